@@ -21,7 +21,7 @@ use tidings_keyspace::{EngineClock, Store, StoreOptions};
 use tidings_testing::load::{Connection, fetch, load, serve_bare};
 use tidings_testing::redis_server::RedisServer;
 use tidings_testing::server::without_rates;
-use tidings_web::AppParts;
+use tidings_web::App;
 use tokio::net::TcpListener;
 
 /// Connections that ask.
@@ -51,19 +51,10 @@ async fn measure_engine(engine: &str, url: &str) {
     let config = config();
     let site = Arc::new(Site::new(store.clone(), config.rules.clone(), PasswordWorker::default()));
     fill(&site).await;
-    let app = AppParts {
-        site,
-        settings: config.web_settings().into(),
-        mailer: None,
-        clock: EngineClock::System,
-        live: Arc::default(),
-        traffic: Arc::default(),
-        health: Arc::default(),
-        search: Arc::default(),
-    };
+    let app = App::new(site, config.web_settings(), None, EngineClock::System);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(tidings_web::serve(app.into(), listener, std::future::pending()));
+    tokio::spawn(tidings_web::serve(app, listener, std::future::pending()));
 
     println!(
         "\n{engine:<28} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7}",

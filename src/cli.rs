@@ -40,6 +40,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidings_domain::accounts::karma;
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
 use tidings_domain::supervision::panics;
 use tidings_domain::{Error, migrations};
 use tidings_keyspace::{OpenError, Store, StoreOptions, without_password};
@@ -252,7 +254,7 @@ async fn with_stored_economy(config: Config) -> Config {
     if !config.leaves_economy_to_store() {
         return config;
     }
-    let Ok(store) = reach_existing_store(config.server.store.as_str(), &config).await else { return config };
+    let Ok(store) = reach_existing_store(&config).await else { return config };
     let economy = karma::stored_economy(&store).await;
     store.close().await;
     config.with_stored_economy(economy.ok().flatten())
@@ -276,9 +278,20 @@ async fn reach_store(config: &Config) -> anyhow::Result<Store> {
 }
 
 /// The same for a store that must exist.
-async fn reach_existing_store(url: &str, config: &Config) -> anyhow::Result<Store> {
+async fn reach_existing_store(config: &Config) -> anyhow::Result<Store> {
+    reach_existing_store_at(config.server.store.as_str(), config).await
+}
+
+/// The same for a store at another address.
+async fn reach_existing_store_at(url: &str, config: &Config) -> anyhow::Result<Store> {
     let options = store_options(config);
     control::reach(config, url, &options, async || open_existing_store(url, config).await).await
+}
+
+/// The configured site, in a store that a command has reached.
+fn site_on(store: &Store, config: &Config) -> Site {
+    Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+        .reached_at(config.site.url.as_str())
 }
 
 /// Opens the configured store. Creates it if there is none and nobody has named its path, or with

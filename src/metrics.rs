@@ -46,128 +46,103 @@ pub struct Metric {
     pub meaning: &'static str,
 }
 
-const fn metric(
-    name: &'static str,
-    kind: Kind,
-    labels: &'static [&'static str],
-    meaning: &'static str,
-) -> Metric {
-    Metric { name, kind, labels, meaning }
+const fn counter(name: &'static str, labels: &'static [&'static str], meaning: &'static str) -> Metric {
+    Metric { name, kind: Kind::Counter, labels, meaning }
+}
+
+const fn gauge(name: &'static str, labels: &'static [&'static str], meaning: &'static str) -> Metric {
+    Metric { name, kind: Kind::Gauge, labels, meaning }
+}
+
+const fn histogram(name: &'static str, labels: &'static [&'static str], meaning: &'static str) -> Metric {
+    Metric { name, kind: Kind::Histogram, labels, meaning }
 }
 
 /// All metrics, besides `process_*`.
 pub const METRICS: [Metric; 31] = [
-    metric("tidings_build_info", Kind::Gauge, &["version"], "1; the label is the version that is running."),
-    metric(
+    gauge("tidings_build_info", &["version"], "1; the label is the version that is running."),
+    counter(
         "tidings_http_requests_total",
-        Kind::Counter,
         &["route", "method", "status"],
         "Requests that were answered, also from the cache; route is the pattern, or other.",
     ),
-    metric(
+    histogram(
         "tidings_http_request_duration_seconds",
-        Kind::Histogram,
         &["route"],
         "From the head of a request to its answer, before it is sent.",
     ),
-    metric("tidings_http_connections", Kind::Gauge, &[], "Open connections."),
-    metric(
-        "tidings_store_reads_total",
-        Kind::Counter,
-        &[],
-        "Queries to the store, each with any number of reads.",
-    ),
-    metric(
+    gauge("tidings_http_connections", &[], "Open connections."),
+    counter("tidings_store_reads_total", &[], "Queries to the store, each with any number of reads."),
+    counter(
         "tidings_store_commits_total",
-        Kind::Counter,
         &["result"],
         "Batches of writes: ok, rejected (something had changed, so it is decided again) or failed.",
     ),
-    metric(
+    histogram(
         "tidings_store_commit_duration_seconds",
-        Kind::Histogram,
         &[],
         "How long a batch took until it was on disk, or refused.",
     ),
-    metric(
+    gauge(
         "tidings_store_writer_queue",
-        Kind::Gauge,
         &[],
         "Batches that wait for the writer of the embedded store, or are being written; 0 on Redis.",
     ),
-    metric("tidings_journal_bytes", Kind::Gauge, &[], "Records in the journal that the store file lacks."),
-    metric("tidings_cache_hits_total", Kind::Counter, &["cache"], "Look-ups that found a valid entry."),
-    metric("tidings_cache_misses_total", Kind::Counter, &["cache"], "Look-ups that did not."),
-    metric("tidings_cache_bytes", Kind::Gauge, &["cache"], "The approximate size of a cache."),
-    metric("tidings_jobs_waiting", Kind::Gauge, &[], "Background jobs in the queue, of all servers."),
-    metric(
+    gauge("tidings_journal_bytes", &[], "Records in the journal that the store file lacks."),
+    counter("tidings_cache_hits_total", &["cache"], "Look-ups that found a valid entry."),
+    counter("tidings_cache_misses_total", &["cache"], "Look-ups that did not."),
+    gauge("tidings_cache_bytes", &["cache"], "The approximate size of a cache."),
+    gauge("tidings_jobs_waiting", &[], "Background jobs in the queue, of all servers."),
+    gauge(
         "tidings_jobs_oldest_seconds",
-        Kind::Gauge,
         &[],
         "The age of the oldest of them; 0 without any. Up to 10 seconds late.",
     ),
-    metric("tidings_review_waiting", Kind::Gauge, &[], "Rows of the review queue. Up to 10 seconds late."),
-    metric(
+    gauge("tidings_review_waiting", &[], "Rows of the review queue. Up to 10 seconds late."),
+    gauge(
         "tidings_review_oldest_seconds",
-        Kind::Gauge,
         &[],
         "How long the oldest of them has waited; 0 without any. Up to 10 seconds late.",
     ),
-    metric("tidings_mails_waiting", Kind::Gauge, &[], "Mails that wait to be sent, of all servers."),
-    metric(
+    gauge("tidings_mails_waiting", &[], "Mails that wait to be sent, of all servers."),
+    gauge(
         "tidings_mails_oldest_seconds",
-        Kind::Gauge,
         &[],
         "The age of the oldest of them since it was written; 0 without any. Up to 10 seconds late.",
     ),
-    metric(
+    counter(
         "tidings_mails_total",
-        Kind::Counter,
         &["result"],
         "Mails to the relay: sent, failed (some are tried again) or refused (for good).",
     ),
-    metric("tidings_deliveries_total", Kind::Counter, &[], "Tweets that were added to home timelines."),
-    metric(
-        "tidings_rate_limited_total",
-        Kind::Counter,
-        &["action"],
-        "Requests that were refused because of a rate.",
-    ),
-    metric(
+    counter("tidings_deliveries_total", &[], "Tweets that were added to home timelines."),
+    counter("tidings_rate_limited_total", &["action"], "Requests that were refused because of a rate."),
+    counter(
         "tidings_logins_total",
-        Kind::Counter,
         &["result"],
         "Logins: ok, second_step (a code is asked for), failed or refused (too many failed or wait).",
     ),
-    metric("tidings_panics_total", Kind::Counter, &[], "Panics of any thread or task."),
-    metric(
+    counter("tidings_panics_total", &[], "Panics of any thread or task."),
+    gauge(
         "tidings_backup_last_success_timestamp_seconds",
-        Kind::Gauge,
         &[],
         "The moment of the last good backup, in Unix time; 0 if none is known.",
     ),
-    metric(
-        "tidings_backup_every_seconds",
-        Kind::Gauge,
-        &[],
-        "How often the server makes a backup; 0 if it makes none.",
-    ),
-    metric("tidings_actions_total", Kind::Counter, &["action"], "What people have done."),
-    metric("tidings_search_documents", Kind::Gauge, &[], "Documents in the search index."),
-    metric("tidings_search_bytes", Kind::Gauge, &[], "The size of the search index."),
-    metric(
+    gauge("tidings_backup_every_seconds", &[], "How often the server makes a backup; 0 if it makes none."),
+    counter("tidings_actions_total", &["action"], "What people have done."),
+    gauge("tidings_search_documents", &[], "Documents in the search index."),
+    gauge("tidings_search_bytes", &[], "The size of the search index."),
+    gauge(
         "tidings_search_behind_seconds",
-        Kind::Gauge,
         &[],
         "How long ago the search index had everything; 0 within a second.",
     ),
-    metric(
+    counter(
         "tidings_search_queries_total",
-        Kind::Counter,
         &["result"],
         "Searches; result is found, nothing, refused or failed.",
     ),
-    metric("tidings_search_seconds", Kind::Histogram, &[], "How long searches took."),
+    histogram("tidings_search_seconds", &[], "How long searches took."),
 ];
 
 /// Collects what is counted from now on. Handles that were made before collect nothing, so this

@@ -3,13 +3,12 @@
 use super::requests::Request;
 use super::server::settings;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use tidings::config::{CommandLineSettings, Config};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
 use tidings_testing::load::fetch;
-use tidings_web::AppParts;
+use tidings_web::App;
 use tokio::net::TcpListener;
 
 /// The round trips of each request, on a site that was just started. Another site has
@@ -30,21 +29,13 @@ pub async fn count(url: &str, requests: &[&Request]) -> Vec<u64> {
 
 async fn ask_new_site(store: &Store, request: &Request) {
     let config = Config::load(None, settings(), &CommandLineSettings::default()).unwrap();
-    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
-    let app = AppParts {
-        site: Arc::new(site.reached_at(config.site.url.as_str())),
-        settings: config.web_settings().into(),
-        mailer: None,
-        clock: EngineClock::System,
-        live: Arc::default(),
-        traffic: Arc::default(),
-        health: Arc::default(),
-        search: Arc::default(),
-    };
+    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
+        .reached_at(config.site.url.as_str());
+    let app = App::new(site, config.web_settings(), None, EngineClock::System);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let serving = tokio::spawn(tidings_web::serve(app.into(), listener, async move {
+    let serving = tokio::spawn(tidings_web::serve(app, listener, async move {
         let _ = stopped.await;
     }));
     fetch(address, &request.text()).await;

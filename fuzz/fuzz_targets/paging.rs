@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_web::request::form::Fields;
-use tidings_web::request::paging::{PageQuery, SinceQuery, WindowQuery};
+use tidings_web::request::paging::{PageQuery, WindowQuery, cursor};
 use tidings_web::request::path::Start;
 
 /// Entries that one call may ask for.
@@ -42,7 +42,7 @@ fn check_query(query: &str) {
     if let Ok(page) = fields.read::<PageQuery>() {
         assert_eq!(page.before.is_some(), fields.get("before").is_some());
     }
-    if let Ok(page) = fields.read::<SinceQuery>() {
-        assert_eq!(page.since.is_some(), fields.get("since").is_some());
+    if let Ok(since) = cursor(&fields, "since") {
+        assert_eq!(since.is_some(), fields.get("since").is_some());
     }
 }

@@ -40,7 +40,7 @@ impl BackupCommand {
                 WrongUse("a backup is not text; pass it on to a file or to a program".to_owned()).into()
             );
         }
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config).await?;
         let bar = progress_bar(0, "writing keys");
         let progress: Progress = {
             let bar = bar.clone();

@@ -8,7 +8,9 @@ mod timelines;
 mod votes;
 
 use crate::config::Config;
+use anyhow::bail;
 use clap::Subcommand;
+use tidings_domain::report::CheckReport;
 
 /// What can be checked.
 #[derive(Debug, Subcommand)]
@@ -54,4 +56,18 @@ impl CheckCommand {
             Self::Votes(votes) => votes.run(config).await,
         }
     }
+}
+
+/// An error if something differs and was not repaired.
+fn demand_repaired(found: CheckReport, with_repair: bool) -> anyhow::Result<()> {
+    let left = found.different.saturating_sub(found.repaired);
+    if left > 0 && !with_repair {
+        bail!("{left} differ; run again with --repair to repair them");
+    }
+    if left > 0 {
+        bail!(
+            "{left} could not be repaired, because the site changed in the meantime; run the command again"
+        );
+    }
+    Ok(())
 }

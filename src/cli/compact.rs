@@ -1,6 +1,6 @@
 //! `tidings compact`: writes the files of the store and of the search index anew.
 
-use super::reach_existing_store;
+use super::{reach_existing_store, site_on};
 use crate::compaction::{self, CompactionState};
 use crate::config::Config;
 use crate::control;
@@ -10,8 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
-use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_keyspace::Store;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
@@ -32,7 +30,7 @@ impl CompactCommand {
     /// # Errors
     /// When the store cannot be reached, or a disk fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config).await?;
         let done = compact(&store, config).await;
         store.close().await;
         if done? {
@@ -77,7 +75,7 @@ async fn open_index(store: &Store, config: &Config) -> anyhow::Result<Option<Arc
     }
     let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
     if !progress.is_complete || progress.place < last.0 {
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = site_on(store, config);
         following::make(&site, &searching).await?;
     }
     Ok(Some(searching))

@@ -1,6 +1,6 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{WrongUse, progress_bar, reach_existing_store, say_place_apart, store_options};
+use super::{WrongUse, progress_bar, reach_existing_store_at, say_place_apart, store_options};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
@@ -37,7 +37,7 @@ impl CopyCommand {
             let words = format!("the two stores are the same: {}", without_password(&self.from));
             return Err(WrongUse(words).into());
         }
-        let from = reach_existing_store(&self.from, config).await?;
+        let from = reach_existing_store_at(&self.from, config).await?;
         let to = Store::open(&self.to, &store_options(config)).await?;
         let present = to.count_keys().await?;
         if present > 0 && !self.overwrite {

@@ -1,6 +1,6 @@
 //! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
 
-use super::{progress_bar, reach_existing_store};
+use super::{progress_bar, reach_existing_store, site_on};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -12,7 +12,6 @@ use strum::IntoEnumIterator;
 use tempfile::NamedTempFile;
 use tidings_domain::exports::site::{ABOUT, FORMAT, Section, SiteExport};
 use tidings_domain::imports::archive::source_of_site;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
@@ -63,9 +62,8 @@ impl ExportSite {
         let folder = folder.unwrap_or(Path::new("."));
         let file =
             NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let written = write(Arc::new(site), config, &file).await;
         store.close().await;
         let lines = written.with_context(|| format!("cannot write {shown}"))?;

@@ -12,7 +12,7 @@ mod sites;
 pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
-use super::{CreateOption, WrongUse, patiently, progress_bar, reach_store};
+use super::{CreateOption, WrongUse, patiently, progress_bar, reach_store, site_on};
 use crate::config::Config;
 use accounts::ImportAccounts;
 use anyhow::bail;
@@ -22,7 +22,6 @@ use rows::StoryRow;
 use std::path::{Path, PathBuf};
 use tidings_domain::imports::{self, ImportedLink};
 use tidings_domain::keys;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
@@ -77,8 +76,7 @@ impl ImportLinks {
             eprintln!("line {}: {}", refused.line, refused.reason);
         }
         let store = reach_store(config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+        let site = site_on(&store, config);
         let imported = self.import(&site, read.rows).await;
         let Imported { new, known, votes } = imported?;
         say!(

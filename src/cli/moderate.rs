@@ -1,6 +1,6 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{WrongUse, patiently, reach_existing_store};
+use super::{WrongUse, patiently, reach_existing_store, site_on};
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::{Context, bail};
@@ -11,7 +11,6 @@ use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Action, Deed};
@@ -21,7 +20,7 @@ use tidings_web::error::{RequestError, wrong_fields};
 use tidings_web::features::moderation::form::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
 use tidings_web::request::form::Fields;
-use tidings_web::{App, AppParts, mail_decision};
+use tidings_web::{App, mail_decision};
 use url::form_urlencoded::Serializer;
 
 /// The action that undoes another one. It takes the number of a line of the log, and no kind.
@@ -107,11 +106,9 @@ impl ModerateCommand {
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str())
-            .for_command();
-        let done = self.act(Arc::new(site), &asked, config).await;
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config).for_command();
+        let done = self.act(site, &asked, config).await;
         store.close().await;
         say!("line {} of the moderation log", done?);
         Ok(())
@@ -154,18 +151,10 @@ impl ModerateCommand {
         Ok(Asked::Deed(request.into()))
     }
 
-    async fn act(&self, site: Arc<Site>, asked: &Asked, config: &Config) -> anyhow::Result<ModerationId> {
+    async fn act(&self, site: Site, asked: &Asked, config: &Config) -> anyhow::Result<ModerationId> {
         let mailer = Mailer::from_config(&config.mail)?;
-        let app = App::from(AppParts {
-            site,
-            settings: config.web_settings().into(),
-            mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-            clock: EngineClock::System,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        });
+        let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
+        let app = App::new(site, config.web_settings(), mailer, EngineClock::System);
         let moderator = find(&app, &self.moderator).await?;
         let (site, now) = (&app.site, app.moment());
         match asked {

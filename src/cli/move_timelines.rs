@@ -1,10 +1,9 @@
 //! `tidings move timelines`: moves home timelines to a server or cluster of their own, or back.
 
-use super::{patiently, progress_bar, reach_existing_store};
+use super::{patiently, progress_bar, reach_existing_store, site_on};
 use crate::config::{Config, TimelinesUrl};
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::moving::{Destination, OldTimelines, TimelineMove};
 use tidings_domain::values::words::counted;
@@ -57,8 +56,8 @@ impl MoveCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let Self::Timelines(MoveTimelines { to: Target(to), leave_old }) = self;
         let old = if leave_old { OldTimelines::Left } else { OldTimelines::Deleted };
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let moved = move_all(&site, &to, old).await;
         store.close().await;
         match moved? {

@@ -1,6 +1,6 @@
 //! `tidings search`: how the search index is, and making it anew.
 
-use super::{progress_bar, reach_existing_store};
+use super::{progress_bar, reach_existing_store, site_on};
 use crate::config::Config;
 use crate::control;
 use anyhow::{Context, bail};
@@ -8,8 +8,6 @@ use clap::Subcommand;
 use indicatif::ProgressBar;
 use std::time::Duration;
 use tidings_domain::changes;
-use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::values::words::{age, counted, grouped};
 use tidings_keyspace::Store;
 use tidings_search::index;
@@ -39,7 +37,7 @@ impl SearchCommand {
         if !config.search.enabled {
             bail!("search is off; set search.enabled = true");
         }
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
+        let store = reach_existing_store(config).await?;
         let done = match self {
             Self::Status => status(&store, config).await,
             Self::Rebuild => rebuild(&store, config).await,
@@ -104,7 +102,7 @@ async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Resu
         std::fs::remove_dir_all(own).ok();
         bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
-    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+    let site = site_on(store, config);
     let making = following::make(&site, &searching);
     let mut making = std::pin::pin!(making);
     loop {

@@ -35,7 +35,7 @@ use tidings_domain::values::rules::Economy;
 use tidings_keyspace::{EngineClock, Store, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
-use tidings_web::{App, AppParts, Listening};
+use tidings_web::{App, Listening};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -152,17 +152,8 @@ fn app(
         .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let mut settings = config.web_settings();
     settings.transport.connections = connections;
-    let parts = AppParts {
-        site: Arc::new(site),
-        settings: settings.into(),
-        mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-        clock: EngineClock::System,
-        live: Arc::default(),
-        traffic: Arc::default(),
-        health: Arc::default(),
-        search: Arc::default(),
-    };
-    parts.into()
+    let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
+    App::new(site, settings, mailer, EngineClock::System)
 }
 
 /// What is done once when the store is there, before the site is ready or beside it.

@@ -1,12 +1,11 @@
 //! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
 
-use super::{WrongUse, progress_bar, reach_existing_store};
+use super::{WrongUse, progress_bar, reach_existing_store, site_on};
 use crate::config::{Config, HostName};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use tidings_domain::accounts::harden::count_accounts;
 use tidings_domain::accounts::two_factor::{HostMove, PasskeyOwners, visit_owners};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
@@ -64,8 +63,8 @@ impl SiteCommand {
         if yes && !sends_mail {
             bail!("mail.relay is not set, so nobody can be written to; leave out --yes");
         }
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let site = site.sending_mail(sends_mail).for_command();
         let hosts = HostMove { from: old, to: new };
         let found = visit(&site, yes.then_some(&hosts)).await;

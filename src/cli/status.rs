@@ -1,6 +1,6 @@
 //! `tidings status`: how the site is, on one screen.
 
-use super::{print, reach_existing_store};
+use super::{print, reach_existing_store, site_on};
 use crate::config::Config;
 use crate::control;
 use crate::control::status::{self, Status};
@@ -8,8 +8,6 @@ use anyhow::{Context, bail};
 use clap::Args;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
-use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{EngineClock, Store, without_password};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -92,7 +90,7 @@ async fn ask_whether_live(mut address: SocketAddr) -> anyhow::Result<()> {
 }
 
 async fn find(config: &Config) -> anyhow::Result<Status> {
-    let store = reach_existing_store(config.server.store.as_str(), config).await?;
+    let store = reach_existing_store(config).await?;
     let found = ask(&store, config).await;
     store.close().await;
     found
@@ -102,7 +100,7 @@ async fn ask(store: &Store, config: &Config) -> anyhow::Result<Status> {
     if let Some(answer) = store.ask_server(control::STATUS).await? {
         return serde_json::from_str(&answer).context("the running server gives no status");
     }
-    let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+    let site = site_on(store, config);
     Ok(status::of_site(&site, shown_store(config)).await)
 }
 

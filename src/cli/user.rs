@@ -2,7 +2,7 @@
 
 mod list;
 
-use super::{CreateOption, WrongUse, progress_bar, reach_existing_store, reach_store};
+use super::{CreateOption, WrongUse, progress_bar, reach_existing_store, reach_store, site_on};
 use crate::config::Config;
 use anyhow::Context;
 use clap::Subcommand;
@@ -15,7 +15,6 @@ use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::signup;
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::UserId;
@@ -109,9 +108,9 @@ impl UserCommand {
             | Self::Moderator { .. }
             | Self::Password { .. }
             | Self::RemoveTwoFactor { .. }
-            | Self::Harden => reach_existing_store(config.server.store.as_str(), config).await?,
+            | Self::Harden => reach_existing_store(config).await?,
         };
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = site_on(&store, config);
         let site = Arc::new(site.for_command());
         let done = self.apply(&site).await;
         store.close().await;

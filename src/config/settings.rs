@@ -128,6 +128,14 @@ const TEN_YEARS: u64 = 315_360_000;
 
 /// A limit in seconds that zero switches off.
 const LIMIT: ValueKind = ValueKind::Whole { unit: " of seconds", least: 0, most: TEN_YEARS };
+/// A limit on a number of things that zero switches off.
+const COUNT: ValueKind = ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 };
+/// A limit on the votes of a network that zero switches off.
+const NETWORK_VOTES: ValueKind = ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK };
+const STREAMS: ValueKind = ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 };
+/// Days that something is kept; zero is for ever.
+const KEPT_DAYS: ValueKind = ValueKind::Whole { unit: " of days", least: 0, most: 36_500 };
+const PATH: ValueKind = ValueKind::Line { least: 0, most: 4_096 };
 const KARMA: ValueKind = ValueKind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
 const KARMA_COST: ValueKind = ValueKind::Signed { least: 0, most: 1_000_000_000 };
 
@@ -215,18 +223,17 @@ settings! {
         }
         /// The backups that the server makes.
         backup: Backup {
-            folder: String = "", ValueKind::Line { least: 0, most: 4_096 },
-                "The folder in which the server makes backups; empty = it makes none.";
+            folder: String = "", PATH, "The folder in which the server makes backups; empty = it makes none.";
             every: Interval = "1d", ValueKind::Interval, "How often the server makes a backup: 30m, 6h, 1d.";
             keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
                 "How many of its backups the server keeps; it removes the oldest.";
-            after: String = "", ValueKind::Line { least: 0, most: 4_096 },
+            after: String = "", PATH,
                 "A program that runs after each scheduled backup, with the path of the file as its argument; empty = none.";
         }
         /// The search of this server.
         search: Search {
             enabled: bool = "true", ValueKind::Switch, "Whether people can search. If it is off, its addresses answer 404.";
-            folder: String = "", ValueKind::Line { least: 0, most: 4_096 },
+            folder: String = "", PATH,
                 "The folder of the search index, which can be deleted at any time; empty = beside the store.";
             language: SearchLanguage = "english", ValueKind::SearchLanguage,
                 "The language whose words are found in all their forms; none = words are found as they are.";
@@ -255,23 +262,20 @@ settings! {
             news_edit_seconds: LIMIT, "Authors may edit and delete their stories for this many seconds; 0 = always.";
             comment_edit_seconds: LIMIT, "Authors may edit and delete their comments for this many seconds; 0 = always.";
             password_reset_seconds: LIMIT, "One password reset mail per user in this many seconds; 0 = no limit.";
-            new_voters_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "New voters on sites from one address in 24 hours; 0 = no limit.";
-            new_voters_of_site_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+            new_voters_per_day: COUNT, "New voters on sites from one address in 24 hours; 0 = no limit.";
+            new_voters_of_site_per_day: COUNT,
                 "New voters on sites in 24 hours, after which only accounts and networks without any bring more; 0 = no limit.";
-            new_hosts_of_site_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+            new_hosts_of_site_per_day: COUNT,
                 "Web sites with a first vote in 24 hours, after which only accounts and networks without any bring more; 0 = no limit.";
-            mentions_per_day: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
-                "People whom one author's mentions notify in a day; 0 = no limit.";
-            site_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },
+            mentions_per_day: COUNT, "People whom one author's mentions notify in a day; 0 = no limit.";
+            site_votes_per_network: NETWORK_VOTES,
                 "Votes on one site by voters without accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; 0 = no limit.";
-            site_account_votes_per_network: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_VOTES_PER_NETWORK },
-                "The same for voters with accounts; 0 = no limit.";
+            site_account_votes_per_network: NETWORK_VOTES, "The same for voters with accounts; 0 = no limit.";
             site_score_networks: ValueKind::Whole { unit: "", least: 0, most: MAX_SITE_SCORE_NETWORKS },
                 "Networks whose votes a site needs for a score, unless 5 accounts have voted; 0 = none.";
-            signups_per_network: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+            signups_per_network: COUNT,
                 "New accounts from one network (IPv4 /24, IPv6 /48) in 24 hours; after them, only invited people can sign up; 0 = no limit.";
-            signup_burst: ValueKind::Whole { unit: "", least: 0, most: 1_000_000_000 },
+            signup_burst: COUNT,
                 "New accounts within an hour after which new ones wait for approval for an hour; 0 = no limit.";
         }
         rates: RateRules {
@@ -295,10 +299,8 @@ settings! {
             large_per_address: ValueKind::Rate, "Threads, feeds and other large answers to one address; 0 = no limit.";
             failed_login_per_address: ValueKind::Rate, "Failed logins from one address; 0 = no limit.";
             reset_per_address: ValueKind::Rate, "Requests for a password reset from one address; 0 = no limit.";
-            streams_per_account: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
-                "Event streams that one account has open at once; 0 = no limit.";
-            streams_per_address: ValueKind::Whole { unit: " of streams", least: 0, most: 1_000_000 },
-                "Event streams that one address has open at once; 0 = no limit.";
+            streams_per_account: STREAMS, "Event streams that one account has open at once; 0 = no limit.";
+            streams_per_address: STREAMS, "Event streams that one address has open at once; 0 = no limit.";
             new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
                 "The share of each rate per account that an account has before it is trusted, rounded down, but at least one.";
             exempt: ValueKind::Networks,
@@ -364,9 +366,9 @@ settings! {
                 "How long something waits in the review queue before moderators are reminded: 30m, 4h, 1d; 0 = they are not.";
         }
         retention: RetentionRules {
-            removed_days: ValueKind::Whole { unit: " of days", least: 0, most: 36_500 },
+            removed_days: KEPT_DAYS,
                 "Days after which texts that moderators have removed or replaced are erased; 0 = they are kept.";
-            log_names_days: ValueKind::Whole { unit: " of days", least: 0, most: 36_500 },
+            log_names_days: KEPT_DAYS,
                 "Days after which the moderation log calls people who have left a former member; 0 = it keeps their names.";
         }
         accounts: AccountRules {

@@ -228,15 +228,26 @@ pub(super) trait FromText: Sized {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self>;
 }
 
-impl FromText for SocketAddr {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        text.parse().ok()
+/// An empty text is none.
+impl<T: FromText> FromText for Option<T> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
+        if text.is_empty() { Some(None) } else { T::from_text(text, kind).map(Some) }
     }
 }
 
-impl FromText for Option<SocketAddr> {
+/// Values with commas between them.
+impl<T: FromText> FromText for Vec<T> {
+    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
+        if text.trim().is_empty() {
+            return Some(Self::new());
+        }
+        text.split(',').map(|entry| T::from_text(entry.trim(), kind)).collect()
+    }
+}
+
+impl FromText for SocketAddr {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+        text.parse().ok()
     }
 }
 
@@ -302,16 +313,24 @@ impl FromText for f64 {
 
 impl FromText for Url {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let url = Url::parse(text).ok()?;
-        let fits = matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.path() == "/"
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none();
-        fits.then_some(url)
+        web_page(text).filter(is_of_whole_host)
     }
+}
+
+/// The URL of a web page, if it has no username, password or fragment.
+fn web_page(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let fits = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    fits.then_some(url)
+}
+
+/// Whether the URL of a page has nothing after its host and port.
+fn is_of_whole_host(url: &Url) -> bool {
+    url.path() == "/" && url.query().is_none()
 }
 
 impl FromText for Mailbox {
@@ -320,19 +339,10 @@ impl FromText for Mailbox {
     }
 }
 
-impl FromText for Vec<IpNet> {
+impl FromText for IpNet {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        if text.trim().is_empty() {
-            return Some(Self::new());
-        }
-        let network = |entry: &str| {
-            let entry = entry.trim();
-            entry
-                .parse()
-                .ok()
-                .or_else(|| entry.parse::<IpAddr>().ok().map(|address| IpNet::from(address.to_canonical())))
-        };
-        text.split(',').map(network).collect()
+        let address = || text.parse::<IpAddr>().ok().map(|address| Self::from(address.to_canonical()));
+        text.parse().ok().or_else(address)
     }
 }
 
@@ -478,13 +488,12 @@ pub enum MailTls {
     None,
 }
 
-impl FromText for Option<MailTls> {
+impl FromText for MailTls {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         match text {
-            "" => Some(None),
-            "required" => Some(Some(MailTls::Required)),
-            "opportunistic" => Some(Some(MailTls::Opportunistic)),
-            "none" => Some(Some(MailTls::None)),
+            "required" => Some(Self::Required),
+            "opportunistic" => Some(Self::Opportunistic),
+            "none" => Some(Self::None),
             _ => None,
         }
     }
@@ -494,14 +503,13 @@ impl FromText for Option<MailTls> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostName(pub String);
 
-impl FromText for Vec<HostName> {
+impl FromText for HostName {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let name = |entry: &str| match url::Host::parse(entry.trim()).ok()? {
-            url::Host::Domain(name) => Some(HostName(name)),
+        match url::Host::parse(text).ok()? {
+            url::Host::Domain(name) => Some(Self(name)),
             // Addresses are always answered for.
             url::Host::Ipv4(_) | url::Host::Ipv6(_) => None,
-        };
-        if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(name).collect() }
+        }
     }
 }
 
@@ -509,19 +517,9 @@ impl FromText for Vec<HostName> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VoteOrigin(pub url::Origin);
 
-impl FromText for Vec<VoteOrigin> {
+impl FromText for VoteOrigin {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let origin = |entry: &str| {
-            let url = Url::parse(entry.trim()).ok()?;
-            let is_whole = matches!(url.scheme(), "http" | "https")
-                && url.path() == "/"
-                && url.username().is_empty()
-                && url.password().is_none()
-                && url.query().is_none()
-                && url.fragment().is_none();
-            is_whole.then(|| VoteOrigin(url.origin()))
-        };
-        if text.trim().is_empty() { Some(Self::new()) } else { text.split(',').map(origin).collect() }
+        web_page(text).filter(is_of_whole_host).map(|url| Self(url.origin()))
     }
 }
 
@@ -538,26 +536,14 @@ pub struct Relay {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubUrl(pub Url);
 
-impl FromText for Option<HubUrl> {
+impl FromText for HubUrl {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        if text.is_empty() {
-            return Some(None);
-        }
-        let url = Url::parse(text).ok()?;
-        let fits = matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none();
-        fits.then_some(Some(HubUrl(url)))
+        web_page(text).map(Self)
     }
 }
 
-impl FromText for Option<Relay> {
+impl FromText for Relay {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        if text.is_empty() {
-            return Some(None);
-        }
         let (host, port) = text.rsplit_once(':')?;
         let port = port.parse().ok().filter(|port| *port != 0)?;
         let host = match url::Host::parse(host).ok()? {
@@ -565,7 +551,7 @@ impl FromText for Option<Relay> {
             url::Host::Ipv4(address) => address.to_string(),
             url::Host::Ipv6(address) => address.to_string(),
         };
-        Some(Some(Relay { host, port }))
+        Some(Self { host, port })
     }
 }
 

@@ -23,9 +23,9 @@ use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::session_token::SessionToken;
 use tidings_domain::values::text::Username;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+use tidings_web::App;
 use tidings_web::mail::SendMail;
 use tidings_web::settings::Settings as WebSettings;
-use tidings_web::{App, AppParts};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -234,22 +234,13 @@ impl Server {
             web_settings.search.folder = None;
         }
         adjust(&mut web_settings);
-        let app = App::from(AppParts {
-            site: Arc::new(
-                Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
-                    .reached_at(config.site.url.as_str())
-                    .listening_on(config.server.listen.ip())
-                    .sending_mail(mailer.is_some())
-                    .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE),
-            ),
-            mailer: mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>),
-            settings: web_settings.into(),
-            clock: engine_clock,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        });
+        let site = Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
+            .reached_at(config.site.url.as_str())
+            .listening_on(config.server.listen.ip())
+            .sending_mail(mailer.is_some())
+            .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE);
+        let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
+        let app = App::new(site, web_settings, mailer, engine_clock);
         app.brand().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

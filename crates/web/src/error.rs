@@ -264,6 +264,12 @@ impl RequestError {
     /// What a field that is not there must be.
     pub const MISSING: &'static str = "it is missing";
 
+    /// A field that is missing, or not as expected.
+    #[must_use]
+    pub const fn field(name: &'static str, expected: &'static str) -> Self {
+        Self::Field { name, expected }
+    }
+
     /// The seconds after which the request may succeed, if the failure says so.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {

@@ -20,8 +20,12 @@ pub use tidings_supervision::panics;
 
 use crate::mail::SendMail;
 use crate::settings::Settings;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
 use tidings_domain::values::changeable::Changeable;
 use tidings_domain::values::clock::{Moment, Timestamp};
@@ -51,9 +55,12 @@ pub struct AppParts {
     pub search: Arc<features::search::searching::SearchPlace>,
 }
 
-impl From<AppParts> for App {
-    fn from(parts: AppParts) -> Self {
-        Self(Arc::new(parts))
+/// Handlers take the app as an argument.
+impl FromRequestParts<Self> for App {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(_: &mut Parts, app: &Self) -> Result<Self, Infallible> {
+        Ok(app.clone())
     }
 }
 
@@ -66,10 +73,36 @@ impl Deref for App {
 }
 
 impl App {
+    /// The app of a process that has answered nothing yet.
+    #[must_use]
+    pub fn new(
+        site: impl Into<Arc<Site>>,
+        settings: Settings,
+        mailer: Option<Arc<dyn SendMail>>,
+        clock: EngineClock,
+    ) -> Self {
+        Self(Arc::new(AppParts {
+            site: site.into(),
+            settings: settings.into(),
+            mailer,
+            clock,
+            live: Arc::default(),
+            traffic: Arc::default(),
+            health: Arc::default(),
+            search: Arc::default(),
+        }))
+    }
+
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::now(&self.clock)
+    }
+
+    /// A visit without a session, which begins now.
+    #[must_use]
+    pub fn visitor(&self) -> Visit {
+        Visit::new(self.site.clone(), self.now(), None)
     }
 
     /// The time now, in milliseconds.

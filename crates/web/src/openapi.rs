@@ -20,7 +20,6 @@ use crate::request::description::{FORM, JSON, json_response};
 use crate::request::values;
 use crate::router::Parts;
 use crate::{App, router};
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
@@ -122,7 +121,7 @@ struct Document;
     path = "/api/openapi.json",
     responses((status = 200, description = "The document", content_type = JSON)),
 )]
-pub async fn document(State(app): State<App>) -> impl IntoResponse {
+pub async fn document(app: App) -> impl IntoResponse {
     // What is on cannot change while the program runs, but tests start several sites.
     static TEXTS: [OnceLock<String>; Parts::COMBINATIONS] = [const { OnceLock::new() }; Parts::COMBINATIONS];
     let parts = Parts::of(&app);

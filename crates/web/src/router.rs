@@ -139,13 +139,13 @@ fn shared() -> SharedRoutes {
 fn public_lists() -> SharedRoutes {
     let lists = SharedRoutes::default()
         .route("/", get(stories::lists::top))
-        .route("/top/{start}", get(stories::lists::top_from_start))
-        .route("/latest", get(stories::lists::latest_from_start))
+        .route("/top/{start}", get(stories::lists::top))
+        .route("/latest", get(stories::lists::latest))
         .route("/latest/{start}", get(stories::lists::latest))
         .reading("/best", &["page"], get(topics::articles::best))
         .reading("/best/new", &["page"], get(topics::articles::newest))
-        .reading("/topic/{topics}", &["page"], get(topics::articles::best_of_topics))
-        .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest_of_topics))
+        .reading("/topic/{topics}", &["page"], get(topics::articles::best))
+        .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest))
         .route("/topics", get(topics::list::topics))
         .reading("/comments", OF_PAGES, get(comments::newest::page))
         .reading("/everyone", OF_PAGES, get(timelines::home::everyone))
@@ -162,7 +162,7 @@ fn shared_pages() -> SharedRoutes {
     SharedRoutes::default()
         .route("/past", get(stories::past::index))
         .route("/past/{day}", get(stories::past::period))
-        .route("/past/{day}/{start}", get(stories::past::period_from_start))
+        .route("/past/{day}/{start}", get(stories::past::period))
         .reading("/news/{id}", &["page", "at", "posted", "sort"], get(comments::thread::thread))
         .reading("/comment/{news}/{comment}", &["sort"], get(comments::thread::one_comment))
         .reading("/item", &["id"], get(comments::newest::item))
@@ -181,14 +181,14 @@ fn shared_pages() -> SharedRoutes {
         )
         .route(
             "/{at_name}/invited",
-            get(accounts::people_tree::branch).fallback(accounts::profile::other_method),
+            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
         )
         .route(
             "/{at_name}/invited/{start}",
-            get(accounts::people_tree::branch_from_start).fallback(accounts::people_tree::other_method),
+            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
         )
         .route("/people/tree", get(accounts::people_tree::tree))
-        .route("/people/tree/{start}", get(accounts::people_tree::tree_from_start))
+        .route("/people/tree/{start}", get(accounts::people_tree::tree))
         .reading("/user/{name}", OF_PAGES, get(accounts::profile::profile))
         .route("/usernews/{name}/{start}", get(stories::lists::of_user))
         .route("/usercomments/{name}/{start}", get(comments::writing::of_user))
@@ -207,8 +207,8 @@ fn shared_pages() -> SharedRoutes {
 /// The feeds. Each is at several addresses, by its format.
 fn shared_feeds() -> SharedRoutes {
     use feeds::sources::{
-        all_of, best, best_of_topics, comments, comments_of, latest, moderation_log, newest,
-        newest_of_topics, of_site, of_story, posts_of, stories_of, top,
+        all_of, best, comments, comments_of, latest, moderation_log, newest, of_site, of_story, posts_of,
+        stories_of, top,
     };
     let posts = || get(posts_of).fallback(accounts::profile::other_method);
     SharedRoutes::default()
@@ -221,10 +221,10 @@ fn shared_feeds() -> SharedRoutes {
         .reading("/best/json", OF_LISTS, get(best))
         .reading("/best/new/atom", OF_LISTS, get(newest))
         .reading("/best/new/json", OF_LISTS, get(newest))
-        .reading("/topic/{topics}/atom", OF_LISTS, get(best_of_topics))
-        .reading("/topic/{topics}/json", OF_LISTS, get(best_of_topics))
-        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest_of_topics))
-        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest_of_topics))
+        .reading("/topic/{topics}/atom", OF_LISTS, get(best))
+        .reading("/topic/{topics}/json", OF_LISTS, get(best))
+        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest))
+        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest))
         .reading("/comments/atom", OF_PAGES, get(comments))
         .reading("/comments/json", OF_PAGES, get(comments))
         .reading("/news/{id}/atom", OF_PAGES, get(of_story))
@@ -354,9 +354,9 @@ fn forms_acting_once() -> Router<App> {
 /// The personal pages and the targets of the other forms.
 fn page_routes() -> Router<App> {
     Router::new()
-        .route("/saved", get(stories::lists::saved_from_start))
+        .route("/saved", get(stories::lists::saved))
         .route("/saved/{start}", get(stories::lists::saved))
-        .route("/upvoted", get(stories::lists::upvoted_from_start))
+        .route("/upvoted", get(stories::lists::upvoted))
         .route("/upvoted/{start}", get(stories::lists::upvoted))
         .route("/hidden/{start}", get(stories::lists::hidden))
         .route("/flag/{kind}/{id}", get(moderation::flagging::show))

@@ -1,13 +1,12 @@
 //! `tidings check articles`: every listed story must have its article, and every
 //! topic its articles.
 
-use crate::cli::{progress_bar, reach_existing_store};
+use super::demand_repaired;
+use crate::cli::{progress_bar, reach_existing_store, site_on};
 use crate::config::Config;
-use anyhow::bail;
 use clap::Args;
 use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::keys;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::report::CheckReport;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
@@ -28,9 +27,8 @@ impl CheckArticles {
     /// # Errors
     /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let found = self.check(&site).await;
         store.close().await;
         let [articles, orphans, topics] = found?;
@@ -40,16 +38,7 @@ impl CheckArticles {
         }
         say!("{}", summary("topics", topics));
         let all = articles.and(orphans).and(topics);
-        let left = all.different - all.repaired;
-        if left > 0 && !self.repair {
-            bail!("{left} differ; run again with --repair to repair them");
-        }
-        if left > 0 {
-            bail!(
-                "{left} could not be repaired, because the site changed in the meantime; run the command again"
-            );
-        }
-        Ok(())
+        demand_repaired(all, self.repair)
     }
 
     async fn check(&self, site: &Site) -> anyhow::Result<[CheckReport; 3]> {

@@ -1,13 +1,12 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{print, progress_bar, reach_existing_store};
+use crate::cli::{print, progress_bar, reach_existing_store, site_on};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
 use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::store_check::{self, Difference, Progress, StoreReport, Totals};
 use tidings_domain::values::clock::Moment;
@@ -35,9 +34,8 @@ impl CheckStore {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let report = check_site(&site, self.repair).await;
         store.close().await;
         tell(&report?, self.json)

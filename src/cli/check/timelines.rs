@@ -1,12 +1,11 @@
 //! `tidings check timelines`: every tweet must be in the timelines where it belongs,
 //! and in no others.
 
-use crate::cli::{progress_bar, reach_existing_store};
+use super::demand_repaired;
+use crate::cli::{progress_bar, reach_existing_store, site_on};
 use crate::config::Config;
-use anyhow::bail;
 use clap::Args;
 use tidings_domain::background;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::report::CheckReport;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::check::TimelineCheck;
@@ -28,27 +27,19 @@ impl CheckTimelines {
     /// # Errors
     /// When the store fails, or something differs and is not repaired.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let found = self.check(&site).await;
         store.close().await;
-        let CheckReport { checked, different, repaired } = found?;
+        let found = found?;
+        let CheckReport { checked, different, repaired } = found;
         say!(
             "timelines: {} entries checked, {} differ, {} repaired",
             grouped(checked),
             grouped(different),
             grouped(repaired)
         );
-        if different > repaired && !self.repair {
-            bail!("{different} differ; run again with --repair to repair them");
-        }
-        if different > repaired {
-            bail!(
-                "{} could not be repaired, because the site changed in the meantime; run the command again",
-                different - repaired
-            );
-        }
-        Ok(())
+        demand_repaired(found, self.repair)
     }
 
     async fn check(&self, site: &Site) -> anyhow::Result<CheckReport> {

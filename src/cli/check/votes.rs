@@ -1,12 +1,10 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::{print, reach_existing_store};
+use crate::cli::{print, reach_existing_store, site_on};
 use crate::config::Config;
 use clap::Args;
 use std::fmt::Write;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::report::{VoteRing, VoteRingReport};
-use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::limits::VOTE_RING_DAYS;
 use tidings_domain::values::text::printable;
@@ -28,8 +26,8 @@ impl CheckVotes {
     /// # Errors
     /// When the store fails.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config.server.store.as_str(), config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let store = reach_existing_store(config).await?;
+        let site = site_on(&store, config);
         let report = vote_rings::check(&site, Timestamp::now(&EngineClock::System)).await;
         store.close().await;
         let report = report?;

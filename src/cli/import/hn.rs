@@ -7,7 +7,7 @@
 mod aside;
 mod reader;
 
-use super::super::{CreateOption, WrongUse, patiently, progress_bar, reach_store};
+use super::super::{CreateOption, WrongUse, patiently, progress_bar, reach_store, site_on};
 use super::{demand_all, has_administrator};
 use crate::config::Config;
 use anyhow::{Context, bail};
@@ -24,7 +24,6 @@ use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{ABOUT, FORMAT, Section};
 use tidings_domain::imports::archive::{self, Imported, LINES_AT_ONCE, NumberedLine};
 use tidings_domain::imports::lines::Line;
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::imported::Source;
@@ -84,8 +83,7 @@ impl ImportArchive {
         let mut input = Input::open(&self.file)?;
         let about = input.about()?;
         let store = reach_store(config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-            .reached_at(config.site.url.as_str());
+        let site = site_on(&store, config);
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
             (None, Some(source)) => {

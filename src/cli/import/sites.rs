@@ -3,7 +3,7 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{CreateOption, patiently, progress_bar, reach_store};
+use super::super::{CreateOption, patiently, progress_bar, reach_store, site_on};
 use super::{LineNumbers, demand_all};
 use crate::config::Config;
 use anyhow::{Context, bail};
@@ -11,7 +11,6 @@ use clap::Args;
 use csv::StringRecord;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites::{Listed, StartingVoters};
 use tidings_domain::values::clock::Timestamp;
@@ -56,7 +55,7 @@ impl ImportSites {
             eprintln!("line {line}: {reason}");
         }
         let store = reach_store(config).await?;
-        let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default());
+        let site = site_on(&store, config);
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
@@ -143,6 +142,7 @@ mod tests {
     use std::fs;
     use std::sync::Arc;
     use tidings_domain::accounts::visit::Visit;
+    use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::sites::{self, Score};
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::Store;

@@ -5,6 +5,7 @@
 
 use crate::App;
 use crate::error::RequestError;
+use crate::limits::LONG_ACTION_WAIT;
 use crate::request::answers::DONE;
 use crate::request::description;
 use crate::request::form::{FromFields, Next};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::repeats::KeptAnswer;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
 
@@ -186,5 +188,17 @@ impl FromRequest<App> for SentForm {
 
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         Ok(Self { app: app.clone(), form: SignedFields::from_request(request, app).await? })
+    }
+}
+
+/// Begins an action that may take long. Returns what it returns, or `None` if that takes longer than
+/// [`LONG_ACTION_WAIT`]. Then it continues after the response.
+pub async fn begin_long<T: Send + 'static>(
+    action: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<Option<T>, RequestError> {
+    match timeout(LONG_ACTION_WAIT, tokio::spawn(action)).await {
+        Ok(Ok(done)) => Ok(Some(done?)),
+        Ok(Err(_)) => Err(RequestError::Panic),
+        Err(_) => Ok(None),
     }
 }

@@ -5,7 +5,6 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::request::path::PathOf;
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -140,7 +139,7 @@ pub fn style_path(rules: &str) -> String {
 
 /// GET /assets/:file. The files of the program take no read; the style sheet with the colours of
 /// the site takes one if its identity is not cached, and the logo one.
-pub async fn file(PathOf(file): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
+pub async fn file(PathOf(file): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let Assets { style, script, icon, small_icon, touch_icon, medium_icon, large_icon } = &*ASSETS;
     let asset = [style, script, icon, small_icon, touch_icon, medium_icon, large_icon]
         .into_iter()
@@ -177,14 +176,14 @@ pub async fn favicon() -> impl IntoResponse {
 }
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
-pub async fn robots(State(app): State<App>) -> impl IntoResponse {
+pub async fn robots(app: App) -> impl IntoResponse {
     let sitemap = app.settings.site.link("/sitemap.xml");
     ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], format!("{ROBOTS}\nSitemap: {sitemap}\n"))
 }
 
 /// GET /manifest.webmanifest: how a browser shows the site that somebody has put among their
 /// programs.
-pub async fn manifest(State(app): State<App>) -> impl IntoResponse {
+pub async fn manifest(app: App) -> impl IntoResponse {
     const MANIFEST: HeaderValue = HeaderValue::from_static("application/manifest+json");
     let brand = app.brand().await;
     let icon = |address: &str, sizes: &str, kind: &str| json!({"src": address, "sizes": sizes, "type": kind});

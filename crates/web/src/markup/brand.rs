@@ -154,7 +154,7 @@ impl App {
 
     /// The site as it is now, for what has no visit, such as mails. Rounds: at most 1.
     pub async fn brand(&self) -> Shared<Brand> {
-        self.brand_for(&mut Visit::new(self.site.clone(), self.now(), None)).await
+        self.brand_for(&mut self.visitor()).await
     }
 
     /// The site as far as it is known without a read.

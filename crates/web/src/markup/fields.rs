@@ -9,6 +9,7 @@ use super::fragments::written;
 use super::frame::Frame;
 use super::parts::alert;
 use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
+use crate::request::form::Fields;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Escaper, Markup, Render, html};
@@ -102,6 +103,12 @@ impl<'a> Field<'a> {
     pub const fn value(mut self, value: &'a str) -> Self {
         self.value = value;
         self
+    }
+
+    /// What was typed into the field with its name is in it.
+    #[must_use]
+    pub fn typed(self, fields: &'a Fields) -> Self {
+        Self { value: fields.text(self.name), ..self }
     }
 
     /// What may be typed, in a line below it.
@@ -293,7 +300,7 @@ pub mod test_support {
             field,
             candidates: Vec::new(),
             beside_field: None,
-            failure: RequestError::Field { name: "field", expected: "it must be another" },
+            failure: RequestError::field("field", "it must be another"),
         }
     }
 }
@@ -339,7 +346,7 @@ mod tests {
 
     #[test]
     fn what_a_field_must_be_need_not_name_it_beside_the_field() {
-        let failure = || RequestError::Field { name: "from", expected: "it must be a time" };
+        let failure = || RequestError::field("from", "it must be a time");
         let above = RefusedForm::from_failure(failure()).unwrap();
         assert_eq!(above.message, "The field from is wrong: it must be a time.");
         assert_eq!(above.beside(&["from"]).message, "It must be a time.");

@@ -192,6 +192,61 @@ pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, 
     }
 }
 
+/// A form with one small button that comes back to the page, with these hidden fields.
+pub fn small_form(frame: &Frame<'_>, action: &str, fields: &[(&str, &str)], label: impl Render) -> Markup {
+    html! {
+        form method="post" action=(action) {
+            (frame.signed_fields())
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            input type="hidden" name="next" value=(frame.way_back);
+            button.button.small.quiet { (label) }
+        }
+    }
+}
+
+/// A link in a row of tabs. `is_here` says that the viewer is there.
+pub fn tab(address: &str, name: impl Render, is_here: bool) -> Markup {
+    html! { li { a href=(address) aria-current=[is_here.then_some("page")] { (name) } } }
+}
+
+/// The heading of a column of a table.
+pub enum Column<'a> {
+    /// Of words.
+    Words(&'a str),
+    /// Of numbers.
+    Numbers(&'a str),
+}
+
+/// A table that is wider than the text, and scrolls by itself.
+pub fn wide_table(label: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
+    html! {
+        div.scroll.wide tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead {
+                    tr {
+                        @for column in columns {
+                            @match column {
+                                Column::Words(heading) => th scope="col" { (heading) },
+                                Column::Numbers(heading) => th.number scope="col" { (heading) },
+                            }
+                        }
+                    }
+                }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// The link to the next page of a list, if there is one.
+pub fn more_link(next: Option<String>) -> Markup {
+    html! {
+        @if let Some(address) = next {
+            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
+        }
+    }
+}
+
 /// How many items, from the first on, fit into a number of bytes: at least one, if there is
 /// one. `cost` is the most bytes that an item takes.
 pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usize {

@@ -9,7 +9,7 @@
 //! that do not come from a browser: browsers send `Sec-Fetch-Site`.
 
 use crate::App;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -105,7 +105,7 @@ pub struct Prolonged(pub Arc<AtomicBool>);
 
 /// Middleware that renews the cookie when a request has prolonged its session, so that the
 /// browser stores the cookie as long as the session lasts.
-pub async fn renew_cookie(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn renew_cookie(app: App, mut request: Request, next: Next) -> Response {
     let Some(token) = session_token(&app, request.headers()) else {
         return next.run(request).await;
     };

@@ -153,22 +153,24 @@ impl Fields {
         self.get(name).unwrap_or_default()
     }
 
+    /// A field's value, unless it is empty or missing.
+    #[must_use]
+    pub fn filled(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
     /// The value of a required field.
     pub fn required(&self, name: &'static str) -> Result<&str, RequestError> {
-        self.get(name).ok_or(RequestError::Field { name, expected: RequestError::MISSING })
+        self.get(name).ok_or(RequestError::field(name, RequestError::MISSING))
     }
 
     /// The parsed value of a required field.
-    pub fn parsed<T: std::str::FromStr>(
-        &self,
-        name: &'static str,
-        expected: &'static str,
-    ) -> Result<T, RequestError> {
-        self.required(name)?.parse().map_err(|_| RequestError::Field { name, expected })
+    pub fn parsed<T: FromStr>(&self, name: &'static str, expected: &'static str) -> Result<T, RequestError> {
+        parse(self.required(name)?, name, expected)
     }
 
     /// The parsed value of an optional field.
-    pub fn parsed_optional<T: std::str::FromStr>(
+    pub fn parsed_optional<T: FromStr>(
         &self,
         name: &'static str,
         expected: &'static str,
@@ -184,6 +186,11 @@ impl std::fmt::Debug for Fields {
     }
 }
 
+/// Parses a text of a request. `name` is its name in the request.
+pub fn parse<T: FromStr>(text: &str, name: &'static str, expected: &'static str) -> Result<T, RequestError> {
+    text.parse().map_err(|_| RequestError::field(name, expected))
+}
+
 fn decode(encoded: &[u8]) -> Result<String, Malformed> {
     let spaced: Vec<u8> = encoded.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     String::from_utf8(percent_decode(&spaced).collect()).map_err(|_| Malformed::NotUtf8)
@@ -195,10 +202,7 @@ fn shown(name: &str) -> String {
 }
 
 /// A field that is an id, or -1 for none.
-pub fn id_or_none<T: std::str::FromStr>(
-    fields: &Fields,
-    name: &'static str,
-) -> Result<Option<T>, RequestError> {
+pub fn id_or_none<T: FromStr>(fields: &Fields, name: &'static str) -> Result<Option<T>, RequestError> {
     match fields.required(name)? {
         "-1" => Ok(None),
         _ => fields.parsed(name, "it must be a number, or -1 for none").map(Some),

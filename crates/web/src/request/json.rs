@@ -6,6 +6,7 @@ use crate::limits::{
     BODY_BYTES, BODY_LEAST_BYTES, BODY_START, FIRST_BODY_BYTES, LONG_BODY_ROUTES, REQUEST_BYTES,
     SHORT_BODY_BYTES,
 };
+use crate::request::form::parse;
 use crate::server::answer_memory::BodyMemory;
 use axum::extract::{FromRequest, MatchedPath, Request};
 use axum::http::header;
@@ -78,17 +79,17 @@ pub async fn read_body(request: Request) -> Result<Vec<u8>, RequestError> {
 
 /// A required member of a JSON object.
 pub fn member<'a>(json: &'a Value, name: &'static str) -> Result<&'a Value, RequestError> {
-    json.get(name).ok_or(RequestError::Field { name, expected: "it is missing" })
+    json.get(name).ok_or(RequestError::field(name, "it is missing"))
 }
 
 /// A required member that is a string.
 pub fn text<'a>(json: &'a Value, name: &'static str) -> Result<&'a str, RequestError> {
-    member(json, name)?.as_str().ok_or(RequestError::Field { name, expected: "it must be a string" })
+    member(json, name)?.as_str().ok_or(RequestError::field(name, "it must be a string"))
 }
 
 /// A required member that is the UUID of a voter.
 pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> {
-    text(json, name)?.parse().map_err(|_| RequestError::Field { name, expected: "it must be a UUID" })
+    parse(text(json, name)?, name, "it must be a UUID")
 }
 
 /// A whole number, also when it is written with decimals, as in `1.0`.

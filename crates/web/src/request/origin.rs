@@ -10,7 +10,7 @@ use super::cookies::SEC_FETCH_SITE;
 use crate::App;
 use crate::error::RequestError;
 use crate::settings::Settings;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
@@ -21,7 +21,7 @@ use url::{Host, Url};
 pub const WRITTEN_BY_GET: [&str; 2] = ["/api/login", "/api/reset-password"];
 
 /// Middleware that refuses requests from pages of other sites.
-pub async fn refuse_other_sites(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn refuse_other_sites(app: App, request: Request, next: Next) -> Response {
     let must_be_ours = changes_something(request.method(), request.uri().path());
     if must_be_ours && !is_ours(&app.settings, request.headers()) {
         return RequestError::CrossSite.into_response();

@@ -53,29 +53,25 @@ impl From<PageQuery> for Window {
     }
 }
 
-/// The tweets that a page already shows.
-pub struct SinceQuery {
-    /// The newest of them.
-    pub since: Option<Cursor>,
-}
-
-impl FromFields for SinceQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { since: cursor(fields, "since")? })
-    }
-}
-
 /// The field `count`: the most entries of a response.
 pub fn count(fields: &Fields) -> Result<usize, RequestError> {
-    let Some(text) = fields.get("count") else {
-        return Ok(TIMELINE_ENTRIES);
-    };
-    let count = text.parse().ok().filter(|count| (1..=MAX_PAGE).contains(count) && is_plain(text));
-    count.ok_or(RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 100" })
+    let count = count_up_to(MAX_PAGE, fields, "it must be a whole number from 1 to 100")?;
+    Ok(count.unwrap_or(TIMELINE_ENTRIES))
+}
+
+/// The field `count`, if it is there: a number from 1 to `most`.
+pub fn count_up_to(
+    most: usize,
+    fields: &Fields,
+    expected: &'static str,
+) -> Result<Option<usize>, RequestError> {
+    let Some(text) = fields.get("count") else { return Ok(None) };
+    let count = text.parse().ok().filter(|count| (1..=most).contains(count) && is_plain(text));
+    count.map(Some).ok_or(RequestError::field("count", expected))
 }
 
 /// A cursor in a field, which may be missing.
-fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
+pub fn cursor(fields: &Fields, name: &'static str) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional(name, "it must be a cursor like 1401267618.123-45")
 }
 

@@ -33,6 +33,14 @@ impl TryFrom<String> for AtName {
     }
 }
 
+/// The address of a list: the number of entries before the page may be at its end. Without it, the page is the first.
+#[derive(Deserialize)]
+pub struct ListPath {
+    /// The number.
+    #[serde(default)]
+    pub start: Start,
+}
+
 /// The number of entries in a list before the page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]

@@ -412,7 +412,6 @@ pub fn is_file(path: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::AppParts;
     use crate::markup::test_support::settings;
     use crate::server::answer_memory::AnswerMemory;
     use std::sync::Arc;
@@ -424,19 +423,9 @@ mod tests {
 
     async fn app() -> App {
         let store = Store::in_memory().await.unwrap();
-        let site = Arc::new(Site::new(store, Rules::default(), PasswordWorker::default()));
+        let site = Site::new(store, Rules::default(), PasswordWorker::default());
         let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_000_000)));
-        AppParts {
-            site,
-            settings: settings().into(),
-            mailer: None,
-            clock,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        }
-        .into()
+        App::new(site, settings(), None, clock)
     }
 
     /// Sends requests with these values of `Accept-Encoding` at the same time, and again one

@@ -4,6 +4,7 @@ use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
 use super::form::{Fields, Form, FromFields};
 use super::json;
+use super::local_path::LocalPath;
 use crate::App;
 use crate::error::{Malformed, RequestError};
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
@@ -74,6 +75,19 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
+/// A visit that sees what is hidden, if the address asks for it.
+pub struct ShowingHidden(pub Visit);
+
+impl FromRequestParts<App> for ShowingHidden {
+    type Rejection = RequestError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
+        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
+        let visit = Visit::from_request_parts(parts, app).await?;
+        Ok(Self(visit.showing_hidden(here.shows_hidden())))
+    }
+}
+
 /// Whether somebody opens a page: not a call, not only its head, and not before anybody wants to see it.
 fn opens_page(parts: &Parts) -> bool {
     let is_prefetch = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("prefetch"));
@@ -90,6 +104,8 @@ pub struct SignedIn {
     pub visit: Visit,
     /// The user.
     pub user: User,
+    /// The address of the page.
+    pub here: LocalPath,
 }
 
 impl FromRequestParts<App> for SignedIn {
@@ -100,7 +116,8 @@ impl FromRequestParts<App> for SignedIn {
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page needs it; see `Frame::for_user`.
         visit.identity().await;
-        Ok(Self { visit, user })
+        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
+        Ok(Self { visit, user, here })
     }
 }
 
@@ -130,15 +147,15 @@ pub struct SignedFields {
     pub user: User,
     /// What was sent.
     pub fields: Fields,
-    /// Where the request comes from; see [`ClientAddress`].
-    pub address: IpAddr,
+    /// What the request comes from.
+    pub device: Device,
 }
 
 impl SignedFields {
     /// The user, for an action of the domain.
     #[must_use]
     pub const fn actor(&self) -> Actor<'_> {
-        Actor { user: &self.user, address: self.address }
+        Actor { user: &self.user, address: self.device.address }
     }
 }
 
@@ -148,10 +165,9 @@ impl FromRequest<App> for SignedFields {
     async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
         let (mut parts, body) = request.into_parts();
         let visit = Visit::from_request_parts(&mut parts, app).await?;
-        let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
         let call = Call::from_request_parts(&mut parts, app).await?;
         let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
-        Self::sign(visit, fields, address, &call).await
+        Self::sign(visit, fields, &call).await
     }
 }
 
@@ -161,27 +177,18 @@ impl SignedFields {
     /// # Errors
     /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], [`RequestError::Field`] for
     /// a wrong name of the request, or the store's.
-    pub async fn sign(
-        mut visit: Visit,
-        fields: Fields,
-        address: IpAddr,
-        call: &Call,
-    ) -> Result<Self, RequestError> {
+    pub async fn sign(mut visit: Visit, fields: Fields, call: &Call) -> Result<Self, RequestError> {
         let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
         // The page that shows the form again needs it; see `Frame::for_user`.
         visit.identity().await;
-        let given = fields.text("apisecret");
-        let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
-        if !user.apisecret.matches(given) && !is_former {
-            return Err(RequestError::WrongSecret);
-        }
+        demand_secret(&visit, &user, fields.text("apisecret"))?;
         if let Some(name) = request_name(&fields)? {
-            let request = NamedRequest::new(user.id, name, &call.address, &call.contents(&fields));
+            let request = NamedRequest::new(user.id, name, &call.path, &call.contents(&fields));
             let request = if call.acts_once { request } else { request.setting_a_state() };
             user.request = Some(request.clone());
             visit.name_request(request);
         }
-        Ok(Self { visit, user, fields, address })
+        Ok(Self { visit, user, fields, device: call.device.clone() })
     }
 
     /// Says that the request sets a state, although others to the same address act once.
@@ -238,15 +245,24 @@ fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
+/// Refuses a form without the secret of the user's session, or the one that it had before.
+pub fn demand_secret(visit: &Visit, user: &User, given: &str) -> Result<(), RequestError> {
+    let is_former = visit.session().is_some_and(|session| session.former_secret.matches(given));
+    if user.apisecret.matches(given) || is_former { Ok(()) } else { Err(RequestError::WrongSecret) }
+}
+
 /// Fields that say nothing about what is asked for.
 const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
 /// Fields whose values must not be found out by guessing from what the store holds.
 const SECRETS: [&str; 4] = ["password", "current_password", "code", "secret"];
 
-/// Where a form was sent, and in which session.
+/// Where a form was sent, by what, and in which session.
 pub struct Call {
-    address: String,
-    session_token: Option<String>,
+    path: String,
+    /// What it comes from.
+    pub device: Device,
+    /// The token of the session, if it has one.
+    pub session_token: Option<String>,
     /// Whether a request with a name is not done again, whatever has changed since.
     acts_once: bool,
 }
@@ -269,17 +285,17 @@ impl FromRequestParts<App> for Call {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let session_token = cookies::session_token(app, &parts.headers);
-        let address = parts.uri.path().to_owned();
-        let acts_once = address.starts_with(API) || parts.extensions.get::<ActsOnce>().is_some();
-        Ok(Self { address, session_token, acts_once })
+        let device = Device::from_request_parts(parts, app).await?;
+        let path = parts.uri.path().to_owned();
+        let acts_once = path.starts_with(API) || parts.extensions.get::<ActsOnce>().is_some();
+        Ok(Self { path, device, session_token, acts_once })
     }
 }
 
 /// The name that a form gives its request, so that it can be sent again.
 fn request_name(fields: &Fields) -> Result<Option<RequestName>, RequestError> {
     let named = |text| {
-        RequestName::parse(text)
-            .ok_or(RequestError::Field { name: "request", expected: "it must have 1 to 64 characters" })
+        RequestName::parse(text).ok_or(RequestError::field("request", "it must have 1 to 64 characters"))
     };
     fields.get("request").map(named).transpose()
 }
@@ -323,17 +339,14 @@ pub fn subscriber_of(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))
 }
 
-/// What a request comes from: its address and the program, for new sessions.
-pub struct ClientDevice(pub Device);
-
-impl FromRequestParts<App> for ClientDevice {
+/// What a request comes from: its address and the program.
+impl FromRequestParts<App> for Device {
     type Rejection = RequestError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let ClientAddress(address) = ClientAddress::from_request_parts(parts, app).await?;
-        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-        let device = Device::new(agent.unwrap_or_default(), address);
         let IsLocal(is_local) = IsLocal::from_request_parts(parts, app).await?;
-        Ok(Self(device.being_local(is_local)))
+        let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        Ok(Self::new(agent.unwrap_or_default(), address).being_local(is_local))
     }
 }

@@ -14,7 +14,7 @@ use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::server::request_id;
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::middleware::Next;
@@ -27,7 +27,7 @@ use tidings_domain::accounts::visit::Visit;
 /// Middleware that turns failures into pages or JSON: those of handlers, and panics.
 ///
 /// A request that was refused before it got here carries its failure as an extension.
-pub async fn error_responses(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub async fn error_responses(app: App, mut request: Request, next: Next) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
         return failure_response(&app, &method, &address, &failure);
@@ -233,13 +233,11 @@ fn loggable(path: &str) -> &str {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::AppParts;
     use crate::markup::test_support::settings;
     use axum::Router;
     use axum::body::{Body, to_bytes};
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
-    use std::sync::Arc;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
@@ -250,17 +248,7 @@ mod tests {
     async fn response_to(path: &'static str) -> (StatusCode, String) {
         let store = Store::in_memory().await.unwrap();
         let site = Site::new(store, Rules::default(), PasswordWorker::default());
-        let (site, clock) = (Arc::new(site), EngineClock::System);
-        let app = App::from(AppParts {
-            site,
-            settings: settings().into(),
-            mailer: None,
-            clock,
-            live: Arc::default(),
-            traffic: Arc::default(),
-            health: Arc::default(),
-            search: Arc::default(),
-        });
+        let app = App::new(site, settings(), None, EngineClock::System);
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
             .layer(from_fn_with_state(app, error_responses));

@@ -216,7 +216,6 @@ impl Limit {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::AppParts;
     use crate::mail::{Letter, SendMail, Sending};
     use crate::markup::test_support::settings;
     use crate::router::failures::error_responses;
@@ -284,16 +283,8 @@ mod tests {
             let transport = TransportSettings { writes_at_once, ..TransportSettings::default() };
             let settings = Settings { request_timeout, transport, ..settings() };
             let mails: Arc<Mailbox> = Arc::default();
-            let app = App::from(AppParts {
-                site: Arc::new(site),
-                settings: settings.into(),
-                mailer: Some(mails.clone()),
-                clock: EngineClock::Manual(Arc::new(AtomicU64::new(1_800_000_000_000))),
-                live: Arc::default(),
-                traffic: Arc::default(),
-                health: Arc::default(),
-                search: Arc::default(),
-            });
+            let clock = EngineClock::Manual(Arc::new(AtomicU64::new(1_800_000_000_000)));
+            let app = App::new(site, settings, Some(mails.clone()), clock);
             Self { app, mails, writes: Arc::default() }
         }
 
@@ -378,7 +369,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_goes_at_any_step_of_a_write_does_not_end_it() {
-        async fn act(State(app): State<App>) -> StatusCode {
+        async fn act(app: App) -> StatusCode {
             let store = &app.site.store;
             let mut batch = Batch::new();
             batch.increment_field("test", "written", 1);
@@ -482,7 +473,7 @@ mod tests {
         let rig = Rig::new(Duration::ZERO, 256).await;
         let go = Arc::new(Notify::new());
         let held = go.clone();
-        let acting = async move |State(app): State<App>| {
+        let acting = async move |app: App| {
             held.notified().await;
             let mut batch = Batch::new();
             batch.set_fields("test", [("written", "1")]);

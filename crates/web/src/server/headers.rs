@@ -3,7 +3,7 @@
 use super::cors;
 use crate::App;
 use crate::settings::Settings;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -42,7 +42,7 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
 /// Middleware that sets these headers and those for other origins.
-pub async fn set_headers(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn set_headers(app: App, request: Request, next: Next) -> Response {
     let mut response = cors::allow_any_origin(request, next).await;
     protect(&app.settings, response.headers_mut());
     response

@@ -10,7 +10,6 @@ use crate::limits::{
     LOSS_LOGGED_EVERY,
 };
 use axum::Json;
-use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -301,7 +300,7 @@ pub async fn live() -> Response {
 }
 
 /// `GET /health/ready`: the site can be used.
-pub async fn ready(State(app): State<App>) -> Response {
+pub async fn ready(app: App) -> Response {
     let readiness = readiness(&app).await;
     let status = if readiness.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     uncached(status, Json((*readiness).clone()))

@@ -11,14 +11,13 @@ use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::values;
-use crate::request::viewer::{ClientAddress, ClientDevice, SignedFields};
+use crate::request::viewer::{ClientAddress, SignedFields};
 use axum::Json;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
-use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::signup::SignedUp;
 use tidings_domain::values::signup::InvitationCode;
@@ -80,8 +79,8 @@ impl From<SignedUp> for NewAccountResponse {
     responses((status = 200, body = NewAccountResponse)),
 )]
 pub async fn create_account(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     Form(form): Form<Registration>,
 ) -> Result<Json<NewAccountResponse>, RequestError> {
     Ok(Json(open_account(&app, &form, &device).await?.into()))
@@ -123,8 +122,8 @@ impl InvitationResponse {
     ),
 )]
 pub async fn log_in(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
     match crate::features::sessions::log_in::log_in(&app, &form, &device).await? {
@@ -144,8 +143,8 @@ pub async fn log_in(
     ),
 )]
 pub async fn log_in_by_get(
-    app: State<App>,
-    device: ClientDevice,
+    app: App,
+    device: Device,
     query: Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
     log_in(app, device, query).await
@@ -158,7 +157,7 @@ pub async fn log_in_by_get(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn log_out(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
     Ok(Json(DONE))
 }
@@ -171,7 +170,7 @@ pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Json<
     responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     Form(form): Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
@@ -187,7 +186,7 @@ pub async fn reset_password(
     responses((status = 200, body = DoneResponse)),
 )]
 pub async fn reset_password_by_get(
-    app: State<App>,
+    app: App,
     address: ClientAddress,
     query: Form<ResetRequest>,
 ) -> Result<Json<DoneResponse>, RequestError> {
@@ -205,11 +204,7 @@ pub async fn reset_password_by_get(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn update_profile(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let session = save_profile(&app, &form, &device).await?;
+pub async fn update_profile(app: App, form: SignedFields) -> Result<Response, RequestError> {
+    let session = save_profile(&app, &form).await?;
     Ok(with_session(&app, session, Json(DONE)))
 }

@@ -8,11 +8,9 @@ use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
@@ -103,33 +101,21 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
     }
 }
 
-/// Whether the address of the settings page says that the link has been sent again.
-pub struct LinkSent(pub bool);
-
-impl FromFields for LinkSent {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self(fields.get("sent").is_some()))
-    }
-}
-
 /// POST /settings/confirm-email: apisecret.
-pub async fn send_again(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn send_again(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
     let sent = format!("{MAIL_SETTINGS}?sent");
     Ok(Redirect::to(if is_sent { &sent } else { MAIL_SETTINGS }))
 }
 
 /// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.
-pub async fn form(PathOf(token): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
+pub async fn form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let link = confirmation::check_link(&app.site, &token).await?;
     answer(&app, &link).await
 }
 
 /// POST /confirm-email/:token. The token says whose address it is; nothing else is needed.
-pub async fn confirm(
-    PathOf(token): PathOf<String>,
-    State(app): State<App>,
-) -> Result<Response, RequestError> {
+pub async fn confirm(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let link = confirmation::confirm(&app.site, app.now(), &token).await?;
     answer(&app, &link).await
 }

@@ -1,6 +1,5 @@
 //! Deactivating an account.
 
-use super::form::DeactivationForm;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
@@ -8,8 +7,7 @@ use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientAddress, SignedForm, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -49,23 +47,22 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Markup {
+pub async fn deactivate_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     deactivate_page(&Frame::for_user(&app, &here, &user), None)
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
 pub async fn deactivate(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
+    app: App,
     here: LocalPath,
-    SignedForm { user, form }: SignedForm<DeactivationForm>,
+    SignedFields { user, fields, device, .. }: SignedFields,
 ) -> Result<Response, RequestError> {
-    let writings = if form.erases { Writings::Erase } else { Writings::Keep };
-    let known = (form.password.as_str(), address);
+    let writings = match fields.text("writings") {
+        "" | "keep" => Writings::Keep,
+        "erase" => Writings::Erase,
+        _ => return Err(RequestError::field("writings", "it must be keep or erase")),
+    };
+    let known = (fields.required("password")?, device.address);
     match deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await {
         Ok(()) => {
             let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];

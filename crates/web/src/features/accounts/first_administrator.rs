@@ -1,7 +1,7 @@
 //! The link in the server's log that makes somebody the first administrator: it leads to the
 //! sign-up page, or asks whoever is logged in.
 
-use super::form::WelcomeForm;
+use super::form::welcome_token;
 use super::password_reset::{NO_REFERRER, referrer_policy};
 use crate::App;
 use crate::error::RequestError;
@@ -9,10 +9,10 @@ use crate::markup::addresses::login_to;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedForm;
-use axum::extract::State;
+use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::Refusal;
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::signup::WelcomeToken;
@@ -59,12 +59,11 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
 }
 
 /// POST /welcome: token, apisecret.
-pub async fn confirm(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<WelcomeForm>,
-) -> Result<Redirect, RequestError> {
-    let becoming = first_administrator::become_administrator(&app.site, &user, &form.token);
-    user.once(&app.site, becoming).await?;
+pub async fn confirm(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+    form.fields.required("token")?;
+    let token = welcome_token(&form.fields)?.ok_or(Refusal::WelcomeLinkInvalid)?;
+    let becoming = first_administrator::become_administrator(&app.site, &form.user, &token);
+    form.user.once(&app.site, becoming).await?;
     Ok(Redirect::to("/welcome"))
 }
 

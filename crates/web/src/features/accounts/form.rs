@@ -69,20 +69,6 @@ pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestErr
     }
 }
 
-/// The token with which somebody who is logged in becomes the first administrator. Only pages
-/// send it.
-pub struct WelcomeForm {
-    /// The token.
-    pub token: WelcomeToken,
-}
-
-impl FromFields for WelcomeForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        fields.required("token")?;
-        Ok(Self { token: welcome_token(fields)?.ok_or(Refusal::WelcomeLinkInvalid)? })
-    }
-}
-
 /// An invitation to be made.
 #[derive(ToSchema)]
 pub struct InviteForm {
@@ -94,19 +80,6 @@ pub struct InviteForm {
 impl FromFields for InviteForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
-    }
-}
-
-/// An invitation to be withdrawn. Only pages send it.
-pub struct WithdrawForm {
-    /// Its code.
-    pub invitation: InvitationCode,
-}
-
-impl FromFields for WithdrawForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let typed = fields.required("invitation")?;
-        Ok(Self { invitation: InvitationCode::parse(typed).ok_or(Refusal::NoSuchInvitation)? })
     }
 }
 
@@ -135,7 +108,7 @@ impl FromFields for Credentials {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let (username, password) = (fields.required("username")?, fields.required("password")?);
         // Programs with a form for everybody may send it empty.
-        let code = fields.get("code").filter(|code| !code.is_empty()).map(str::to_owned);
+        let code = fields.filled("code").map(str::to_owned);
         Ok(Self { username: username.to_owned(), password: password.to_owned(), code })
     }
 }
@@ -252,7 +225,7 @@ fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<boo
     match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
-        Some(_) => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+        Some(_) => Err(RequestError::field(name, "it must be 0 or 1")),
         None => Ok(fields.get(shown).map(|_| false)),
     }
 }
@@ -263,7 +236,7 @@ fn choice<C: Choice>(
     name: &'static str,
     expected: &'static str,
 ) -> Result<Option<C>, RequestError> {
-    let parse = |given| C::parse(given).ok_or(RequestError::Field { name, expected });
+    let parse = |given| C::parse(given).ok_or(RequestError::field(name, expected));
     fields.get(name).map(parse).transpose()
 }
 
@@ -291,48 +264,5 @@ impl FromFields for EndedSession {
             "others" => Self::Others,
             id => Self::One(id.to_owned()),
         })
-    }
-}
-
-/// Whether a page is shown after its form was saved.
-pub struct Saved {
-    /// Whether the form was saved.
-    pub saved: bool,
-}
-
-impl FromFields for Saved {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { saved: fields.get("saved").is_some() })
-    }
-}
-
-/// A new password.
-pub struct NewPasswordForm {
-    /// The password.
-    pub password: NewPassword,
-}
-
-impl FromFields for NewPasswordForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { password: NewPassword::parse(fields.required("password")?).map_err(Error::from)? })
-    }
-}
-
-/// The confirmation of somebody who leaves.
-pub struct DeactivationForm {
-    /// The password.
-    pub password: String,
-    /// Whether stories and comments are erased.
-    pub erases: bool,
-}
-
-impl FromFields for DeactivationForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let erases = match fields.text("writings") {
-            "" | "keep" => false,
-            "erase" => true,
-            _ => return Err(RequestError::Field { name: "writings", expected: "it must be keep or erase" }),
-        };
-        Ok(Self { password: fields.required("password")?.to_owned(), erases })
     }
 }

@@ -1,7 +1,7 @@
 //! The invitations of a user: making one, withdrawing one, and who came.
 
 use super::calls::InvitationResponse;
-use super::form::{InviteForm, WithdrawForm};
+use super::form::InviteForm;
 use super::signup_mail;
 use crate::App;
 use crate::error::{RequestError, sentence};
@@ -10,19 +10,18 @@ use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_add
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, age, number};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::{EnumString, IntoStaticStr};
-use tidings_domain::Error;
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::INVITATION_SECONDS;
 use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::words::{counted, span, wait};
+use tidings_domain::{Error, Refusal};
 
 const PAGE: &str = "/settings/invitations";
 
@@ -160,25 +159,13 @@ impl Done {
     }
 }
 
-/// What the address of the page may say.
-pub struct DoneQuery {
-    done: Option<Done>,
-}
-
-impl FromFields for DoneQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let name = fields.text("done");
-        Ok(Self { done: name.parse().ok() })
-    }
-}
-
 /// GET /settings/invitations: done.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form(DoneQuery { done }): Form<DoneQuery>,
+    app: App,
+    SignedIn { user, here, .. }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let done = fields.text("done").parse().ok();
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
     let page = InvitationsPage { own: &own, has_mail, email: "", done, refused: None };
@@ -223,11 +210,11 @@ async fn answer_to_invitation(
 
 /// POST /settings/invitations/withdraw: invitation, apisecret.
 pub async fn withdraw(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<WithdrawForm>,
+    app: App,
+    SignedFields { user, fields, .. }: SignedFields,
 ) -> Result<Redirect, RequestError> {
-    let withdrawing = invitations::withdraw(&app.site, &user, &form.invitation);
-    user.once(&app.site, withdrawing).await?;
+    let code = InvitationCode::parse(fields.required("invitation")?).ok_or(Refusal::NoSuchInvitation)?;
+    user.once(&app.site, invitations::withdraw(&app.site, &user, &code)).await?;
     Ok(Done::Withdrawn.redirect())
 }
 

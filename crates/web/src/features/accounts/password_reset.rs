@@ -1,6 +1,6 @@
 //! Setting a new password with a mailed link: both pages.
 
-use super::form::{NewPasswordForm, ResetRequest};
+use super::form::ResetRequest;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
@@ -10,7 +10,6 @@ use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -18,6 +17,7 @@ use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN, STAFF_PASSWORD_MIN};
+use tidings_domain::values::text::NewPassword;
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
@@ -50,11 +50,7 @@ impl RequestForm<'_> {
 }
 
 /// GET /reset-password.
-pub async fn request_form(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn request_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if app.mailer.is_some() {
         return Ok(RequestForm::default().render(&frame));
@@ -68,7 +64,7 @@ pub async fn request_form(
 
 /// POST /reset-password: username, email.
 pub async fn request(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
@@ -132,10 +128,7 @@ async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
 }
 
 /// GET /reset-password/:token.
-pub async fn new_password_form(
-    PathOf(token): PathOf<String>,
-    State(app): State<App>,
-) -> Result<Response, RequestError> {
+pub async fn new_password_form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let username = password_reset::check_link(&app.site, &token).await?;
     let here = LocalPath::parse("/reset-password");
     Ok((NO_REFERRER, password_form(&frame(&app, &here).await, &username, None)).into_response())
@@ -144,7 +137,7 @@ pub async fn new_password_form(
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
 pub async fn set_password(
     PathOf(token): PathOf<String>,
-    State(app): State<App>,
+    app: App,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let here = LocalPath::parse("/reset-password");
@@ -166,7 +159,7 @@ pub async fn set_password(
 }
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
-    let NewPasswordForm { password } = fields.read()?;
+    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
     Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
 }
 

@@ -6,9 +6,9 @@ use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, age, empty_but, paging};
 use crate::request::local_path::LocalPath;
-use crate::request::path::{AtName, PathOf, Start};
-use axum::extract::State;
+use crate::request::path::{AtName, ListPath, PathOf, Start};
 use maud::{Markup, html};
+use serde::Deserialize;
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::TREE_PAGE;
@@ -88,15 +88,10 @@ fn branch_page(frame: &Frame<'_>, BranchPage { username, inviter, page }: &Branc
     frame.page(&format!("Invited by {username}"), &content)
 }
 
-/// GET /people/tree.
-pub async fn tree(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
-    tree_from_start(PathOf(Start(0)), app, visit, here).await
-}
-
-/// GET /people/tree/:start.
-pub async fn tree_from_start(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
+/// GET /people/tree and /people/tree/:start.
+pub async fn tree(
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -105,20 +100,18 @@ pub async fn tree_from_start(
     Ok(tree_page(&frame, &page, start))
 }
 
-/// GET /@:name/invited.
-pub async fn branch(
-    PathOf(name): PathOf<AtName>,
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    branch_from_start(PathOf((name, Start(0))), app, visit, here).await
+/// The address of those whom somebody has invited.
+#[derive(Deserialize)]
+pub struct BranchPath {
+    at_name: AtName,
+    #[serde(default)]
+    start: Start,
 }
 
-/// GET /@:name/invited/:start.
-pub async fn branch_from_start(
-    PathOf((AtName(name), Start(start))): PathOf<(AtName, Start)>,
-    State(app): State<App>,
+/// GET /@:name/invited and /@:name/invited/:start.
+pub async fn branch(
+    PathOf(BranchPath { at_name: AtName(name), start: Start(start) }): PathOf<BranchPath>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
@@ -128,7 +121,7 @@ pub async fn branch_from_start(
 }
 
 /// Rejects methods other than GET at the address of somebody's tree.
-pub async fn other_method(PathOf((AtName(_), Start(_))): PathOf<(AtName, Start)>) -> RequestError {
+pub async fn other_method(PathOf(_): PathOf<BranchPath>) -> RequestError {
     RequestError::MethodNotAllowed
 }
 

@@ -1,6 +1,5 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::form::Saved;
 use super::profile_form::{PROFILE_FIELDS, ProfileEditor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
@@ -20,12 +19,11 @@ use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{age, empty_but, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
-use crate::request::viewer::{ClientDevice, SignedFields};
-use axum::extract::State;
+use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use tidings_domain::accounts::inbox::Seen;
@@ -236,22 +234,24 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
 /// time for the owner.
 pub async fn profile(
     PathOf(name): PathOf<String>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<(PageQuery, Saved)>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let query = (fields.read()?, fields.get("saved").is_some());
     show(&app, visit, &here, &name, query, true).await
 }
 
 /// GET /@:name. Without timelines, it leads to the other address.
 pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
-    Form(query): Form<(PageQuery, Saved)>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
+    let query = (fields.read()?, fields.get("saved").is_some());
     if !app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
@@ -263,7 +263,7 @@ async fn show(
     visit: Visit,
     here: &LocalPath,
     name: &str,
-    (query, Saved { saved }): (PageQuery, Saved),
+    (query, saved): (PageQuery, bool),
     with_form: bool,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
@@ -278,9 +278,15 @@ async fn show(
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email() });
-    let reader = reader.as_deref();
-    let page =
-        ProfilePage { profile: &profile, tweets: tweets.as_ref(), reader, form, refused: None, saved, file };
+    let page = ProfilePage {
+        profile: &profile,
+        tweets: tweets.as_ref(),
+        reader: reader.as_deref(),
+        form,
+        refused: None,
+        saved,
+        file,
+    };
     Ok(page.render(&frame))
 }
 
@@ -292,14 +298,9 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
 
 /// POST /profile: about, email, password (may be empty), current_password (may be empty if
 /// e-mail and password stay), apisecret.
-pub async fn change(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     let saved = user_address("user", &form.user.username, "?saved");
-    match save_profile(&app, &form, &device).await {
+    match save_profile(&app, &form).await {
         Ok(session) => Ok(with_session(&app, session, Redirect::to(&saved))),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);

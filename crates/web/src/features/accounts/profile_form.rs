@@ -3,6 +3,7 @@
 use super::form::whole_profile_change;
 use crate::App;
 use crate::error::RequestError;
+use crate::features::sessions::two_factor::owner;
 use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::request::cookies;
@@ -10,8 +11,8 @@ use crate::request::viewer::SignedFields;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::account::{self, Owner, ProfileChange};
-use tidings_domain::accounts::session_store::{Device, Session};
+use tidings_domain::accounts::account::{self, ProfileChange};
+use tidings_domain::accounts::session_store::Session;
 use tidings_domain::values::limits::{PASSWORD_MIN, STAFF_PASSWORD_MIN};
 
 /// The fields of the form that people type into.
@@ -83,26 +84,20 @@ pub(super) fn with_session(app: &App, session: Option<Session>, response: impl I
 
 /// Changes a profile, for the form and for the API. Returns the new session after a change of the
 /// password. A repeat returns none: the store holds no session tokens.
-pub(super) async fn save_profile(
-    app: &App,
-    form: &SignedFields,
-    device: &Device,
-) -> Result<Option<Session>, RequestError> {
-    change_profile(app, form, device, || whole_profile_change(&form.fields)).await
+pub(super) async fn save_profile(app: &App, form: &SignedFields) -> Result<Option<Session>, RequestError> {
+    change_profile(app, form, || whole_profile_change(&form.fields)).await
 }
 
 /// Changes a profile with what `read` reads of the form. Returns what [`save_profile`] does.
 pub(super) async fn change_profile(
     app: &App,
     form: &SignedFields,
-    device: &Device,
     read: impl FnOnce() -> Result<ProfileChange, RequestError>,
 ) -> Result<Option<Session>, RequestError> {
     let mut session = None;
     let saving = async {
         let change = read()?;
-        let owner = Owner { user: &form.user, session: form.session()?, device };
-        session = account::update_profile(&app.site, app.now(), owner, &change).await?;
+        session = account::update_profile(&app.site, app.now(), owner(form)?, &change).await?;
         Ok::<_, RequestError>(())
     };
     form.user.once(&app.site, saving).await?;

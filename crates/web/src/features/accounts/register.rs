@@ -9,10 +9,9 @@ use crate::features::sessions::login::{WantedPage, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, IsLocal};
-use axum::extract::State;
+use crate::request::viewer::IsLocal;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
@@ -57,30 +56,10 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     format!("{who}.{each}{a_day}{confirm}")
 }
 
-/// What the form holds.
-struct Typed<'a> {
-    username: &'a str,
-    email: &'a str,
-    invitation: &'a str,
-    application: &'a str,
-    answer: &'a str,
-}
-
-impl<'a> Typed<'a> {
-    fn of(fields: &'a Fields) -> Self {
-        Self {
-            username: fields.text("username"),
-            email: fields.text("email"),
-            invitation: fields.text("invitation"),
-            application: fields.text("application"),
-            answer: fields.text("answer"),
-        }
-    }
-}
-
 /// The page.
 struct RegisterPage<'a> {
-    typed: Typed<'a>,
+    /// What was typed, if anything.
+    typed: &'a Fields,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,
     /// The token of the link for the first administrator.
@@ -120,7 +99,7 @@ impl RegisterPage<'_> {
     }
 
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
-        let username = Field::new("username", "Username").value(self.typed.username);
+        let username = Field::new("username", "Username").typed(self.typed);
         let username = username.with("autocomplete", "username").required().exact().hint(html! {
             (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
         });
@@ -150,7 +129,7 @@ impl RegisterPage<'_> {
 
     /// The field for the invitation: hidden if it is a good one, and absent if none is needed.
     fn invitation(&self, mode: SignupMode) -> Markup {
-        let typed = self.typed.invitation;
+        let typed = self.typed.text("invitation");
         if self.facts.inviter.is_some() {
             return html! { input type="hidden" name="invitation" value=(typed); };
         }
@@ -187,7 +166,7 @@ impl RegisterPage<'_> {
         } else {
             html! { "Optional, never shown. We'll use it to answer your application." }
         };
-        let mut field = Field::new("email", "E-mail address").value(self.typed.email).hint(hint);
+        let mut field = Field::new("email", "E-mail address").typed(self.typed).hint(hint);
         field = field.with("inputmode", "email").with("autocomplete", "email").exact();
         if is_required {
             field = field.required();
@@ -199,7 +178,7 @@ impl RegisterPage<'_> {
     /// place of an answer, so browsers do not demand it.
     fn question(&self, frame: &Frame<'_>) -> Markup {
         let question = &frame.rules.accounts.signup_question;
-        let field = Field::new("answer", question).value(self.typed.answer).exact();
+        let field = Field::new("answer", question).typed(self.typed).exact();
         html! { @if !question.is_empty() { (field.with("autocomplete", "off").input(self.refused)) } }
     }
 
@@ -208,26 +187,9 @@ impl RegisterPage<'_> {
             "A moderator reads it and decides. Only moderators see it. Up to "
             (grouped(MAX_APPLICATION as u64)) " characters."
         };
-        let field = Field::new("application", "Why would you like to join?").value(self.typed.application);
+        let field = Field::new("application", "Why would you like to join?").typed(self.typed);
         // A good invitation may take its place, so browsers do not demand it.
         field.hint(hint).text_area(self.refused)
-    }
-}
-
-/// What the address of the page may say.
-pub struct RegisterQuery {
-    wanted: WantedPage,
-    invitation: String,
-    token: Option<WelcomeToken>,
-    /// Whether the visitor has just applied.
-    has_applied: bool,
-}
-
-impl FromFields for RegisterQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let (wanted, invitation) = (fields.read()?, fields.text("invitation").to_owned());
-        let token = welcome_token(fields)?;
-        Ok(Self { wanted, invitation, token, has_applied: fields.get("applied").is_some() })
     }
 }
 
@@ -247,18 +209,20 @@ async fn facts_of(
 
 /// GET /register: next, reason, invitation, token, applied.
 pub async fn form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     IsLocal(is_local): IsLocal,
-    Form(RegisterQuery { wanted, invitation, token, has_applied }): Form<RegisterQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let facts = facts_of(&mut visit, &invitation, token.as_ref(), is_local).await?;
+    let wanted: WantedPage = fields.read()?;
+    let token = welcome_token(&fields)?;
+    let facts = facts_of(&mut visit, fields.text("invitation"), token.as_ref(), is_local).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    if has_applied {
+    if fields.get("applied").is_some() {
         return Ok(applied_page(&frame));
     }
-    let typed = Typed { username: "", email: "", invitation: &invitation, application: "", answer: "" };
+    let typed = &fields.only(&["invitation"]);
     let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
     Ok(page.render(&frame))
 }
@@ -282,8 +246,8 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
 /// POST /register: username, password, email, invitation, application, answer, token, next, reason. Which are
 /// needed depends on the site. Redirects with the new session, or shows the form again.
 pub async fn register(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
@@ -297,8 +261,7 @@ pub async fn register(
         Ok(None) => Ok(Redirect::to("/register?applied").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
-            let typed = Typed::of(&fields);
-            let mut visit = Visit::new(app.site.clone(), app.now(), None);
+            let mut visit = app.visitor();
             // Without it, once it is not good any more, the form is the one for everybody.
             let mut token = welcome_token(&fields).unwrap_or(None);
             if let Some(given) = &token
@@ -306,10 +269,12 @@ pub async fn register(
             {
                 token = None;
             }
-            let facts = facts_of(&mut visit, typed.invitation, token.as_ref(), device.is_local).await?;
+            let facts =
+                facts_of(&mut visit, fields.text("invitation"), token.as_ref(), device.is_local).await?;
             let frame = Frame::of(&app, &mut visit, &here).await?;
             let (facts, token) = (&facts, token.as_ref());
-            let page = RegisterPage { typed, wanted: &wanted, token, facts, refused: Some(&refused) };
+            let page =
+                RegisterPage { typed: &fields, wanted: &wanted, token, facts, refused: Some(&refused) };
             Ok(refused.response(page.render(&frame)))
         }
     }
@@ -352,13 +317,8 @@ mod tests {
             rules.accounts.signup = mode;
             let parts = (frame.settings, &rules, frame.caches);
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            let typed = Typed {
-                username: "\"><b>",
-                email: "<e>",
-                invitation: "<i>",
-                application: "</textarea>",
-                answer: "",
-            };
+            let typed = "username=%22><b>&email=<e>&invitation=<i>&application=</textarea>&answer=";
+            let typed = &Fields::parse(typed.as_bytes()).unwrap_or_default();
             RegisterPage { typed, wanted: &wanted, token: None, facts, refused }.render(&frame).into_string()
         })
     }

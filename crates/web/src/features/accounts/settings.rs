@@ -1,7 +1,7 @@
 //! The settings of an account, on four pages. The form of each saves the fields of its page and no others.
 
-use super::confirm_email::{LinkSent, reminder, state_of_mail};
-use super::form::{Saved, profile_change};
+use super::confirm_email::{reminder, state_of_mail};
+use super::form::profile_change;
 use super::profile_form::{
     change_profile, current_password_field, email_field, new_password_field, with_session,
 };
@@ -12,10 +12,10 @@ use crate::markup::addresses::{
 };
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form};
+use crate::markup::parts::tab;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -129,9 +129,7 @@ impl SettingsPage<'_> {
             h1 { "Settings" }
             nav.tabs aria-label="Settings" {
                 ul {
-                    @for (tab, address, name) in Tab::ALL {
-                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
-                    }
+                    @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
                 }
             }
             (summary(self.refused))
@@ -282,14 +280,15 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 }
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account: saved, sent.
-pub async fn settings(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form((Saved { saved }, LinkSent(sent))): Form<(Saved, LinkSent)>,
-) -> Markup {
-    let (values, has_mail) = (Values::of(&user), app.mailer.is_some());
-    let page = SettingsPage { values, user: &user, refused: None, saved, sent, has_mail };
+pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn, fields: Fields) -> Markup {
+    let page = SettingsPage {
+        values: Values::of(&user),
+        user: &user,
+        refused: None,
+        saved: fields.get("saved").is_some(),
+        sent: fields.get("sent").is_some(),
+        has_mail: app.mailer.is_some(),
+    };
     page.render(&Frame::for_user(&app, &here, &user))
 }
 
@@ -299,12 +298,7 @@ pub async fn change_password() -> Redirect {
 }
 
 /// POST to the same addresses: the fields of the page (a missing one keeps its value), apisecret.
-pub async fn change(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let (tab, address, _) = Tab::at(&here);
     let own = form.fields.only(tab.fields());
     let read = || {
@@ -313,7 +307,7 @@ pub async fn change(
         }
         profile_change(&own)
     };
-    match change_profile(&app, &form, &device, read).await {
+    match change_profile(&app, &form, read).await {
         Ok(session) => Ok(with_session(&app, session, Redirect::to(&format!("{address}?saved")))),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&TYPED);

@@ -9,14 +9,13 @@ use super::admin::figures::{Row, charts};
 use super::changes::VERSION;
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{ADMIN_STORIES, LONG_ACTION_WAIT};
+use crate::features::action::begin_long;
+use crate::limits::ADMIN_STORIES;
 use crate::markup::frame::Frame;
-use crate::markup::parts::{age, author, number, title_link};
-use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
+use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
+use crate::request::form::Fields;
 use crate::request::viewer::{SignedForm, SignedIn};
 use crate::server::figures as app_figures;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -99,9 +98,7 @@ impl AdminPage<'_> {
             }
             nav.tabs aria-label="Administration" {
                 ul {
-                    @for (tab, address, name) in Tab::ALL {
-                        li { a href=(address) aria-current=[(tab == self.tab).then_some("page")] { (name) } }
-                    }
+                    @for (part, address, name) in Tab::ALL { (tab(address, name, part == self.tab)) }
                 }
             }
             @match self.tab {
@@ -189,39 +186,25 @@ impl AdminPage<'_> {
 
     fn table(&self, frame: &Frame<'_>) -> Markup {
         let rules = &frame.rules.ranking;
-        html! {
-            div.scroll.wide tabindex="0" role="region" aria-label="The front page in numbers" {
-                table {
-                    thead {
-                        tr {
-                            th.number scope="col" { "id" }
-                            th.number scope="col" { "rank" }
-                            th.number scope="col" { "score" }
-                            th.number scope="col" { "up" }
-                            th.number scope="col" { "down" }
-                            th scope="col" { "age" }
-                            th scope="col" { "author" }
-                            th scope="col" { "title" }
-                        }
-                    }
-                    tbody {
-                        @for line in self.top {
-                            @let NewsSummary { news, username, site_score } = &**line;
-                            tr {
-                                td.number { (news.id) }
-                                td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
-                                td.number { (format!("{:.2}", news.score(rules))) }
-                                td.number { (number(news.votes()[0])) }
-                                td.number { (number(news.votes()[1])) }
-                                td { (age(frame, news.ctime)) }
-                                td { (author(username.as_deref())) }
-                                td.headline { (title_link(frame.link_target(), news, *site_score)) }
-                            }
-                        }
-                    }
+        let numbers = ["id", "rank", "score", "up", "down"].map(Column::Numbers);
+        let words = ["age", "author", "title"].map(Column::Words);
+        let columns: Vec<Column<'_>> = numbers.into_iter().chain(words).collect();
+        let rows = html! {
+            @for line in self.top {
+                @let NewsSummary { news, username, site_score } = &**line;
+                tr {
+                    td.number { (news.id) }
+                    td.number { (format!("{:.4}", news.rank(frame.now, rules))) }
+                    td.number { (format!("{:.2}", news.score(rules))) }
+                    td.number { (number(news.votes()[0])) }
+                    td.number { (number(news.votes()[1])) }
+                    td { (age(frame, news.ctime)) }
+                    td { (author(username.as_deref())) }
+                    td.headline { (title_link(frame.link_target(), news, *site_score)) }
                 }
             }
-        }
+        };
+        wide_table("The front page in numbers", &columns, &rows)
     }
 }
 
@@ -250,64 +233,34 @@ fn search_state(app: &App) -> Markup {
 
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
-    html! {
-        div.scroll.wide tabindex="0" role="region" aria-label="Caches" {
-            table {
-                thead {
-                    tr {
-                        th scope="col" { "cache" }
-                        th.number scope="col" { "hits" }
-                        th.number scope="col" { "misses" }
-                        th.number scope="col" { "entries" }
-                        th.number scope="col" { "KiB used" }
-                        th.number scope="col" { "KiB at most" }
-                    }
-                }
-                tbody {
-                    @for cache in caches {
-                        tr {
-                            td { (cache.name.replace('_', " ")) }
-                            td.number { (number(cache.hits)) }
-                            td.number { (number(cache.misses)) }
-                            td.number { (number(cache.entries)) }
-                            td.number { (number(cache.bytes / 1_024)) }
-                            td.number { (number(cache.capacity_bytes / 1_024)) }
-                        }
-                    }
-                }
+    let columns = [
+        Column::Words("cache"),
+        Column::Numbers("hits"),
+        Column::Numbers("misses"),
+        Column::Numbers("entries"),
+        Column::Numbers("KiB used"),
+        Column::Numbers("KiB at most"),
+    ];
+    let rows = html! {
+        @for cache in caches {
+            tr {
+                td { (cache.name.replace('_', " ")) }
+                td.number { (number(cache.hits)) }
+                td.number { (number(cache.misses)) }
+                td.number { (number(cache.entries)) }
+                td.number { (number(cache.bytes / 1_024)) }
+                td.number { (number(cache.capacity_bytes / 1_024)) }
             }
         }
-    }
+    };
+    wide_table("Caches", &columns, &rows)
 }
 
-/// The query of the administration page.
-pub struct AdminQuery {
-    tab: Tab,
-    /// The outcome of a recomputation that was just requested.
-    recomputed: Option<Recomputed>,
-}
-
-impl FromFields for AdminQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let recomputed = match fields.text("recomputed") {
-            "later" => Some(Recomputed::Later),
-            items => items.parse().ok().map(Recomputed::Items),
-        };
-        let tab = match fields.text("tab") {
-            "month" => Tab::Month,
-            "server" => Tab::Server,
-            _ => Tab::Today,
-        };
-        Ok(Self { tab, recomputed })
-    }
-}
-
-/// GET /admin.
+/// GET /admin: tab; recomputed, the outcome of a recomputation that was just requested.
 pub async fn admin(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-    Form(query): Form<AdminQuery>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     user.require_admin()?;
     app_figures::note(&app);
@@ -327,14 +280,21 @@ pub async fn admin(
         caches: &caches,
         search: search_state(&app),
         top: &top,
-        tab: query.tab,
-        recomputed: query.recomputed,
+        tab: match fields.text("tab") {
+            "month" => Tab::Month,
+            "server" => Tab::Server,
+            _ => Tab::Today,
+        },
+        recomputed: match fields.text("recomputed") {
+            "later" => Some(Recomputed::Later),
+            items => items.parse().ok().map(Recomputed::Items),
+        },
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
-pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<Redirect, RequestError> {
+pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
     let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
     Ok(Redirect::to(&format!("/admin?tab=server&recomputed={shown}")))
@@ -343,7 +303,7 @@ pub async fn recompute(State(app): State<App>, form: SignedForm<()>) -> Result<R
 /// Recomputes all ranks. Returns how many; `None` while it is still running.
 async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, RequestError> {
     let (site, now) = (app.site.clone(), app.now());
-    let recomputing = tokio::spawn(async move {
+    begin_long(async move {
         let recomputed = ranks::recompute_ranks(&site, now, &user).await;
         match &recomputed {
             Ok(stored) => tracing::info!(stored, "ranks recomputed"),
@@ -351,12 +311,8 @@ async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, Request
             Err(error) => tracing::warn!(%error, "ranks not recomputed"),
         }
         recomputed
-    });
-    match tokio::time::timeout(LONG_ACTION_WAIT, recomputing).await {
-        Ok(Ok(recomputed)) => Ok(Some(recomputed?)),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(None),
-    }
+    })
+    .await
 }
 
 #[cfg(test)]

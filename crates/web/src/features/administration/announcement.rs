@@ -13,7 +13,6 @@ use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
@@ -66,10 +65,8 @@ impl FromFields for AnnouncementForm {
     }
 }
 
-const WRONG_PINNED: RequestError = RequestError::Field {
-    name: "pinned",
-    expected: "it must be the numbers of at most two stories, with commas between them",
-};
+const WRONG_PINNED: RequestError =
+    RequestError::field("pinned", "it must be the numbers of at most two stories, with commas between them");
 
 impl AnnouncementForm {
     /// The announcement, if it is made at some time.
@@ -81,10 +78,10 @@ impl AnnouncementForm {
         Announcement::parse(made, line, (&self.pinned, end(self.pinned_hours))).map_err(|error| match error {
             IdentityError::Text(error) => Error::from(error).into(),
             IdentityError::TooManyPinned => WRONG_PINNED,
-            _ => RequestError::Field {
-                name: "url",
-                expected: "it must be a full address, or a page of this site, such as /about",
-            },
+            _ => RequestError::field(
+                "url",
+                "it must be a full address, or a page of this site, such as /about",
+            ),
         })
     }
 }
@@ -144,8 +141,8 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
     security(("session" = [])),
 )]
 pub async fn current(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
+    app: App,
+    SignedIn { mut visit, user, .. }: SignedIn,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {
     user.require_admin()?;
     let announcement = announcing::current(&mut visit).await;

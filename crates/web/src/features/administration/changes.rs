@@ -4,9 +4,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 
 /// The version of the program.
@@ -15,11 +13,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 
 /// GET /admin/changes.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     user.require_admin()?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {

@@ -17,7 +17,6 @@ use crate::request::values;
 use crate::request::viewer::SignedIn;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Serialize;
@@ -69,8 +68,8 @@ impl FromFields for HookForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let form = Self {
             hook_id: fields.parsed_optional("hook_id", "it must be the number of a webhook")?,
-            address: typed(fields, "address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
-            secret: typed(fields, "secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
+            address: fields.filled("address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
+            secret: fields.filled("secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
             kinds: kinds(fields)?,
             format: fields.parsed_optional("format", "it must be full or chat")?,
             remove: switch(fields, "remove")?,
@@ -88,11 +87,6 @@ impl FromFields for HookForm {
     }
 }
 
-/// A field that is not empty.
-fn typed<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
-    fields.get(name).filter(|text| !text.is_empty())
-}
-
 /// The kinds: a list in a call, and a box for each on the page. `None` if the form has neither.
 fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
     let mut all = fields.get("kinds").map(str::to_owned);
@@ -104,7 +98,7 @@ fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
 
 impl HookForm {
     fn change(&self) -> Result<HookChange, RequestError> {
-        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        let missing = |name| RequestError::field(name, RequestError::MISSING);
         if self.remove || self.test {
             let hook = self.hook_id.ok_or_else(|| missing("hook_id"))?;
             return Ok(if self.remove { HookChange::Remove(hook) } else { HookChange::Test(hook) });
@@ -221,20 +215,13 @@ impl From<ShownHook> for HookEntry {
     responses((status = 200, body = HooksResponse)),
     security(("session" = [])),
 )]
-pub async fn list(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-) -> Result<Json<HooksResponse>, RequestError> {
+pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<HooksResponse>, RequestError> {
     let hooks = hooks::all(&app.site, &user).await?;
     Ok(Json(HooksResponse { status: Status::Ok, hooks: hooks.into_iter().map(HookEntry::from).collect() }))
 }
 
 /// GET /admin/hooks.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     show(&app, &user, &here, None).await
 }
 

@@ -4,21 +4,19 @@ use super::announcement;
 use super::identity_form::{FieldErrors, LINK_FIELDS, read_identity};
 use crate::App;
 use crate::error::{Malformed, RequestError, sentence};
-use crate::features::accounts::form::Saved;
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
 use crate::markup::frame::Frame;
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::json::read_body;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::{SignedFields, SignedIn, demand_secret};
 use axum::RequestExt;
 use axum::body::Body;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
@@ -232,32 +230,24 @@ fn stored(identity: &Identity, name: &str) -> String {
     text.unwrap_or_default()
 }
 
-fn demand_administrator(user: &User) -> Result<(), RequestError> {
-    Ok(user.require_admin()?)
-}
-
 /// GET /admin/site.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
-    demand_administrator(&user)?;
+    user.require_admin()?;
     let identity: Shared<Identity> = visit.identity().await;
     let typed = |name: &str| stored(&identity, name);
+    let saved = fields.get("saved").is_some();
     let page = AdminSitePage { typed: Typed(&typed), errors: &FieldErrors::new(), logo_error: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    demand_administrator(&form.user)?;
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    form.user.require_admin()?;
     match read_identity(&form.fields) {
         Ok(identity) => {
             let changing = administration::change_identity(&app.site, &form.user, &identity);
@@ -286,7 +276,7 @@ impl FromRequest<App> for SentLogo {
     /// Who is no administrator is refused before the body is read.
     async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
         let signed_in: SignedIn = request.extract_parts_with_state(app).await?;
-        demand_administrator(&signed_in.user)?;
+        signed_in.user.require_admin()?;
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
         let mut whole = Request::new(Body::from(read_body(request).await?));
         whole.headers_mut().extend(content_type.map(|content_type| (header::CONTENT_TYPE, content_type)));
@@ -303,17 +293,14 @@ impl FromRequest<App> for SentLogo {
                 _ => {}
             }
         }
-        let former = signed_in.visit.session().is_some_and(|session| session.former_secret.matches(&secret));
-        if !signed_in.user.apisecret.matches(&secret) && !former {
-            return Err(RequestError::WrongSecret);
-        }
+        demand_secret(&signed_in.visit, &signed_in.user, &secret)?;
         Ok(Self { signed_in, picture: Logo::parse(picture) })
     }
 }
 
 /// POST /admin/site/logo: logo (a file), apisecret.
 pub async fn change_logo(
-    State(app): State<App>,
+    app: App,
     SentLogo { mut signed_in, picture }: SentLogo,
 ) -> Result<Response, RequestError> {
     match picture {
@@ -338,7 +325,7 @@ pub async fn change_logo(
 }
 
 /// POST /admin/site/removelogo: apisecret.
-pub async fn remove_logo(State(app): State<App>, form: SignedFields) -> Result<Redirect, RequestError> {
+pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     let changing = administration::change_logo(&app.site, &form.user, None);
     form.user.once(&app.site, changing).await?;
     Ok(Redirect::to(SAVED))

@@ -14,21 +14,20 @@ use crate::request::form::Form;
 use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::ClientAddress;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Instant;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::found;
 use tidings_domain::news::lists;
 use tidings_domain::numbered;
 use tidings_domain::values::ids::{ItemNumber, NewsId};
 use tidings_search::asking::{Found, Sort};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 /// How long an answer may be used.
 const HEADERS: [(HeaderName, HeaderValue); 2] = [
@@ -55,39 +54,16 @@ impl HitsError {
     }
 }
 
-/// The parameters of a search.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what HitsQuery reads")]
-pub struct HitsParameters {
-    /// The words, at most 512 characters, of which the first 10 words count.
-    #[param(required = false, max_length = 512)]
-    query: String,
-    /// `story`, `comment`, `job`, `ask_hn`, `show_hn`, `front_page`, `author_NAME` or `story_N`. All must be
-    /// there; of those in parentheses, one.
-    #[param(required = false)]
-    tags: String,
-    /// Conditions on `created_at_i`, `points` and `num_comments`.
-    #[param(required = false, rename = "numericFilters")]
-    numeric_filters: String,
-    /// The page, from 0.
-    #[param(required = false)]
-    page: u64,
-    /// The hits on a page, 20 by default, at most 1,000.
-    #[param(required = false, rename = "hitsPerPage")]
-    hits_per_page: u64,
-}
-
 /// Search as in the API of the search of Hacker News, the most relevant first; without words those with the most
 /// votes.
 #[utoipa::path(
     get,
     path = "/api/v1/search",
-    params(HitsParameters),
+    params(HitsQuery),
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
@@ -100,11 +76,11 @@ pub async fn search(
 #[utoipa::path(
     get,
     path = "/api/v1/search_by_date",
-    params(HitsParameters),
+    params(HitsQuery),
     responses((status = 200, description = "The hits", content_type = JSON)),
 )]
 pub async fn search_by_date(
-    State(app): State<App>,
+    app: App,
     ClientAddress(from): ClientAddress,
     RawQuery(params): RawQuery,
     Form(query): Form<HitsQuery>,
@@ -121,7 +97,7 @@ async fn find(
     from: IpAddr,
 ) -> Result<Response, RequestError> {
     let began = Instant::now();
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let rules = app.site.rules.hacker_news.clone();
     let front_page = lists::top(&mut visit, 0, PAGE_ROWS).await?.lines;
     let front_page: Vec<NewsId> = front_page.iter().map(|line| line.news.id).collect();
@@ -177,9 +153,9 @@ async fn find(
     params(("number" = inline(values::Id), Path)),
     responses((status = 200, description = "The item", content_type = JSON)),
 )]
-pub async fn item(State(app): State<App>, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
+pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
     let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
 }
 
@@ -190,8 +166,8 @@ pub async fn item(State(app): State<App>, PathOf(number): PathOf<String>) -> Res
     params(("name" = inline(values::StoredUsername), Path)),
     responses((status = 200, description = "The person", content_type = JSON)),
 )]
-pub async fn user(State(app): State<App>, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
+    let mut visit = app.visitor();
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
     let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));
     let user = json!({ "about": about, "karma": person.user.karma, "username": person.user.username });

@@ -13,23 +13,35 @@ use tidings_search::index::Kind;
 use tidings_search::language::StoryKind as FoundKind;
 use tidings_search::language::{Bounds, MIN_PREFIX, Search, Term, What};
 use tidings_search::words::asked;
+use utoipa::IntoParams;
 
 /// The parameters of a search.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct HitsQuery {
-    /// The words, as they were sent.
+    /// The words, at most 512 characters, of which the first 10 words count.
+    #[param(required = false, max_length = 512)]
     pub query: String,
+    #[param(ignore)]
     words: Vec<Term>,
-    /// Tags of which a hit has all; of those in one group, one.
+    /// `story`, `comment`, `job`, `ask_hn`, `show_hn`, `front_page`, `author_NAME` or `story_N`. All must be
+    /// there; of those in parentheses, one.
+    #[param(value_type = String, required = false)]
     pub tags: Vec<Vec<Tag>>,
+    /// Conditions on `created_at_i`, `points` and `num_comments`.
+    #[param(value_type = String, required = false, rename = "numericFilters")]
     filters: Vec<(Attribute, Bounds)>,
     /// The page, from 0.
+    #[param(value_type = u64, required = false)]
     pub page: usize,
-    /// The most hits on a page.
+    /// The hits on a page, 20 by default, at most 1,000.
+    #[param(value_type = u64, required = false, rename = "hitsPerPage")]
     pub hits: usize,
     /// The names of the attributes to return; `None` for all.
+    #[param(ignore)]
     pub retrieved: Option<Vec<String>>,
     /// The names of the attributes in which words are marked; `None` for all.
+    #[param(ignore)]
     pub highlighted: Option<Vec<String>>,
 }
 
@@ -95,7 +107,7 @@ enum Place {
 impl FromFields for HitsQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let query = fields.text("query").to_owned();
-        let wrong = |name, expected| RequestError::Field { name, expected };
+        let wrong = |name, expected| RequestError::field(name, expected);
         if query.chars().count() > HIT_CHARACTERS {
             return Err(wrong("query", "it must have at most 512 characters"));
         }
@@ -104,7 +116,7 @@ impl FromFields for HitsQuery {
             filters(fields.text("numericFilters")).ok_or(wrong("numericFilters", NUMERIC_FILTERS))?;
         let is_advanced = fields.text("advancedSyntax") == "true";
         let place = place(fields.text("restrictSearchableAttributes"));
-        let number = |name, default: usize, expected| match fields.get(name).filter(|text| !text.is_empty()) {
+        let number = |name, default: usize, expected| match fields.filled(name) {
             None => Ok(default),
             Some(text) => text.parse::<usize>().map_err(|_| wrong(name, expected)),
         };

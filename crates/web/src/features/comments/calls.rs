@@ -12,20 +12,16 @@ use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::values;
-use crate::request::viewer::{ClientAddress, SignedForm};
+use crate::request::viewer::{ShowingHidden, SignedFields};
+use crate::request::{paging, values};
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
-use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
@@ -253,12 +249,8 @@ impl FoundComment {
     responses((status = 200, body = CommentPostedResponse)),
     security(("session" = [])),
 )]
-pub async fn post(
-    State(app): State<App>,
-    ClientAddress(address): ClientAddress,
-    SignedForm { user, form }: SignedForm<CommentForm>,
-) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = post_or_edit(&app, Actor { user: &user, address }, &form).await?;
+pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>, RequestError> {
+    let posted = post_or_edit(&app, form.actor(), &form.fields.read()?).await?;
     Ok(Json(CommentPostedResponse {
         status: Status::Ok,
         op: posted.change.into(),
@@ -317,18 +309,8 @@ const AFTER: &str = "it must be the value of next in an earlier answer, and its 
 
 impl FromFields for ThreadPartQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
-        let count = match fields.get("count") {
-            None => MAX_API_COMMENTS,
-            Some(text) => Some(text)
-                .filter(is_plain)
-                .and_then(|text| text.parse().ok())
-                .filter(|count| (1..=MAX_API_COMMENTS).contains(count))
-                .ok_or(RequestError::Field {
-                    name: "count",
-                    expected: "it must be a whole number from 1 to 500",
-                })?,
-        };
+        let count = paging::count_up_to(MAX_API_COMMENTS, fields, "it must be a whole number from 1 to 500")?;
+        let count = count.unwrap_or(MAX_API_COMMENTS);
         let after = fields.parsed_optional("after", AFTER)?;
         Ok(Self { after, count, sort: sort_field(fields)?.unwrap_or_default() })
     }
@@ -353,15 +335,13 @@ impl ThreadPartQuery {
 )]
 pub async fn thread(
     PathOf(id): PathOf<NewsId>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
     Form(query): Form<ThreadPartQuery>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();
     let thread = threads::get(&mut visit, id, query.sort.into(), wanted).await?;
     let lines = thread.outline();
-    let part = query.part(lines).ok_or(RequestError::Field { name: "after", expected: AFTER })?;
+    let part = query.part(lines).ok_or(RequestError::field("after", AFTER))?;
     let last = part.clone().last().filter(|_| part.end < lines.places().len());
     let next = last.and_then(|last| lines.places().get(last)).map(|place| place.id.to_string());
     let next = serde_json::to_string(&next).map_err(|error| Error::Internal(error.to_string()))?;

@@ -40,7 +40,7 @@ impl FromFields for CommentForm {
             None | Some("") => false,
             Some("moderator") => true,
             Some(_) => {
-                return Err(RequestError::Field { name: "speaking_as", expected: "it must be moderator" });
+                return Err(RequestError::field("speaking_as", "it must be moderator"));
             }
         };
         Ok(Self { news_id, comment_id, parent_id, comment, speaking_as })

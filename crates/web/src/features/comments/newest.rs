@@ -9,41 +9,29 @@ use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{empty_but, fitting};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::markup::parts::{empty_but, fitting, more_link};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, SiteComment};
 use tidings_domain::items::Item;
-use tidings_domain::values::ids::{CommentAddress, ItemNumber};
+use tidings_domain::values::ids::CommentAddress;
 use tidings_domain::values::size;
 
 /// What an item number is.
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";
 
-/// The part of the list that a page shows.
-pub struct CommentsQuery {
-    /// Only comments with lower item numbers than this.
-    before: Option<ItemNumber>,
-}
-
-impl FromFields for CommentsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { before: fields.parsed_optional("before", ITEM_NUMBER)? })
-    }
-}
-
-/// GET /comments.
+/// GET /comments: before, which leaves only comments with lower item numbers.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
-    Form(CommentsQuery { before }): Form<CommentsQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let before = fields.parsed_optional("before", ITEM_NUMBER)?;
     let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
     let (shown, rest) = page
         .comments
@@ -57,9 +45,7 @@ pub async fn page(
             (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
         }
         @for (_, comment) in shown { (listed(&frame, comment)) }
-        @if let Some(next) = next {
-            nav.more aria-label="Pages" { a href=(format!("/comments?before={next}")) rel="next" { "more" } }
-        }
+        (more_link(next.map(|next| format!("/comments?before={next}"))))
     };
     Ok(frame.page_with("New comments", &PageHead::of("/comments").feeds([FeedKind::Comments]), &content))
 }
@@ -88,23 +74,9 @@ fn listed(frame: &Frame<'_>, comment: &SiteComment) -> Markup {
     }
 }
 
-/// The number of an item.
-pub struct ItemQuery {
-    id: ItemNumber,
-}
-
-impl FromFields for ItemQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { id: fields.parsed("id", ITEM_NUMBER)? })
-    }
-}
-
 /// GET /item?id=: leads to the story or the comment with an item number.
-pub async fn item(
-    mut visit: Visit,
-    Form(ItemQuery { id }): Form<ItemQuery>,
-) -> Result<Redirect, RequestError> {
-    match lists::item(&mut visit, id).await? {
+pub async fn item(mut visit: Visit, fields: Fields) -> Result<Redirect, RequestError> {
+    match lists::item(&mut visit, fields.parsed("id", ITEM_NUMBER)?).await? {
         Some(Item::Story(news)) => Ok(Redirect::to(&news_address(news))),
         Some(Item::Comment(address)) => Ok(Redirect::to(&comment_address(address))),
         None => Err(RequestError::NotFound),

@@ -23,13 +23,12 @@ use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::PathOf;
-use axum::extract::State;
+use crate::request::viewer::ShowingHidden;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
@@ -352,12 +351,11 @@ pub async fn one_comment(
 /// GET /news/:id?page=N&at=C&posted=C&sort=O.
 pub async fn thread(
     PathOf(news): PathOf<NewsId>,
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
     Form(query): Form<ThreadQuery>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     // Which comments are on a page does not depend on the links of the page.
     let wanted = |lines: &ThreadLines| {
         query.part(lines, CommentOrder::Score).map(|part| part.shown(lines)).unwrap_or_default()

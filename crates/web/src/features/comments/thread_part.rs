@@ -127,7 +127,7 @@ pub struct ThreadQuery {
 impl FromFields for ThreadQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let comment = |name| {
-            let unknown = RequestError::Field { name, expected: "it must be the number of a comment" };
+            let unknown = RequestError::field(name, "it must be the number of a comment");
             fields.get(name).map(|id| id.parse::<CommentId>().map_err(|_| unknown)).transpose()
         };
         let (at, posted) = (comment("at")?, comment("posted")?);
@@ -175,7 +175,7 @@ impl ThreadQuery {
 /// # Errors
 /// A failure that names the field if there is no such order.
 pub fn sort_field(fields: &Fields) -> Result<Option<CommentOrder>, RequestError> {
-    let unknown = RequestError::Field { name: "sort", expected: "it must be score, newest or oldest" };
+    let unknown = RequestError::field("sort", "it must be score, newest or oldest");
     fields.get("sort").map(|name| CommentOrder::parse(name).ok_or(unknown)).transpose()
 }
 

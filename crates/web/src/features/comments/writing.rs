@@ -23,8 +23,7 @@ use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{ShowingHidden, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
@@ -287,9 +286,8 @@ fn edit_page(
 /// GET /reply/:news/:comment.
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
-    State(app): State<App>,
-    SignedIn { visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
@@ -302,9 +300,8 @@ pub async fn reply(
 /// GET /editcomment/:news/:comment.
 pub async fn edit(
     PathOf((news, id)): PathOf<(NewsId, CommentId)>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
     edit_page(&Frame::for_user(&app, &here, &user), &thread, id, (None, EditorState::Alone))
@@ -312,7 +309,7 @@ pub async fn edit(
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
 /// see the comment without posting it.
-pub async fn post(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn post(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     if form.fields.get(PREVIEW).is_some() {
         return preview(&app, form).await;
     }
@@ -407,11 +404,10 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 /// GET /usercomments/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

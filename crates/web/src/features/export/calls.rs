@@ -6,7 +6,6 @@ use crate::error::RequestError;
 use crate::features::export;
 use crate::request::viewer::{ClientAddress, SignedIn};
 use crate::server::compression::ZIP;
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
@@ -26,9 +25,9 @@ const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
     security(("session" = [])),
 )]
 pub async fn export(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
-    SignedIn { visit, user }: SignedIn,
+    SignedIn { visit, user, .. }: SignedIn,
 ) -> Result<Response, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?.clone();
     let headers = [

@@ -11,7 +11,6 @@ use crate::server::outgoing::{self, OutgoingError};
 use axum::http::{StatusCode, header};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{Findable, Place};
 use tidings_domain::error::Error;
@@ -87,7 +86,7 @@ async fn note_changes(app: &App, state: &HubState, place: Place) -> Result<(), E
     let changed = hub::changed(&app.site.store.counted_apart(), place).await?;
     let up_to = changed.last().map_or(state.last, |(_, place)| *place);
     let things: Vec<Findable> = changed.into_iter().map(|(thing, _)| thing).collect();
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let found = found::read(&mut visit, &things).await?;
     let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
     for thing in &things {

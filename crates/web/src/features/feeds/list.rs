@@ -13,7 +13,6 @@ use crate::markup::head::PageHead;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::IntoResponse;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -31,7 +30,7 @@ const FOLLOWING: &str = "/feeds/following.opml";
 const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
 
 /// GET /feeds.
-pub async fn page(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {
@@ -111,8 +110,8 @@ fn own(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /feeds.opml: the feeds of the site and of the largest topics. Rounds: 2.
-pub async fn opml(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
+    let mut visit = app.visitor();
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
@@ -122,8 +121,8 @@ pub async fn opml(State(app): State<App>) -> Result<impl IntoResponse, RequestEr
 
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
+    app: App,
+    SignedIn { mut visit, user, .. }: SignedIn,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);

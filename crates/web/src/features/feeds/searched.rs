@@ -11,9 +11,7 @@ use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::feed_links::FeedFormat;
 use crate::request::form::Form;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::response::Response;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
 use tidings_search::asking::Sort;
 
@@ -21,16 +19,16 @@ const TOO_LONG: &str = "it must have at most 200 characters and 16 terms";
 
 /// GET /search.atom, /search.json.
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
 ) -> Result<Response, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let asked = SearchQuery { wanted: Wanted::Stories, sort: Sort::New, ..query.clone() };
     let results = match find(&app, &mut visit, &asked.asked(from)).await {
         Ok(results) => results,
-        Err(NoResults::TooLong(_)) => return Err(RequestError::Field { name: "q", expected: TOO_LONG }),
+        Err(NoResults::TooLong(_)) => return Err(RequestError::field("q", TOO_LONG)),
         Err(NoResults::Failed(error)) => return Err(error),
     };
     let brand = app.brand_for(&mut visit).await;

@@ -8,11 +8,9 @@ use crate::error::RequestError;
 use crate::limits::{SITEMAP_PARTS, SITEMAP_STORIES};
 use crate::markup::addresses::news_address;
 use crate::request::path::{PathOf, Start};
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use maud::{Render, html};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::sitemap;
 
 /// The pages that list stories and sites, which are in the first part.
@@ -34,8 +32,8 @@ fn document(root: &str, entries: &impl Render) -> String {
 }
 
 /// GET /sitemap.xml: the parts, the newest first.
-pub async fn index(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+pub async fn index(app: App) -> Result<impl IntoResponse, RequestError> {
+    let mut visit = app.visitor();
     let last = sitemap::story_count(&mut visit).await?.div_ceil(SITEMAP_STORIES).max(1);
     let parts = (1..=last).rev().take(usize::try_from(SITEMAP_PARTS).unwrap_or(usize::MAX));
     let entries = html! {
@@ -47,12 +45,9 @@ pub async fn index(State(app): State<App>) -> Result<impl IntoResponse, RequestE
 }
 
 /// GET /sitemap/:page: a part, from 1 on.
-pub async fn part(
-    PathOf(Start(number)): PathOf<Start>,
-    State(app): State<App>,
-) -> Result<impl IntoResponse, RequestError> {
+pub async fn part(PathOf(Start(number)): PathOf<Start>, app: App) -> Result<impl IntoResponse, RequestError> {
     let before = number.checked_sub(1).ok_or(RequestError::NotFound)? * SITEMAP_STORIES;
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let stories = sitemap::stories(&mut visit, before, SITEMAP_STORIES).await?;
     if stories.is_empty() && number > 1 {
         return Err(RequestError::NotFound);

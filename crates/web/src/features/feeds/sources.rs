@@ -7,6 +7,7 @@ use crate::error::RequestError;
 use crate::features::inbox::rows::{description, destination};
 use crate::features::moderation::log::{moderator_name, summary};
 use crate::features::timelines::tweets::posted_at;
+use crate::features::topics::articles::ArticlesPath;
 use crate::limits::{
     FEED_PERSON_ENTRIES, FEED_STORIES, FEED_TITLE_CHARACTERS, FEED_TWEETS, INBOX_ENTRIES, LOG_ENTRIES,
     MAX_START, SITE_COMMENTS,
@@ -15,7 +16,6 @@ use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::{AtName, PathOf};
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::Response;
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -58,7 +58,7 @@ impl FromFields for ListPart {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let start: u64 = fields.parsed_optional("start", FROM_NEXT)?.unwrap_or_default();
         if start > MAX_START {
-            return Err(RequestError::Field { name: "start", expected: FROM_NEXT });
+            return Err(RequestError::field("start", FROM_NEXT));
         }
         Ok(Self { start })
     }
@@ -90,11 +90,6 @@ impl<T: FromStr> FromFields for Before<T> {
 /// The query string of such a part; empty for the newest.
 fn before<T: Display>(place: Option<T>) -> String {
     place.map(|place| format!("?before={place}")).unwrap_or_default()
-}
-
-/// A visit without a session.
-fn visitor(app: &App) -> Visit {
-    Visit::new(app.site.clone(), app.now(), None)
 }
 
 /// The story of a line.
@@ -180,87 +175,65 @@ async fn of_stories(
 }
 
 /// GET /top/atom, /top/json. Rounds: as the front page.
-pub async fn top(
-    State(app): State<App>,
-    format: FeedFormat,
-    Form(part): Form<ListPart>,
-) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
+    let mut visit = app.visitor().of_public_list();
     let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await)
 }
 
 /// GET /rss, /atom, /json. Rounds: 3.
 pub async fn latest(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await)
 }
 
 /// GET /site/:host/atom, /site/:host/json. Rounds: 4.
 pub async fn of_site(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(host): PathOf<String>,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let page = news_lists::from_host(&mut visit, &host, part.start, FEED_STORIES).await?;
     Ok(of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await)
 }
 
-/// GET /best/atom, /best/json. Rounds: 3.
+/// GET /best and /topic/:topics, with /atom or /json. Rounds: 3, or as the page of the topics.
 pub async fn best(
-    app: State<App>,
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
+    app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    of_articles(app, format, part, None, ArticleOrder::Score).await
+    of_articles(app, format, part, topics, ArticleOrder::Score).await
 }
 
-/// GET /best/new/atom, /best/new/json. Rounds: 3.
+/// GET /best/new and /topic/:topics/new, with /atom or /json. Rounds: 3, or as the page of the topics.
 pub async fn newest(
-    app: State<App>,
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
+    app: App,
     format: FeedFormat,
     part: Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    of_articles(app, format, part, None, ArticleOrder::Time).await
-}
-
-/// GET /topic/:name/atom, /topic/:name/json. Rounds: as the page.
-pub async fn best_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
-    of_articles(app, format, part, Some(topics), ArticleOrder::Score).await
-}
-
-/// GET /topic/:name/new/atom, /topic/:name/new/json. Rounds: as the page.
-pub async fn newest_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
-    of_articles(app, format, part, Some(topics), ArticleOrder::Time).await
+    of_articles(app, format, part, topics, ArticleOrder::Time).await
 }
 
 /// A list of articles. Those without a story have no thread that an entry could lead to, and are left out.
 async fn of_articles(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(part): Form<ListPart>,
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let wanted = ArticlePart { start: part.start, count: ARTICLES_PER_PAGE };
     let page = match &topics {
         Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
@@ -281,11 +254,11 @@ async fn of_articles(
 
 /// GET /comments/atom, /comments/json. Rounds: 3.
 pub async fn comments(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(Before(older)): Form<Before<ItemNumber>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app).of_public_list();
+    let mut visit = app.visitor().of_public_list();
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
     let brand = app.brand_for(&mut visit).await;
     let site = &brand.site;
@@ -301,12 +274,12 @@ pub async fn comments(
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
 pub async fn of_story(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(id): PathOf<NewsId>,
     Form(Before(older)): Form<Before<CommentId>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let wanted = |lines: &ThreadLines| newest_of(lines, older).0;
     let thread = threads::get(&mut visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
@@ -355,12 +328,12 @@ async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<Use
 
 /// GET /user/:name/stories/atom, /user/:name/stories/json. Rounds: 6.
 pub async fn stories_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, false).await?;
     let page = news_lists::posted(&mut visit, user.id, part.start, FEED_STORIES).await?;
     let kind = FeedKind::Person(Written::Stories, user.username.clone());
@@ -369,13 +342,13 @@ pub async fn stories_of(
 
 /// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
 pub async fn comments_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
     let count = FEED_STORIES;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, false).await?;
     let page = comment_lists::of_user(&mut visit, user.id, &user.username, part.start, count).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -393,12 +366,12 @@ fn user_comment(site: &SiteSettings, kind: &FeedKind, comment: &comment_lists::U
 
 /// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
 pub async fn posts_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(AtName(name)): PathOf<AtName>,
     Form(Before(older)): Form<Before<Cursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, true).await?;
     let window = Window { before: older, ..Window::newest(FEED_TWEETS) };
     let page = reading::of_user(&mut visit, user.id, &window).await?;
@@ -441,13 +414,13 @@ impl PersonPart {
 
 /// GET /user/:name/atom, /user/:name/json: the stories, comments and posts of a person. Rounds: 12.
 pub async fn all_of(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(name): PathOf<String>,
     Form(asked): Form<PersonPart>,
 ) -> Result<Response, RequestError> {
     const COUNT: u64 = FEED_PERSON_ENTRIES;
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let user = person(&mut visit, &name, true).await?;
     let start = asked.part.start;
     let stories = news_lists::posted(&mut visit, user.id, start, COUNT).await?;
@@ -484,11 +457,11 @@ pub async fn all_of(
 
 /// GET /moderations/atom, /moderations/json: the log as everybody sees it. Rounds: as the page.
 pub async fn moderation_log(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     Form(Before(older)): Form<Before<ModerationId>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let window = LogWindow { before: older, count: LOG_ENTRIES, ..LogWindow::default() };
     let page = log::page(&mut visit, &window).await?;
     let brand = app.brand_for(&mut visit).await;
@@ -511,12 +484,12 @@ fn log_entry(site: &SiteSettings, entry: &LogEntry) -> Entry {
 
 /// GET /inbox/feed/:secret, /inbox/feed/:secret/json: the inbox of whoever has this address. Rounds: 4.
 pub async fn inbox(
-    State(app): State<App>,
+    app: App,
     format: FeedFormat,
     PathOf(secret): PathOf<String>,
     Form(Before(older)): Form<Before<InboxCursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = visitor(&app);
+    let mut visit = app.visitor();
     let owner = inbox_feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
     let window = InboxWindow { before: older, ..InboxWindow::newest(INBOX_ENTRIES) };
     let page = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?;

@@ -8,7 +8,6 @@ use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::number;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
@@ -21,11 +20,7 @@ use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 const SECONDS_A_DAY: u64 = 86_400;
 
 /// GET /about.
-pub async fn about(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn about(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let (site, brand) = (frame.site(), &frame.brand);
     let content = html! {
@@ -347,11 +342,7 @@ fn window(seconds: u64) -> String {
 }
 
 /// GET /ranking.
-pub async fn ranking_page(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn ranking_page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(RankingPage { rules: &app.site.rules }.render(&frame))
 }

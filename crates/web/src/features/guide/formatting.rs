@@ -5,7 +5,6 @@ use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 
@@ -42,11 +41,7 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
 ];
 
 /// GET /formatting.
-pub async fn formatting(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn formatting(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Formatting" }

@@ -4,7 +4,6 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::trust;
 use tidings_domain::accounts::visit::Visit;
@@ -13,7 +12,7 @@ use tidings_domain::values::rules::{Rules, TrustRules};
 use tidings_domain::values::words::{counted, grouped_signed};
 
 /// GET /about/trust.
-pub async fn page(State(app): State<App>, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {

@@ -9,15 +9,13 @@ use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
-use tidings_domain::values::signup::WelcomeToken;
 
 /// The name of a site that nobody has named.
 const UNNAMED: &str = "Tidings";
@@ -150,30 +148,17 @@ fn now(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// What the address of the page may say.
-pub struct WelcomeQuery {
-    next: LocalPath,
-    /// The token of the link for the first administrator.
-    token: Option<WelcomeToken>,
-}
-
-impl FromFields for WelcomeQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let Next { next } = fields.read()?;
-        Ok(Self { next, token: welcome_token(fields)? })
-    }
-}
-
 /// GET /welcome: next, token. With the token of the link in the server's log, the page leads to
 /// the role of the administrator.
 pub async fn welcome(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     headers: HeaderMap,
-    Form(WelcomeQuery { next, token }): Form<WelcomeQuery>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
-    match token {
+    let Next { next } = fields.read()?;
+    match welcome_token(&fields)? {
         Some(token) => first_administrator::show(&app, visit, &token).await,
         None => Ok(greet(&app, visit, (&here, &next), &headers).await?.into_response()),
     }

@@ -7,11 +7,11 @@ use crate::App;
 use crate::error::RequestError;
 use crate::request::cookies;
 use crate::request::description::JSON;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::path::PathOf;
 use crate::request::response_cache::{entity_tag, has_current_version, wants_events};
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
@@ -26,70 +26,51 @@ const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::VARY, HeaderValue::from_static("accept")),
 ];
 
-/// How an answer is written.
-pub struct PrintQuery {
+/// A request for something.
+pub struct Asked {
+    address: IpAddr,
+    headers: HeaderMap,
+    /// Whether the answer is written for people.
     is_pretty: bool,
 }
 
-impl FromFields for PrintQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+impl FromRequest<App> for Asked {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        let (mut parts, body) = request.into_parts();
+        let ClientAddress(address) = ClientAddress::from_request_parts(&mut parts, app).await?;
+        let headers = parts.headers.clone();
+        let fields = Fields::from_request(Request::from_parts(parts, body), app).await?;
         if fields.get("callback").is_some() {
-            return Err(RequestError::Field {
-                name: "callback",
-                expected: "this site does not wrap its answers in scripts",
-            });
+            return Err(RequestError::field("callback", "this site does not wrap its answers in scripts"));
         }
-        Ok(Self { is_pretty: fields.get("print") == Some("pretty") })
+        Ok(Self { address, headers, is_pretty: fields.get("print") == Some("pretty") })
     }
 }
 
-/// A request for something.
-struct Asked {
-    address: IpAddr,
-    headers: HeaderMap,
-    print: PrintQuery,
-}
-
 /// GET /v0/item/:number.json.
-pub async fn item(
-    State(app): State<App>,
-    PathOf(file): PathOf<String>,
-    ClientAddress(address): ClientAddress,
-    headers: HeaderMap,
-    Form(print): Form<PrintQuery>,
-) -> Result<Response, RequestError> {
-    Asked { address, headers, print }.answer(app, Resource::of_item(&file)?).await
+pub async fn item(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+    asked.answer(app, Resource::of_item(&file)?).await
 }
 
 /// GET /v0/user/:name.json.
-pub async fn user(
-    State(app): State<App>,
-    PathOf(file): PathOf<String>,
-    ClientAddress(address): ClientAddress,
-    headers: HeaderMap,
-    Form(print): Form<PrintQuery>,
-) -> Result<Response, RequestError> {
-    Asked { address, headers, print }.answer(app, Resource::of_user(&file)?).await
+pub async fn user(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+    asked.answer(app, Resource::of_user(&file)?).await
 }
 
 /// GET /v0/:name.json: a list, the highest number, or what has changed.
-pub async fn file(
-    State(app): State<App>,
-    PathOf(file): PathOf<String>,
-    ClientAddress(address): ClientAddress,
-    headers: HeaderMap,
-    Form(print): Form<PrintQuery>,
-) -> Result<Response, RequestError> {
-    Asked { address, headers, print }.answer(app, Resource::of_file(&file)?).await
+pub async fn file(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
+    asked.answer(app, Resource::of_file(&file)?).await
 }
 
 impl Asked {
     async fn answer(self, app: App, resource: Resource) -> Result<Response, RequestError> {
-        let Self { address, headers, print } = self;
+        let Self { address, headers, is_pretty } = self;
         if wants_events(&headers) {
             return stream::open(app, resource, address).await;
         }
-        let body = written(&resource.read(&app).await?, print.is_pretty)?;
+        let body = written(&resource.read(&app).await?, is_pretty)?;
         let tag = entity_tag(body.as_bytes());
         // The others are answered from the cache.
         let is_known = cookies::has_session_cookie(&headers) && has_current_version(&headers, Some(&tag));

@@ -6,7 +6,6 @@ use super::users::UserEntry;
 use crate::App;
 use crate::error::RequestError;
 use serde::Serialize;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::Shared;
 use tidings_domain::numbered;
 use tidings_domain::numbered::lists::{ItemList, list};
@@ -32,35 +31,26 @@ pub enum Resource {
     Nothing,
 }
 
-/// The last part of an address without its ending.
+/// The last part of an address without its ending. Only JSON is there.
 fn name_of(file: &str) -> Result<&str, RequestError> {
     file.strip_suffix(ENDING).filter(|name| !name.is_empty()).ok_or(RequestError::NotFound)
 }
 
 impl Resource {
     /// The item in a file. What is no number, or not written in the usual way, is nothing.
-    ///
-    /// # Errors
-    /// [`RequestError::NotFound`] for a file that is not JSON.
-    pub fn of_item(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_item(file: &str) -> Result<Self, RequestError> {
         let name = name_of(file)?;
         let number: Option<ItemNumber> = name.parse().ok();
         Ok(number.filter(|number| number.to_string() == name).map_or(Self::Nothing, Self::Item))
     }
 
     /// The person in a file.
-    ///
-    /// # Errors
-    /// [`RequestError::NotFound`] for a file that is not JSON.
-    pub fn of_user(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_user(file: &str) -> Result<Self, RequestError> {
         name_of(file).map(|name| Self::User(name.to_owned()))
     }
 
     /// Something else in a file.
-    ///
-    /// # Errors
-    /// [`RequestError::NotFound`] for a file that is not JSON.
-    pub fn of_file(file: &str) -> Result<Self, RequestError> {
+    pub(super) fn of_file(file: &str) -> Result<Self, RequestError> {
         Ok(match name_of(file)? {
             "maxitem" => Self::MaxItem,
             "updates" => Self::Updates,
@@ -69,11 +59,8 @@ impl Resource {
     }
 
     /// What it is now. Rounds: at most 4; a list is in memory, or takes 2.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub(super) async fn read(&self, app: &App) -> Result<Content, RequestError> {
-        let mut visit = Visit::new(app.site.clone(), app.now(), None);
+        let mut visit = app.visitor();
         let visit = &mut visit;
         Ok(match self {
             Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(ItemEntry::of)),

@@ -75,7 +75,7 @@ struct EntryResponse {
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { mut visit, user, .. }: SignedIn,
     Form(query): Form<InboxQuery>,
 ) -> Result<Json<InboxResponse>, RequestError> {
     let page = inbox::page(&mut visit, user.id, &query.into()).await?;

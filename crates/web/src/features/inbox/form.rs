@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 use crate::limits::INBOX_ENTRIES;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, FromFields, parse};
 use crate::request::paging::count;
 use crate::request::values;
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Marking};
@@ -78,12 +78,11 @@ pub struct InboxPageQuery {
 
 impl FromFields for InboxPageQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let filter = match fields.get("kind").filter(|kind| !kind.is_empty()) {
+        let filter = match fields.filled("kind") {
             None => Filter::All,
             Some("unread") => Filter::Unread,
             Some(name) => {
-                let expected = "it must be unread, reply, mention, follow or moderation";
-                Filter::Kind(name.parse().map_err(|_| RequestError::Field { name: "kind", expected })?)
+                Filter::Kind(parse(name, "kind", "it must be unread, reply, mention, follow or moderation")?)
             }
         };
         let marked = fields.parsed_optional("marked", ENTRY)?;
@@ -102,7 +101,7 @@ impl From<&InboxPageQuery> for InboxWindow {
 }
 
 /// What a field with an entry must be.
-const ENTRY: &str = "it must be the id of an entry";
+pub(super) const ENTRY: &str = "it must be the id of an entry";
 
 fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
     fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
@@ -133,44 +132,13 @@ impl FromFields for ReadInboxForm {
         let until = fields.parsed_optional("until", ENTRY)?;
         let id = match (fields.get("id"), fields.get("all")) {
             (Some("all"), _) | (None, Some("1")) => Marking::All,
-            (None, Some(_)) => return Err(RequestError::Field { name: "all", expected: "it must be 1" }),
+            (None, Some(_)) => return Err(RequestError::field("all", "it must be 1")),
             (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
         };
         if until.is_some() && id != Marking::All {
-            return Err(RequestError::Field {
-                name: "until",
-                expected: "it goes with all, not with an entry",
-            });
+            return Err(RequestError::field("until", "it goes with all, not with an entry"));
         }
         Ok(Self { id, until })
-    }
-}
-
-/// Up to which entry everything was marked as read, to undo it.
-pub struct UndoMarkingForm {
-    /// The entry.
-    pub until: EntryId,
-}
-
-impl FromFields for UndoMarkingForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { until: fields.parsed("until", ENTRY)? })
-    }
-}
-
-/// Whether the inbox gets a new private address for its feed, or none.
-pub struct FeedForm {
-    /// Whether there is a feed.
-    pub has_feed: bool,
-}
-
-impl FromFields for FeedForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        match fields.required("feed")? {
-            "new" => Ok(Self { has_feed: true }),
-            "off" => Ok(Self { has_feed: false }),
-            _ => Err(RequestError::Field { name: "feed", expected: "it must be new or off" }),
-        }
     }
 }
 

@@ -11,7 +11,6 @@ use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::outbox::{self, Claim, MailSubject, Postponed, Waiting};
 use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::digests::{self, Candidates, last_due};
 use tidings_domain::error::Error;
 use tidings_domain::inbox;
@@ -159,7 +158,7 @@ impl Turn<'_> {
     /// The content of a mail. `None` if it is no longer wanted.
     async fn draft(&mut self, mail: &Waiting) -> Result<Option<Draft>, Error> {
         let app = self.app;
-        let mut visit = Visit::new(app.site.clone(), app.now(), None);
+        let mut visit = app.visitor();
         match &mail.subject {
             MailSubject::Entry(entry) => {
                 let found = inbox::to_mail(&mut visit, mail.user, *entry).await?;

@@ -1,6 +1,6 @@
 //! The inbox, its feed's address, and the buttons that subscribe to a thread.
 
-use super::form::{FeedForm, Filter, InboxPageQuery, ReadInboxForm, UndoMarkingForm};
+use super::form::{ENTRY, Filter, InboxPageQuery, ReadInboxForm};
 use super::rows::{Row, row};
 use crate::App;
 use crate::error::RequestError;
@@ -9,11 +9,10 @@ use crate::features::stories::form::NewsIdForm;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::number;
+use crate::markup::parts::{more_link, number, tab};
 use crate::request::form::{Form, Next};
-use crate::request::local_path::{LocalPath, add_parameter};
-use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
+use crate::request::local_path::add_parameter;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
@@ -63,11 +62,7 @@ impl InboxPage<'_> {
                     (row(frame, &entries, (&back, self.filter == Filter::Kind(Kind::Moderation))))
                 }
             }
-            @if let Some(next) = self.next {
-                nav.more aria-label="Pages" {
-                    a href=(filter_address(self.filter, Some(next))) rel="next" { "more" }
-                }
-            }
+            (more_link(self.next.map(|next| filter_address(self.filter, Some(next)))))
             (feed_section(frame, self.viewer))
         };
         frame.page_with("Inbox", &PageHead::default().feeds(feed_of(self.viewer)), &content)
@@ -144,11 +139,7 @@ fn filters(here: Filter) -> Markup {
         nav.tabs aria-label="Inbox" {
             ul {
                 @for filter in Filter::SHOWN.into_iter().chain((!Filter::SHOWN.contains(&here)).then_some(here)) {
-                    li {
-                        a href=(filter_address(filter, None)) aria-current=[(filter == here).then_some("page")] {
-                            (name(filter))
-                        }
-                    }
+                    (tab(&filter_address(filter, None), name(filter), filter == here))
                 }
             }
         }
@@ -197,9 +188,8 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 
 /// GET /inbox?kind=K&before=B.
 pub async fn show(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<InboxPageQuery>,
 ) -> Result<Markup, RequestError> {
     let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;
@@ -228,12 +218,11 @@ fn message_of(entry: &InboxEntry) -> Option<Seen> {
 
 /// POST /inbox/undo: until, next, apisecret. What was marked as read at once is unread again.
 pub async fn undo(
-    State(app): State<App>,
-    SignedForm { user, form: (UndoMarkingForm { until }, Next { next }) }: SignedForm<(
-        UndoMarkingForm,
-        Next,
-    )>,
+    app: App,
+    SignedFields { user, fields, .. }: SignedFields,
 ) -> Result<Redirect, RequestError> {
+    let until = fields.parsed("until", ENTRY)?;
+    let Next { next } = fields.read()?;
     user.once(&app.site, undo_marking(&app.site, &user, until)).await?;
     Ok(Redirect::to(next.as_str()))
 }
@@ -243,12 +232,17 @@ pub async fn replies() -> Redirect {
     Redirect::permanent("/inbox")
 }
 
-/// POST /inbox/feed: feed (`new` or `off`), apisecret.
+/// POST /inbox/feed: feed (`new` or `off`), apisecret. The inbox gets a new private address for its feed, or none.
 pub async fn change_feed(
-    State(app): State<App>,
-    SignedForm { user, form }: SignedForm<FeedForm>,
+    app: App,
+    SignedFields { user, fields, .. }: SignedFields,
 ) -> Result<Redirect, RequestError> {
-    user.once(&app.site, feed::change_address(&app.site, user.id, form.has_feed)).await?;
+    let has_feed = match fields.required("feed")? {
+        "new" => true,
+        "off" => false,
+        _ => return Err(RequestError::field("feed", "it must be new or off")),
+    };
+    user.once(&app.site, feed::change_address(&app.site, user.id, has_feed)).await?;
     Ok(Redirect::to("/inbox#feed"))
 }
 

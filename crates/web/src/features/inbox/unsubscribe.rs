@@ -7,7 +7,6 @@ use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -26,7 +25,7 @@ async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> 
 }
 
 /// GET /unsubscribe/:token: asks. Programs that look at the links of a mail change nothing.
-pub async fn form(PathOf(token): PathOf<String>, State(app): State<App>) -> Result<Response, RequestError> {
+pub async fn form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     let here = LocalPath::parse("/unsubscribe");
     let page = form_page(&Frame::anonymous(&app, &here).await, subscriber.kind);
@@ -50,10 +49,7 @@ fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
 
 /// POST /unsubscribe/:token: switches the mails off, for people and for mail programs
 /// (RFC 8058). Nothing else is needed: the token names whose mails they are, and of which kind.
-pub async fn unsubscribe(
-    PathOf(token): PathOf<String>,
-    State(app): State<App>,
-) -> Result<Response, RequestError> {
+pub async fn unsubscribe(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     outbox::unsubscribe(&app.site, app.now(), &subscriber).await?;
     let here = LocalPath::parse("/unsubscribe");

@@ -8,16 +8,13 @@ use crate::markup::addresses::appeal_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
-use crate::request::cookies::session_token;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use crate::request::viewer::{Call, SignedFields, SignedIn};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
 use tidings_domain::values::clock::Timestamp;
@@ -49,23 +46,27 @@ impl AppealFields<'_> {
                 (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(self.id);
                 (text.text_area(self.refused))
-                @if let Some(username) = self.username {
-                    input type="hidden" name="username" value=(username);
-                    (Field::new("password", "Your password").with("autocomplete", "current-password")
-                        .required().password(self.refused))
-                }
+                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
                 button.button { "Send" }
             }
         }
     }
 }
 
+/// The fields with which somebody without a session proves who they are.
+pub(super) fn login_fields(username: &str, refused: Option<&RefusedForm>) -> Markup {
+    let password = Field::new("password", "Your password").with("autocomplete", "current-password");
+    html! {
+        input type="hidden" name="username" value=(username);
+        (password.required().password(refused))
+    }
+}
+
 /// GET /appeal/:id: the decision, and the form or the appeal.
 pub async fn form(
     PathOf(id): PathOf<ModerationId>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let decision = appeals::decision_about(&mut visit, user.id, id).await?;
     let frame = Frame::for_user(&app, &here, &user);
@@ -137,17 +138,15 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
 
 /// POST /appeal: moderation_id, text, and apisecret or username and password.
 pub async fn send(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     here: LocalPath,
-    headers: HeaderMap,
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
     let has_password = fields.get("username").is_some();
-    let failure = match appeal(&app, visit, (fields.clone(), &call), address).await {
+    let failure = match appeal(&app, visit, fields.clone(), &call).await {
         Ok(_) if has_password => return Ok(sent_without_session(&app, &here).await),
         Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
         Err(failure) => failure,
@@ -155,7 +154,7 @@ pub async fn send(
     let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password"]);
     let username = has_password.then(|| fields.text("username"));
     let form = AppealFields { id, text: fields.text("text"), username, refused: Some(&refused) };
-    let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
+    let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
     let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
     let content = html! {
         h1 { (HEADING) }
@@ -209,17 +208,17 @@ pub async fn banned_page(
 pub(crate) async fn appeal(
     app: &App,
     mut visit: Visit,
-    (fields, call): (Fields, &Call),
-    address: IpAddr,
+    fields: Fields,
+    call: &Call,
 ) -> Result<ModerationId, RequestError> {
     let form: AppealForm = fields.read()?;
     let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
     if visit.recognise().await?.is_some() {
-        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let sender = SignedFields::sign(visit, fields, call).await?;
         let user = &sender.user;
         user.once(site, appeals::appeal(site, now, user, id, &form.text)).await?;
     } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
-        let who = (username.as_str(), password.0.as_str(), address);
+        let who = (username.as_str(), password.0.as_str(), call.device.address);
         appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
     } else {
         return Err(RequestError::LoginRequired);

@@ -9,7 +9,6 @@ use crate::request::description::FORM;
 use crate::request::values;
 use crate::request::viewer::{SignedForm, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::moderation::origins::{self, ListedBan};
 use tidings_domain::values::ids::{ModerationId, OriginBanId};
@@ -100,10 +99,7 @@ pub struct BanTriedResponse {
     responses((status = 200, body = BansResponse)),
     security(("session" = [])),
 )]
-pub async fn list(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-) -> Result<Json<BansResponse>, RequestError> {
+pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<BansResponse>, RequestError> {
     let bans = origins::all(&app.site, app.now(), &user).await?;
     Ok(Json(BansResponse { status: Status::Ok, bans: bans.into_iter().map(BanEntry::from).collect() }))
 }
@@ -117,7 +113,7 @@ pub async fn list(
     security(("session" = [])),
 )]
 pub async fn add(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<BanForm>,
 ) -> Result<Json<BanResponse>, RequestError> {
     if form.dry_run {

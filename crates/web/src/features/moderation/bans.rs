@@ -8,9 +8,9 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, reason_field};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -24,20 +24,11 @@ use tidings_domain::values::words::{counted, grouped};
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/bans";
 
-/// What was typed.
-#[derive(Default)]
-struct Typed<'a> {
-    what: &'a str,
-    value: &'a str,
-    scope: &'a str,
-    reason: &'a str,
-    hours: &'a str,
-}
-
 /// The page.
 struct BansPage<'a> {
     bans: &'a [ListedBan],
-    typed: Typed<'a>,
+    /// What was typed.
+    typed: &'a Fields,
     refused: Option<&'a RefusedForm>,
     /// How many people the ban that was tried would stop, if that can be counted.
     tried: Option<Option<u64>>,
@@ -64,22 +55,22 @@ impl BansPage<'_> {
     }
 
     fn form(&self, frame: &Frame<'_>) -> Markup {
-        let value = Field::new("value", "Network or domain").value(self.typed.value).exact().required();
+        let value = Field::new("value", "Network or domain").typed(self.typed).exact().required();
         let value = value.with("autocomplete", "off").hint(html! {
             "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
         });
-        let reason = Field::new("reason", "Reason").value(self.typed.reason).with("list", REASONS).required();
+        let reason = Field::new("reason", "Reason").typed(self.typed).with("list", REASONS).required();
         let reason = reason.hint(html! { "Shown to those whom the ban stops, and in the public log." });
-        let hours = Field::new("hours", "Hours").value(self.typed.hours).with("inputmode", "numeric");
+        let hours = Field::new("hours", "Hours").typed(self.typed).with("inputmode", "numeric");
         let hours = hours.hint(html! { "Until it ends by itself; 0 or empty until it is lifted." });
         let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
         let scopes = BanScope::iter().map(|scope| (scope.name(), scope_words(scope)));
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
                 (frame.signed_fields())
-                (choice("what", "What it is", kinds, self.typed.what))
+                (choice("what", "What it is", kinds, self.typed.text("what")))
                 (value.input(self.refused))
-                (choice("scope", "What they can't do", scopes, self.typed.scope))
+                (choice("scope", "What they can't do", scopes, self.typed.text("scope")))
                 (reason.input(self.refused))
                 (hours.input(self.refused))
                 @if let Some(stopped) = self.tried { (outcome(stopped)) }
@@ -141,19 +132,15 @@ fn ban_item(frame: &Frame<'_>, ListedBan { ban, stopped }: &ListedBan) -> Markup
 }
 
 /// GET /moderate/bans.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    show(&app, &user, &here, (Typed::default(), None, None)).await
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+    show(&app, &user, &here, (&Fields::default(), None, None)).await
 }
 
 async fn show(
     app: &App,
     user: &User,
     here: &LocalPath,
-    (typed, refused, tried): (Typed<'_>, Option<&RefusedForm>, Option<Option<u64>>),
+    (typed, refused, tried): (&Fields, Option<&RefusedForm>, Option<Option<u64>>),
 ) -> Result<Markup, RequestError> {
     let bans = origins::all(&app.site, app.now(), user).await?;
     let page = BansPage { bans: &bans, typed, refused, tried };
@@ -161,19 +148,8 @@ async fn show(
 }
 
 /// POST /moderate/bans: what, value, scope, reason, hours, dry_run, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let fields = &form.fields;
-    let typed = Typed {
-        what: fields.text("what"),
-        value: fields.text("value"),
-        scope: fields.text("scope"),
-        reason: fields.text("reason"),
-        hours: fields.text("hours"),
-    };
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    let typed = &form.fields;
     match act(&app, &form).await {
         Ok(None) => Ok(Redirect::to(ADDRESS).into_response()),
         Ok(tried) => Ok(show(&app, &form.user, &here, (typed, None, tried)).await?.into_response()),

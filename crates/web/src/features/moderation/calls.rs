@@ -9,9 +9,8 @@ use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
+use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -136,7 +135,7 @@ impl From<LogEntry> for LogLine {
     ),
     security(("session" = [])),
 )]
-pub async fn moderate(State(app): State<App>, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn moderate(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match super::acting::moderate(&app, &form.user, &requests).await {
         Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
@@ -174,13 +173,12 @@ pub struct RowChangedResponse {
     security((), ("session" = [])),
 )]
 pub async fn appeal(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     call: Call,
     fields: Fields,
 ) -> Result<Json<DoneResponse>, RequestError> {
-    super::appeals::appeal(&app, visit, (fields, &call), address).await?;
+    super::appeals::appeal(&app, visit, fields, &call).await?;
     Ok(Json(DONE))
 }
 

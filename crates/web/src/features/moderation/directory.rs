@@ -99,14 +99,13 @@ pub async fn find(
     query: &DirectoryQuery,
 ) -> Result<DirectoryPart, RequestError> {
     let shows_addresses = directory::demand(visit).await? == Role::Administrator;
-    let inviter =
-        match &*query.invited_by {
-            "" => None,
-            name => Some(people::id_of(visit, name).await.map_err(|_| RequestError::Field {
-                name: "invited_by",
-                expected: "nobody has this username",
-            })?),
-        };
+    let inviter = match &*query.invited_by {
+        "" => None,
+        name => {
+            let found = people::id_of(visit, name).await;
+            Some(found.map_err(|_| RequestError::field("invited_by", "nobody has this username"))?)
+        }
+    };
     let since = query.since.map(Day::start);
     let filter = RowFilter { state: query.state, invited_by: inviter, since };
     let of_network = match &query.network {
@@ -189,7 +188,7 @@ async fn unsearched(
     ];
     if let Some((name, _)) = needs.into_iter().find(|(_, is_needed)| *is_needed) {
         let expected = "this needs the search, which is off or not ready. Leave it empty";
-        return Err(RequestError::Field { name, expected });
+        return Err(RequestError::field(name, expected));
     }
     if !query.q.is_empty() {
         return Ok((people::id_of(visit, &query.q).await.into_iter().collect(), None));
@@ -242,18 +241,16 @@ impl FromFields for DirectoryForm {
             fields.required("usernames")?;
         }
         if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
-            let expected = "choose at least one person, and at most 50";
-            return Err(RequestError::Field { name: "usernames", expected });
+            return Err(RequestError::field("usernames", "choose at least one person, and at most 50"));
         }
         let action = Action::named(fields.required("action")?);
         let action = action.filter(|action| matches!(action, Action::Ban | Action::Silence | Action::Note));
         let expected = "it must be ban, silence or note";
-        let action = action.ok_or(RequestError::Field { name: "action", expected })?;
+        let action = action.ok_or(RequestError::field("action", expected))?;
         fields.required("reason")?;
         let remove = switch(fields, "remove")?;
         if remove && action != Action::Ban {
-            let expected = "only a ban removes what people have posted";
-            return Err(RequestError::Field { name: "remove", expected });
+            return Err(RequestError::field("remove", "only a ban removes what people have posted"));
         }
         Ok(Self { usernames, action, reason: reason(fields)?, hours: hours(fields, "hours")?, remove })
     }

@@ -9,7 +9,6 @@ use crate::request::form::Form;
 use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::moderation::directory::{AccountRow, AccountState};
 use tidings_domain::values::clock::Timestamp;
@@ -101,7 +100,7 @@ impl From<Vec<AccountRow>> for DirectoryResponse {
     security(("session" = [])),
 )]
 pub async fn list(
-    State(app): State<App>,
+    app: App,
     SignedIn { mut visit, .. }: SignedIn,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Json<DirectoryResponse>, RequestError> {
@@ -126,10 +125,7 @@ pub struct ActedResponse {
     responses((status = 200, body = ActedResponse)),
     security(("session" = [])),
 )]
-pub async fn change(
-    State(app): State<App>,
-    mut form: SignedFields,
-) -> Result<Json<ActedResponse>, RequestError> {
+pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
     let asked: DirectoryForm = form.fields.read()?;
     let moderation_ids = act(&app, (&mut form.visit, &form.user), &asked).await?;
     Ok(Json(ActedResponse { status: Status::Ok, moderation_ids }))

@@ -7,11 +7,10 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::parts::{DELETED_USER, age, date, number};
+use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::VariantArray;
@@ -34,9 +33,8 @@ const ACTIONS: [(Action, &str); 3] =
 
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, (&mut visit, &user), &here, (&query, None)).await
@@ -71,19 +69,16 @@ async fn show(
                 (tools(&part, refused))
             }
         }
-        @if let Some(next) = part.next {
-            nav.more aria-label="Pages" { a href=(address(query, next)) rel="next" { "more" } }
-        }
+        (more_link(part.next.map(|next| address(query, next))))
     };
     Ok(frame.page("People", &content))
 }
 
 /// The address of a further part.
 fn address(query: &DirectoryQuery, before: u64) -> String {
-    let mut fields = Serializer::new(String::new());
     let since = query.since.map(|day| day.to_string()).unwrap_or_default();
     let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
-    for (name, value) in [
+    let fields = [
         ("q", &*query.q),
         ("state", query.state.map(AccountState::name).unwrap_or_default()),
         ("network", &network),
@@ -91,12 +86,9 @@ fn address(query: &DirectoryQuery, before: u64) -> String {
         ("since", &since),
         ("sort", query.sort.name()),
         ("before", &before.to_string()),
-    ] {
-        if !value.is_empty() {
-            fields.append_pair(name, value);
-        }
-    }
-    format!("{ADDRESS}?{}", fields.finish())
+    ];
+    let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    format!("{ADDRESS}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
 const fn order_words(order: AccountOrder) -> &'static str {
@@ -232,11 +224,7 @@ fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// POST /people: usernames or boxes, action, reason, hours, remove, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     let done = match form.fields.read::<DirectoryForm>() {
         Ok(asked) => {
             let people = asked.usernames.len();

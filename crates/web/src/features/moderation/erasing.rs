@@ -5,9 +5,8 @@ use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
@@ -31,10 +30,9 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
 
 /// GET /moderate/erase/{kind}/{id}.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     Path((kind, id)): Path<(String, String)>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
+    SignedIn { user, here, .. }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     let sentence = erasing::sentence(&app.site, &user, &thing).await?;

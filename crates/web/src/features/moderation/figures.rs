@@ -6,20 +6,14 @@ use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::action_words;
 use crate::markup::parts::{age, number};
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, Figures};
 use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
 use tidings_domain::values::words::{grouped, span};
 
 /// GET /moderate/figures.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let Figures { waiting, oldest, median_seconds, deeds, is_cut } = figures::figures(&mut visit).await?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {

@@ -59,8 +59,7 @@ impl FromFields for UnflagForm {
 fn flagged_thing(fields: &Fields) -> Result<Thing, RequestError> {
     let thing = thing(fields)?;
     if FlagReason::of(&thing).is_empty() {
-        let expected = "it must be story, comment, tweet or user";
-        return Err(RequestError::Field { name: "kind", expected });
+        return Err(RequestError::field("kind", "it must be story, comment, tweet or user"));
     }
     Ok(thing)
 }

@@ -12,7 +12,6 @@ use crate::markup::parts::age;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -160,9 +159,8 @@ impl FlagPage<'_> {
 /// GET /flag/:kind/:id: asks for the reason.
 pub async fn show(
     PathOf((kind, id)): PathOf<(String, String)>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     if FlagReason::of(&thing).is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
-use crate::request::form::{Fields, FromFields, form, parsed, valid};
+use crate::request::form::{Fields, FromFields, form, parse, parsed, valid};
 use crate::request::{paging, values};
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;
@@ -80,8 +80,7 @@ pub struct ModerationForm {
 impl FromFields for ModerationForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let action = Action::named(fields.required("action")?);
-        let action =
-            action.ok_or(RequestError::Field { name: "action", expected: "it must be an action" })?;
+        let action = action.ok_or(RequestError::field("action", "it must be an action"))?;
         let id = thing(fields)?;
         if !matches!(action, Action::Keep | Action::Approve) {
             fields.required("reason")?;
@@ -117,9 +116,8 @@ impl FromFields for ModerationForm {
 /// How long something lasts: 0, or nothing, is forever.
 pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError> {
     let given = fields.get(name).filter(|text| !text.trim().is_empty());
-    given.map_or(Ok(None), parse_hours).map_err(|_| RequestError::Field {
-        name,
-        expected: "it must be a whole number of hours, at most ten years, or 0 (permanently)",
+    given.map_or(Ok(None), parse_hours).map_err(|_| {
+        RequestError::field(name, "it must be a whole number of hours, at most ten years, or 0 (permanently)")
     })
 }
 
@@ -145,8 +143,7 @@ impl ModerationForm {
             deeds.push(Deed::Remove);
         }
         if deeds.is_empty() {
-            let expected = "choose at least one of posts, profile and ban";
-            return Err(RequestError::Field { name: "posts", expected });
+            return Err(RequestError::field("posts", "choose at least one of posts, profile and ban"));
         }
         let mut seen = self.since.map(|since| SeenRow { thing: self.row, since });
         let request = |deed| {
@@ -159,14 +156,14 @@ impl ModerationForm {
 }
 
 /// The posts of how many days are removed must be said.
-const MISSING_DAYS: RequestError = RequestError::Field { name: "days", expected: RequestError::MISSING };
+const MISSING_DAYS: RequestError = RequestError::field("days", RequestError::MISSING);
 
 impl TryFrom<ModerationForm> for ModerationRequest {
     type Error = RequestError;
 
     /// What the form asks for.
     fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
-        let missing = |name| RequestError::Field { name, expected: RequestError::MISSING };
+        let missing = |name| RequestError::field(name, RequestError::MISSING);
         let ModerationForm { hours, title, topics, url, text, .. } = form;
         let deed = match form.action {
             Action::Remove => Deed::Remove,
@@ -207,10 +204,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             | Action::Reopen
             | Action::Answer
             | Action::Speak => {
-                return Err(RequestError::Field {
-                    name: "action",
-                    expected: "this action has a call of its own",
-                });
+                return Err(RequestError::field("action", "this action has a call of its own"));
             }
         };
         let seen = form.since.map(|since| SeenRow { thing: form.row, since });
@@ -294,19 +288,17 @@ pub struct LogQuery {
 impl FromFields for LogQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         // A form without a choice sends empty fields.
-        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
         let kind = |kind: &str| Thing::KINDS.into_iter().find(|known| *known == kind);
-        let kind = given("kind").map(|name| {
-            kind(name).ok_or(RequestError::Field { name: "kind", expected: "it must be a kind of thing" })
-        });
-        let action = given("action").map(|name| {
-            let expected = "it must be an action of moderators";
-            Action::named(name).ok_or(RequestError::Field { name: "action", expected })
+        let kind = fields
+            .filled("kind")
+            .map(|name| kind(name).ok_or(RequestError::field("kind", "it must be a kind of thing")));
+        let action = fields.filled("action").map(|name| {
+            Action::named(name).ok_or(RequestError::field("action", "it must be an action of moderators"))
         });
         Ok(Self {
             count: if fields.get("count").is_some() { paging::count(fields)? } else { LOG_ENTRIES },
             before: fields.parsed_optional("before", "it must be the number of a line of the log")?,
-            moderator: given("moderator").map(str::to_owned),
+            moderator: fields.filled("moderator").map(str::to_owned),
             kind: kind.transpose()?,
             action: action.transpose()?,
         })
@@ -324,10 +316,11 @@ pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
     let kind = fields.required("kind")?;
     if !Thing::KINDS.contains(&kind) {
         let expected = "it must be story, comment, tweet, user, application, appeal or message";
-        return Err(RequestError::Field { name: "kind", expected });
+        return Err(RequestError::field("kind", expected));
     }
-    let expected = "it must be a number, <news id>-<comment id> for a comment, or a username";
-    Thing::parse(kind, fields.required("id")?).map_err(|_| RequestError::Field { name: "id", expected })
+    Thing::parse(kind, fields.required("id")?).map_err(|_| {
+        RequestError::field("id", "it must be a number, <news id>-<comment id> for a comment, or a username")
+    })
 }
 
 /// The field `reason`; empty if it is missing.
@@ -340,28 +333,27 @@ pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError>
     match fields.text(name) {
         "" | "0" => Ok(false),
         "1" => Ok(true),
-        _ => Err(RequestError::Field { name, expected: "it must be 0 or 1" }),
+        _ => Err(RequestError::field(name, "it must be 0 or 1")),
     }
 }
 
 fn since(text: &str) -> Result<Timestamp, RequestError> {
-    let expected = "it must be a time in whole seconds";
-    text.parse().map(Timestamp).map_err(|_| RequestError::Field { name: "since", expected })
+    text.parse()
+        .map(Timestamp)
+        .map_err(|_| RequestError::field("since", "it must be a time in whole seconds"))
 }
 
 fn row(text: &str) -> Result<Thing, RequestError> {
-    let expected = "it must be <kind>:<id>, such as story:7";
-    text.parse().map_err(|_| RequestError::Field { name: "row", expected })
+    parse(text, "row", "it must be <kind>:<id>, such as story:7")
 }
 
 fn days(text: &str) -> Result<u64, RequestError> {
     let days = text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days));
-    days.ok_or(RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 3650" })
+    days.ok_or(RequestError::field("days", "it must be a whole number from 1 to 3650"))
 }
 
 fn other_story(text: &str) -> Result<NewsId, RequestError> {
-    let expected = "it must be the number or the address of a story";
     let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
     let number = number.split(['?', '#', '/']).next().unwrap_or_default();
-    number.parse().map_err(|_| RequestError::Field { name: "into", expected })
+    parse(number, "into", "it must be the number or the address of a story")
 }

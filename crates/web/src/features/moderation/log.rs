@@ -9,10 +9,9 @@ use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::moderation_tools::{action_words, is_moderator, thing_name, undo_form};
-use crate::markup::parts::{DELETED_USER, age};
+use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
@@ -21,10 +20,11 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
 use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::counted;
+use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(query): Form<LogQuery>,
@@ -54,28 +54,21 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
         ol.log role="list" {
             @for entry in &page.entries { (line(frame, entry)) }
         }
-        @if let Some(next) = page.next {
-            nav.more aria-label="Pages" { a href=(address(window, Some(next))) rel="next" { "more" } }
-        }
+        (more_link(page.next.map(|next| address(window, Some(next)))))
     };
     frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content)
 }
 
 /// The address of a part of the log.
 fn address(window: &LogWindow, before: Option<ModerationId>) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
     let filters = [
         ("moderator", window.moderator.clone()),
         ("kind", window.kind.map(str::to_owned)),
         ("action", window.action.map(|action| action.to_string())),
         ("before", before.map(|before| before.to_string())),
     ];
-    for (name, value) in filters {
-        if let Some(value) = value {
-            query.append_pair(name, &value);
-        }
-    }
-    format!("/moderations?{}", query.finish())
+    let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    format!("/moderations?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
 fn filters(window: &LogWindow) -> Markup {

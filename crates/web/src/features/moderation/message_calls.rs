@@ -10,9 +10,8 @@ use crate::request::answers::Status;
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::values;
-use crate::request::viewer::{Call, ClientAddress, SignedIn};
+use crate::request::viewer::{Call, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
@@ -127,13 +126,12 @@ impl From<ShownThread> for ThreadEntry {
     security((), ("session" = [])),
 )]
 pub async fn write(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     call: Call,
     fields: Fields,
 ) -> Result<Json<WrittenResponse>, RequestError> {
-    let (_, written) = messages::write(&app, visit, (fields, &call), address).await?;
+    let (_, written) = messages::write(&app, visit, fields, &call).await?;
     let MessageAddress { thread: thread_id, message: message_id } = written;
     Ok(Json(WrittenResponse { status: Status::Ok, thread_id, message_id }))
 }
@@ -147,7 +145,7 @@ pub async fn write(
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, user }: SignedIn,
+    SignedIn { mut visit, user, .. }: SignedIn,
     Form(query): Form<MessagesQuery>,
 ) -> Result<Json<ThreadsResponse>, RequestError> {
     let MessagesQuery { thread, before, start } = query;

@@ -3,7 +3,7 @@
 use super::form::{Password, switch};
 use crate::error::RequestError;
 use crate::limits::MAX_START;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, FromFields, parse};
 use crate::request::values;
 use tidings_domain::Error;
 use tidings_domain::moderation::messages::{Matter, NewMessage};
@@ -40,20 +40,18 @@ pub struct MessageForm {
 
 impl FromFields for MessageForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let given = |name: &str| fields.get(name).filter(|text| !text.is_empty());
         let text = MessageText::parse(fields.required("text")?).map_err(Error::from)?;
         let form = Self {
             text,
-            thread: given("thread").map(thread).transpose()?,
-            moderation_id: given("moderation_id").map(line).transpose()?,
+            thread: fields.filled("thread").map(thread).transpose()?,
+            moderation_id: fields.filled("moderation_id").map(line).transpose()?,
             anonymous: switch(fields, "anonymous")?,
-            after: given("after").map(|text| number("after", text)).transpose()?,
+            after: fields.filled("after").map(|text| number("after", text)).transpose()?,
             username: fields.get("username").map(str::to_owned),
             password: fields.get("password").map(|password| Password(password.to_owned())),
         };
         if form.thread.is_some() && form.moderation_id.is_some() {
-            let expected = "leave it out where you name a thread";
-            return Err(RequestError::Field { name: "moderation_id", expected });
+            return Err(RequestError::field("moderation_id", "leave it out where you name a thread"));
         }
         Ok(form)
     }
@@ -96,66 +94,32 @@ impl FromFields for MessagesQuery {
     }
 }
 
-/// The part of a thread that a page shows.
-pub struct ThreadQuery {
-    /// Only messages before this one.
-    pub before: Option<u64>,
-}
-
-impl FromFields for ThreadQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { before: before(fields)? })
-    }
-}
-
-/// The part of the list of threads that a page shows.
-pub struct ThreadsQuery {
-    /// How many threads to skip.
-    pub start: u64,
-}
-
-impl FromFields for ThreadsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { start: start(fields)? })
-    }
-}
-
-/// The decision that somebody wants to write about.
-pub struct AboutQuery {
-    /// The line of the log.
-    pub moderation_id: Option<ModerationId>,
-}
-
-impl FromFields for AboutQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { moderation_id: fields.get("moderation_id").map(line).transpose()? })
-    }
-}
-
 fn thread(text: &str) -> Result<MessageThreadId, RequestError> {
-    let expected = "it must be the number of a thread of messages";
-    text.parse().map_err(|_| RequestError::Field { name: "thread", expected })
+    parse(text, "thread", "it must be the number of a thread of messages")
 }
 
-fn line(text: &str) -> Result<ModerationId, RequestError> {
-    let expected = "it must be the number of a line of the log";
-    text.parse().map_err(|_| RequestError::Field { name: "moderation_id", expected })
+/// The line of the log that somebody wants to write about.
+pub(super) fn line(text: &str) -> Result<ModerationId, RequestError> {
+    parse(text, "moderation_id", "it must be the number of a line of the log")
 }
 
 /// The number of a message.
 fn number(name: &'static str, text: &str) -> Result<u64, RequestError> {
-    let expected = "it must be the number of a message";
     // The same form as other ids.
-    text.parse::<MessageThreadId>().map(|id| id.0).map_err(|_| RequestError::Field { name, expected })
+    text.parse::<MessageThreadId>()
+        .map(|id| id.0)
+        .map_err(|_| RequestError::field(name, "it must be the number of a message"))
 }
 
-fn before(fields: &Fields) -> Result<Option<u64>, RequestError> {
+/// The message before which those that are asked for are.
+pub(super) fn before(fields: &Fields) -> Result<Option<u64>, RequestError> {
     fields.get("before").map(|text| number("before", text)).transpose()
 }
 
-fn start(fields: &Fields) -> Result<u64, RequestError> {
+/// How many threads to skip.
+pub(super) fn start(fields: &Fields) -> Result<u64, RequestError> {
     let Some(text) = fields.get("start") else { return Ok(0) };
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
-    start.ok_or(RequestError::Field { name: "start", expected: "it must be a whole number, 0 or more" })
+    start.ok_or(RequestError::field("start", "it must be a whole number, 0 or more"))
 }

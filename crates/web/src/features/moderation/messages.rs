@@ -1,7 +1,7 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
-use super::appeals::line_link;
-use super::message_form::{AboutQuery, MessageForm, ThreadQuery, ThreadsQuery};
+use super::appeals::{line_link, login_fields};
+use super::message_form::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::inbox::letters;
@@ -14,17 +14,13 @@ use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
-use crate::markup::parts::{DELETED_USER, age};
-use crate::request::cookies::session_token;
-use crate::request::form::{Fields, Form};
+use crate::markup::parts::{DELETED_USER, age, more_link};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, ClientAddress, SignedFields, SignedIn};
-use axum::extract::State;
-use axum::http::HeaderMap;
+use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
@@ -81,11 +77,7 @@ impl MessageFields<'_> {
                         " Answer as “the moderators”, without your name"
                     }
                 }
-                @if let Some(username) = self.username {
-                    input type="hidden" name="username" value=(username);
-                    (Field::new("password", "Your password").with("autocomplete", "current-password")
-                        .required().password(self.refused))
-                }
+                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
                 button.button { "Send" }
             }
         }
@@ -104,13 +96,13 @@ impl MessageFields<'_> {
 
 /// GET /moderators: moderation_id. The form.
 pub async fn form(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form(AboutQuery { moderation_id: about }): Form<AboutQuery>,
-) -> Markup {
+    app: App,
+    SignedIn { user, here, .. }: SignedIn,
+    fields: Fields,
+) -> Result<Markup, RequestError> {
+    let about = fields.get("moderation_id").map(message_form::line).transpose()?;
     let frame = Frame::for_user(&app, &here, &user);
-    new_page(&frame, &MessageFields { about, ..MessageFields::default() })
+    Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
 }
 
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
@@ -127,11 +119,11 @@ fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
 
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
 pub async fn list(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-    Form(ThreadsQuery { start }): Form<ThreadsQuery>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let start = message_form::start(&fields)?;
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -166,11 +158,7 @@ fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
                 }
             }
         }
-        @if list.is_more {
-            nav.more aria-label="Pages" {
-                a href={ (MESSAGES) "?start=" (start + MESSAGE_THREADS_SHOWN as u64) } rel="next" { "more" }
-            }
-        }
+        (more_link(list.is_more.then(|| format!("{MESSAGES}?start={}", start + MESSAGE_THREADS_SHOWN as u64))))
     };
     frame.page(heading, &content)
 }
@@ -206,11 +194,11 @@ fn sender(from: &Sender) -> &str {
 /// GET /messages/:id: before. A thread.
 pub async fn show(
     PathOf(id): PathOf<MessageThreadId>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-    Form(ThreadQuery { before }): Form<ThreadQuery>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
+    let before = message_form::before(&fields)?;
     let thread = reading::thread(&mut visit, &user, (id, before)).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(thread_page(&frame, (&thread, before.is_some()), &MessageFields::default()))
@@ -296,15 +284,13 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
 
 /// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username and password.
 pub async fn send(
-    State(app): State<App>,
+    app: App,
     visit: Visit,
-    ClientAddress(address): ClientAddress,
     here: LocalPath,
-    headers: HeaderMap,
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let failure = match write(&app, visit, (fields.clone(), &call), address).await {
+    let failure = match write(&app, visit, fields.clone(), &call).await {
         Ok((Some(user), _)) => return sent_without_session(&app, &here, &user).await,
         Ok((None, written)) => return Ok(Redirect::to(&message_address(written)).into_response()),
         Err(failure) => failure,
@@ -318,7 +304,7 @@ pub async fn send(
         refused: Some(&refused),
         ..MessageFields::default()
     };
-    let mut again = Visit::new(app.site.clone(), app.now(), session_token(&app, &headers).as_deref());
+    let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
     let viewer = again.viewer().await?.cloned();
     // With what was written meanwhile.
     let thread = match (form.thread, &viewer) {
@@ -338,12 +324,12 @@ pub async fn send(
 pub(crate) async fn write(
     app: &App,
     mut visit: Visit,
-    (fields, call): (Fields, &Call),
-    address: IpAddr,
+    fields: Fields,
+    call: &Call,
 ) -> Result<(Option<User>, MessageAddress), RequestError> {
     let (site, now) = (&app.site, app.moment());
     if visit.recognise().await?.is_some() {
-        let sender = SignedFields::sign(visit, fields, address, call).await?;
+        let sender = SignedFields::sign(visit, fields, call).await?;
         let message = NewMessage::from(sender.fields.read::<MessageForm>()?);
         let written = messages::write(site, now, &sender.user, &message).await?;
         if matches!(message.matter, Matter::Thread(_)) && sender.user.role() >= Role::Moderator {
@@ -356,7 +342,7 @@ pub(crate) async fn write(
     let (Some(username), Some(password)) = (form.username.clone(), form.password.clone()) else {
         return Err(RequestError::LoginRequired);
     };
-    let who = (username.as_str(), password.0.as_str(), address);
+    let who = (username.as_str(), password.0.as_str(), call.device.address);
     let (user, written) = messages::write_with_password(site, now, who, &form.into()).await?;
     Ok((Some(user), written))
 }

@@ -9,7 +9,6 @@ use crate::markup::moderation_tools::{BANNED, DID, DONE};
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::SignedForm;
-use axum::extract::State;
 use axum::response::Redirect;
 use tidings_domain::moderation;
 use tidings_domain::values::ids::ModerationId;
@@ -17,7 +16,7 @@ use tidings_domain::values::moderation::Action;
 
 /// POST /moderate: as [`crate::features::moderation::calls::moderate`], and next.
 pub async fn moderate(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
     let did = (form.action, form.id.clone());

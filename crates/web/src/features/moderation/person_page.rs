@@ -11,10 +11,8 @@ use crate::markup::addresses::{address_of_thing, message_thread_address, profile
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{action_words, may_moderate, thing_name};
 use crate::markup::parts::{age, number};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
@@ -28,9 +26,8 @@ use tidings_domain::values::words::counted;
 /// GET /moderate/person/:name.
 pub async fn page(
     PathOf(name): PathOf<String>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     user.require_moderator()?;
     let person = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?;

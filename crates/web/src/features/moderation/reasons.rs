@@ -8,11 +8,9 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
@@ -71,7 +69,7 @@ impl ReasonForm {
     fn change(&self) -> Result<ReasonChange, RequestError> {
         let Self { reason_id, remove, title, text, rule } = self;
         if *remove {
-            let missing = RequestError::Field { name: "reason_id", expected: RequestError::MISSING };
+            let missing = RequestError::field("reason_id", RequestError::MISSING);
             return Ok(ReasonChange::Remove(reason_id.ok_or(missing)?));
         }
         let reason = SavedReason::parse(reason_id.unwrap_or(0), title, text, rule).map_err(Error::from)?;
@@ -128,11 +126,7 @@ pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestErro
 }
 
 /// GET /moderate/reasons.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let reasons = saved_reasons::all(&mut visit).await?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {

@@ -8,11 +8,9 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_name};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age, number};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedForm, SignedIn};
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -42,9 +40,8 @@ const KEYS: [(&str, &str); 7] = [
 
 /// GET /moderate: before.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<QueueQuery>,
 ) -> Result<Markup, RequestError> {
     let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;
@@ -60,7 +57,7 @@ pub async fn page(
 
 /// POST /moderate/votes: apisecret. The search goes on after the response.
 pub async fn look_for_rings(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form: () }: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     let starting = async { Ok::<_, RequestError>(vote_rings::start(&app.site, app.now(), &user)?) };
@@ -84,13 +81,9 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         ol.review role="list" data-queue {
             @for row in &page.rows { (review_row(frame, viewer, row)) }
         }
-        @if let Some(next) = &page.next {
-            nav.more aria-label="Pages" {
-                a href={ "/moderate?before=" (utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC)) } rel="next" {
-                    "more"
-                }
-            }
-        }
+        (more_link(page.next.as_ref().map(|next| {
+            format!("/moderate?before={}", utf8_percent_encode(&next.to_string(), NON_ALPHANUMERIC))
+        })))
         p { a.action href="/messages" { "Messages" } }
         p { a.action href="/moderate/rules" { "Rules for new content" } }
         p { a.action href="/moderate/reasons" { "Saved reasons" } }

@@ -10,7 +10,6 @@ use crate::request::description::FORM;
 use crate::request::values;
 use crate::request::viewer::SignedForm;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::moderation::rules::{self, DryRun, RuleMatch};
 use tidings_domain::values::ids::{ModerationId, RuleId};
@@ -90,7 +89,7 @@ impl From<DryRun> for DryRunResponse {
     security(("session" = [])),
 )]
 pub async fn add(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<RuleForm>,
 ) -> Result<Json<RuleResponse>, RequestError> {
     let is_trial = form.dry_run;

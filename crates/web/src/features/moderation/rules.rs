@@ -11,9 +11,9 @@ use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, reason_field};
 use crate::markup::parts::DELETED_USER;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -28,19 +28,11 @@ use tidings_domain::values::words::counted;
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/rules";
 
-/// What was typed.
-#[derive(Default)]
-struct Typed<'a> {
-    what: &'a str,
-    pattern: &'a str,
-    effect: &'a str,
-    reason: &'a str,
-}
-
 /// The page.
 struct RulesPage<'a> {
     rules: &'a [PostRule],
-    typed: Typed<'a>,
+    /// What was typed.
+    typed: &'a Fields,
     refused: Option<&'a RefusedForm>,
     tried: Option<&'a DryRun>,
 }
@@ -67,22 +59,22 @@ impl RulesPage<'_> {
 
     fn form(&self, frame: &Frame<'_>) -> Markup {
         let most = MAX_PATTERN.to_string();
-        let pattern = Field::new("pattern", "Pattern").value(self.typed.pattern).with("maxlength", &most);
+        let pattern = Field::new("pattern", "Pattern").typed(self.typed).with("maxlength", &most);
         let pattern = pattern.with("autocomplete", "off").with("spellcheck", "false").required();
         let pattern = pattern.hint(html! {
             "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
              example.com/shop/. A phrase matches whole words, in upper or lower case."
         });
-        let reason = Field::new("reason", "Reason").value(self.typed.reason).with("list", REASONS).required();
+        let reason = Field::new("reason", "Reason").typed(self.typed).with("list", REASONS).required();
         let reason = reason.hint(html! { "Shown to authors of refused posts, and in the public log." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
                 (frame.signed_fields())
-                (choice("what", "What it looks for", RuleKind::iter().map(|kind| (kind.name(), kind_words(kind))), self.typed.what))
+                (choice("what", "What it looks for", RuleKind::iter().map(|kind| (kind.name(), kind_words(kind))), self.typed.text("what")))
                 (pattern.input(self.refused))
                 (choice(
                     "effect", "What happens to the post",
-                    RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect))), self.typed.effect,
+                    RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect))), self.typed.text("effect"),
                 ))
                 (reason.input(self.refused))
                 @if let Some(tried) = self.tried { (outcome(tried)) }
@@ -164,19 +156,15 @@ fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
 }
 
 /// GET /moderate/rules.
-pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    show(&app, &user, &here, (Typed::default(), None, None)).await
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+    show(&app, &user, &here, (&Fields::default(), None, None)).await
 }
 
 async fn show(
     app: &App,
     user: &User,
     here: &LocalPath,
-    (typed, refused, tried): (Typed<'_>, Option<&RefusedForm>, Option<&DryRun>),
+    (typed, refused, tried): (&Fields, Option<&RefusedForm>, Option<&DryRun>),
 ) -> Result<Markup, RequestError> {
     let rules = rules::rules(&app.site, app.moment(), user).await?;
     let page = RulesPage { rules: &rules, typed, refused, tried };
@@ -184,18 +172,8 @@ async fn show(
 }
 
 /// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
-pub async fn change(
-    State(app): State<App>,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    let fields = &form.fields;
-    let typed = Typed {
-        what: fields.text("what"),
-        pattern: fields.text("pattern"),
-        effect: fields.text("effect"),
-        reason: fields.text("reason"),
-    };
+pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    let typed = &form.fields;
     match act(&app, &form).await {
         Ok(None) => Ok(Redirect::to(ADDRESS).into_response()),
         Ok(Some(tried)) => {

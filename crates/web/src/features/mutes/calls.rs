@@ -71,6 +71,6 @@ impl MutesResponse {
     responses((status = 200, body = MutesResponse)),
     security(("session" = [])),
 )]
-pub async fn list(SignedIn { mut visit, user }: SignedIn) -> Result<Json<MutesResponse>, RequestError> {
+pub async fn list(SignedIn { mut visit, user, .. }: SignedIn) -> Result<Json<MutesResponse>, RequestError> {
     Ok(Json(MutesResponse::of(&mut visit, user.id).await?))
 }

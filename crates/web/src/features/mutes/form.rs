@@ -35,15 +35,9 @@ const VALUE: &str = "value";
 
 impl FromFields for MuteForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let what = fields.required("what")?.parse().map_err(|_| RequestError::Field {
-            name: "what",
-            expected: "it must be user, domain, topic or word",
-        })?;
+        let what = fields.parsed("what", "it must be user, domain, topic or word")?;
         let typed = fields.required(VALUE)?;
-        let not_a_site = |_| RequestError::Field {
-            name: VALUE,
-            expected: "it must be the name of a site, such as example.com",
-        };
+        let not_a_site = |_| RequestError::field(VALUE, "it must be the name of a site, such as example.com");
         let value = match what {
             MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, typed).map_err(Error::from)?),
             MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, VALUE)?)),

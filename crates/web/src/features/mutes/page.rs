@@ -9,11 +9,10 @@ use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::age;
-use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::markup::parts::{age, small_form};
+use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -37,27 +36,14 @@ const KINDS: [(MuteKind, &str); 4] = [
 
 /// A form with one button that mutes or unmutes something, and comes back.
 fn mute_button(frame: &Frame<'_>, (kind, value): (MuteKind, &str), is_muted: bool, label: &Markup) -> Markup {
-    html! {
-        form method="post" action=(if is_muted { "/unmute" } else { "/mute" }) {
-            (frame.signed_fields())
-            input type="hidden" name="what" value=(kind.name());
-            input type="hidden" name="value" value=(value);
-            input type="hidden" name="next" value=(frame.way_back);
-            button.button.small.quiet { (label) }
-        }
-    }
+    let action = if is_muted { "/unmute" } else { "/mute" };
+    small_form(frame, action, &[("what", kind.name()), ("value", value)], label)
 }
 
 /// A form with one button that blocks or unblocks somebody, and comes back.
 fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Markup) -> Markup {
-    html! {
-        form method="post" action=(if is_blocked { "/unblock" } else { "/block" }) {
-            (frame.signed_fields())
-            input type="hidden" name="username" value=(username);
-            input type="hidden" name="next" value=(frame.way_back);
-            button.button.small.quiet { (label) }
-        }
-    }
+    let action = if is_blocked { "/unblock" } else { "/block" };
+    small_form(frame, action, &[("username", username)], label)
 }
 
 /// What unblocking does not do.
@@ -235,26 +221,15 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
     }
 }
 
-/// Whether somebody has just been unblocked.
-pub struct MutesQuery {
-    unblocked: bool,
-}
-
-impl FromFields for MutesQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { unblocked: fields.get("unblocked").is_some() })
-    }
-}
-
 /// GET /settings/mutes.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
-    Form(query): Form<MutesQuery>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
-    let page = MutesPage { avoided: &avoided, refused: None, unblocked: query.unblocked };
+    let unblocked = fields.get("unblocked").is_some();
+    let page = MutesPage { avoided: &avoided, refused: None, unblocked };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 

@@ -10,10 +10,9 @@ use crate::features::stories::calls::{NewsEntry, entry};
 use crate::features::timelines::calls::TweetEntry;
 use crate::request::answers::Status;
 use crate::request::description::JSON;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -24,26 +23,7 @@ use tidings_domain::found::Finding;
 use tidings_domain::values::limits::MAX_TITLE;
 use tidings_search::asking::Hit;
 use tidings_search::excerpts::Matcher;
-use utoipa::{IntoParams, ToSchema};
-
-/// The parameters of a search.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes what SearchQuery reads")]
-pub struct SearchParameters {
-    /// The search, at most 200 characters and 16 terms.
-    #[param(max_length = 200)]
-    q: String,
-    /// The kind to find: stories (by default), comments, posts, people, sites or all.
-    #[param(required = false)]
-    kind: String,
-    /// The order: relevance (by default), new, votes or comments.
-    #[param(required = false)]
-    sort: String,
-    /// The page, from 1 to 100. A page has 30 results.
-    #[param(required = false, minimum = 1, maximum = 100)]
-    page: u64,
-}
+use utoipa::ToSchema;
 
 /// The results of a search.
 #[derive(Serialize, ToSchema)]
@@ -147,11 +127,11 @@ struct FoundSite {
 #[utoipa::path(
     get,
     path = "/api/search",
-    params(SearchParameters),
+    params(SearchQuery),
     responses((status = 200, body = SearchResponse)),
 )]
 pub async fn search(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
@@ -244,17 +224,6 @@ fn in_characters(text: &str, marks: &[Range<usize>]) -> Vec<[usize; 2]> {
     marks.iter().map(|mark| [count(0..mark.start), count(mark.clone())]).collect()
 }
 
-/// The parameters of suggestions.
-pub struct SuggestQuery {
-    typed: String,
-}
-
-impl FromFields for SuggestQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { typed: fields.text("q").trim().to_owned() })
-    }
-}
-
 /// The most suggestions.
 const SUGGESTIONS: usize = 8;
 
@@ -266,31 +235,14 @@ const SUGGESTIONS: usize = 8;
     responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = JSON)),
 )]
 pub async fn suggest(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
-    Form(SuggestQuery { typed }): Form<SuggestQuery>,
+    fields: Fields,
 ) -> Result<Json<(String, Vec<String>)>, RequestError> {
-    let found = suggestions(&app, &mut visit, (&typed, from), SUGGESTIONS).await?;
-    Ok(Json((typed, found)))
-}
-
-/// The parameters of a search for stories like one.
-pub struct SimilarQuery {
-    title: String,
-}
-
-impl FromFields for SimilarQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let title = fields.text("title").trim().to_owned();
-        if title.chars().count() > MAX_TITLE {
-            return Err(RequestError::Field {
-                name: "title",
-                expected: "it must have at most 80 characters",
-            });
-        }
-        Ok(Self { title })
-    }
+    let typed = fields.text("q").trim();
+    let found = suggestions(&app, &mut visit, (typed, from), SUGGESTIONS).await?;
+    Ok(Json((typed.to_owned(), found)))
 }
 
 /// Stories.
@@ -309,12 +261,16 @@ pub struct SimilarResponse {
     responses((status = 200, body = SimilarResponse)),
 )]
 pub async fn similar(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
-    Form(SimilarQuery { title }): Form<SimilarQuery>,
+    fields: Fields,
 ) -> Result<Json<SimilarResponse>, RequestError> {
-    let found = stories_like(&app, &mut visit, &title, from).await?;
+    let title = fields.text("title").trim();
+    if title.chars().count() > MAX_TITLE {
+        return Err(RequestError::field("title", "it must have at most 80 characters"));
+    }
+    let found = stories_like(&app, &mut visit, title, from).await?;
     let has_viewer = visit.viewer_id().is_some();
     let stories = found.iter().filter_map(|finding| match finding {
         Finding::Story(line) => Some(entry(line, has_viewer)),

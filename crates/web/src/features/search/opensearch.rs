@@ -2,13 +2,12 @@
 
 use crate::App;
 use crate::features::feeds::headers;
-use axum::extract::State;
 use axum::response::IntoResponse;
 use maud::{Escaper, html};
 use std::fmt::Write;
 
 /// GET /opensearch.xml.
-pub async fn description(State(app): State<App>) -> impl IntoResponse {
+pub async fn description(app: App) -> impl IntoResponse {
     let brand = app.brand().await;
     let site = &brand.site;
     let mut name = String::new();

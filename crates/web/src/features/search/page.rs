@@ -11,11 +11,10 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, s
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::number;
+use crate::markup::parts::{number, tab};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
@@ -32,6 +31,7 @@ use tidings_search::asking::{Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
 use tidings_search::language::MAX_CHARACTERS;
+use utoipa::IntoParams;
 
 /// The kind of things that a search is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, EnumString, EnumIter, IntoStaticStr)]
@@ -97,15 +97,20 @@ impl Wanted {
 }
 
 /// The parameters of a search.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct SearchQuery {
-    /// The search as it was typed.
+    /// The search, at most 200 characters and 16 terms.
+    #[param(rename = "q", max_length = 200)]
     pub typed: String,
-    /// The kind of things that it is for.
+    /// The kind to find: stories (by default), comments, posts, people, sites or all.
+    #[param(rename = "kind", value_type = String, required = false)]
     pub wanted: Wanted,
-    /// The order.
+    /// The order: relevance (by default), new, votes or comments.
+    #[param(value_type = String, required = false)]
     pub sort: Sort,
-    /// The page, from 1.
+    /// The page, from 1 to 100. A page has 30 results.
+    #[param(value_type = u64, required = false, minimum = 1, maximum = 100)]
     pub page: usize,
 }
 
@@ -113,7 +118,7 @@ impl FromFields for SearchQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let page = fields.parsed_optional("page", PAGE)?.unwrap_or(1);
         if !(1..=SEARCH_PAGES).contains(&page) {
-            return Err(RequestError::Field { name: "page", expected: PAGE });
+            return Err(RequestError::field("page", PAGE));
         }
         Ok(Self {
             typed: fields.text("q").trim().to_owned(),
@@ -160,7 +165,7 @@ impl SearchQuery {
 
 /// GET /search.
 pub async fn page(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     ClientAddress(from): ClientAddress,
@@ -278,11 +283,8 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
             ul {
                 @for wanted in Wanted::iter() {
                     @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
-                    li {
-                        a href=(address) aria-current=[(wanted == query.wanted).then_some("page")] {
-                            (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
-                        }
-                    }
+                    @let name = html! { (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" } };
+                    (tab(&address, name, wanted == query.wanted))
                 }
             }
         }
@@ -290,7 +292,7 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
             ul {
                 @for (sort, name) in [(Sort::Relevance, "Best match"), (Sort::New, "New"), (Sort::Votes, "Votes"), (Sort::Comments, "Comments")] {
                     @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
-                    li { a href=(address) aria-current=[(sort == query.sort).then_some("page")] { (name) } }
+                    (tab(&address, name, sort == query.sort))
                 }
             }
         }

@@ -13,14 +13,13 @@ use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
-use crate::request::viewer::{ClientDevice, SignedFields};
-use axum::extract::State;
+use crate::request::viewer::SignedFields;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::log_in::LogIn;
-use tidings_domain::accounts::session_store::Session;
+use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::visit::Visit;
 
@@ -125,7 +124,7 @@ impl WantedPage {
 
 /// GET /login: next, reason.
 pub async fn login_form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
@@ -138,8 +137,8 @@ pub async fn login_form(
 /// POST /login: username, password, next, reason. Redirects with the new session, asks for the
 /// second factor, or shows the form again.
 pub async fn log_in(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
@@ -159,24 +158,20 @@ pub async fn log_in(
                 return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
             }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
-            let username = fields.text("username");
-            let (wanted, has_passkeys) = (&wanted, has_passkeys(&app));
-            let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
-            let frame = Frame::anonymous(&app, &here).await;
-            Ok(refused.response(form.render(&frame)))
+            credentials_again(&app, &here, &wanted, (fields.text("username"), refused)).await
         }
     }
 }
 
-/// The form for name and password again, because the second step cannot go on.
+/// The form for name and password again, because the login was refused, or its second step cannot go on.
 pub async fn credentials_again(
     app: &App,
     here: &LocalPath,
     wanted: &WantedPage,
-    refused: RefusedForm,
+    (username, refused): (&str, RefusedForm),
 ) -> Result<Response, RequestError> {
     let has_passkeys = has_passkeys(app);
-    let form = CredentialsForm { username: "", wanted, has_passkeys, refused: Some(&refused) };
+    let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
     Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
 }
 
@@ -187,11 +182,7 @@ pub fn enter(app: &App, session: &Session, next: &str) -> Response {
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
-pub async fn logout_form(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn logout_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Log out" }
@@ -212,7 +203,7 @@ pub async fn logout_form(
 }
 
 /// POST /logout: apisecret.
-pub async fn log_out(State(app): State<App>, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
     let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
     Ok((cookie, Redirect::to("/")).into_response())

@@ -2,16 +2,15 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::form::{EndedSession, Saved};
+use crate::features::accounts::form::EndedSession;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, alert};
 use crate::request::agent_name::agent_name;
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
@@ -89,23 +88,19 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 
 /// GET /settings/sessions.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { visit, user }: SignedIn,
-    here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    app: App,
+    SignedIn { visit, user, here }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
+    let saved = fields.get("saved").is_some();
     let page = SessionsPage { sessions: &sessions, message: None, saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
-pub async fn end(
-    State(app): State<App>,
-    here: LocalPath,
-    mut form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn end(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
     if matches!(form.fields.read(), Ok(EndedSession::Others)) {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();

@@ -7,14 +7,14 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
+use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::MAX_PASSKEY_NAME;
 
 /// What the script does with a form that has a passkey.
@@ -104,20 +104,15 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 }
 
 /// GET /settings/two-factor/passkeys.
-pub async fn add_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn add_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     add_page(&Frame::for_user(&app, &here, &user), "", None)
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
-pub async fn begin(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
     let name = form.fields.text("name");
-    match two_factor::begin_passkey(&app, &form, &device).await {
+    match two_factor::begin_passkey(&app, &form).await {
         Ok(options) => Ok(create_page(&frame, name, &options).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["name", "current_password"]);
@@ -127,31 +122,15 @@ pub async fn begin(
 }
 
 /// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
-pub async fn confirm(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::add_passkey(&app, &form, &device).await {
+    match two_factor::add_passkey(&app, &form).await {
         Ok(Some(codes)) => Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response()),
         Ok(None) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             Ok(refused.response(add_page(&frame, form.fields.text("name"), Some(&refused))))
         }
-    }
-}
-
-/// The passkey to remove.
-pub struct ChosenPasskey {
-    id: String,
-}
-
-impl FromFields for ChosenPasskey {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { id: fields.required("passkey")?.to_owned() })
     }
 }
 
@@ -174,11 +153,7 @@ fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&Refus
     frame.page("Remove a passkey", &content)
 }
 
-async fn find(
-    app: &App,
-    user: &tidings_domain::accounts::users::User,
-    id: &str,
-) -> Result<PasskeyFacts, RequestError> {
+async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestError> {
     let state = setup::state(&app.site, user).await?;
     let found = state.passkeys.into_iter().find(|passkey| passkey.id == id);
     Ok(found.ok_or(Refusal::NoSuchPasskey)?)
@@ -186,23 +161,17 @@ async fn find(
 
 /// GET /settings/two-factor/passkeys/remove: passkey.
 pub async fn remove_form(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form(ChosenPasskey { id }): Form<ChosenPasskey>,
+    app: App,
+    SignedIn { user, here, .. }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let passkey = find(&app, &user, &id).await?;
+    let passkey = find(&app, &user, fields.required("passkey")?).await?;
     Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey, None))
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
-pub async fn remove(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    match two_factor::remove_passkey(&app, &form, &device).await {
+pub async fn remove(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    match two_factor::remove_passkey(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);

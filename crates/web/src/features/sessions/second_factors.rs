@@ -4,16 +4,14 @@
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::form::Saved;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
-use crate::request::form::Form;
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{ClientDevice, SignedFields, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
@@ -135,12 +133,12 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 
 /// GET /settings/two-factor.
 pub async fn page(
-    State(app): State<App>,
-    SignedIn { user, .. }: SignedIn,
-    here: LocalPath,
-    Form(Saved { saved }): Form<Saved>,
+    app: App,
+    SignedIn { user, here, .. }: SignedIn,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
+    let saved = fields.get("saved").is_some();
     let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app), saved };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -197,19 +195,14 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
 }
 
 /// GET /settings/two-factor/app.
-pub async fn app_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn app_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp, None)
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
-pub async fn begin_app(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::begin_totp(&app, &form, &device).await {
+    match two_factor::begin_totp(&app, &form).await {
         Ok(new) => Ok(confirm_page(&frame, &new, None).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
@@ -220,14 +213,9 @@ pub async fn begin_app(
 }
 
 /// POST /settings/two-factor/app/confirm: code, apisecret.
-pub async fn confirm_app(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    let failure = match two_factor::confirm_totp(&app, &form, &device).await {
+    let failure = match two_factor::confirm_totp(&app, &form).await {
         Ok(codes) => {
             return Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response());
         }
@@ -242,13 +230,8 @@ pub async fn confirm_app(
 }
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
-pub async fn remove_app(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
-    match two_factor::end_totp(&app, &form, &device).await {
+pub async fn remove_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    match two_factor::end_totp(&app, &form).await {
         Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password", "code"]);
@@ -276,19 +259,14 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 }
 
 /// GET /settings/two-factor/codes.
-pub async fn codes_form(State(app): State<App>, SignedIn { user, .. }: SignedIn, here: LocalPath) -> Markup {
+pub async fn codes_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     codes_page(&Frame::for_user(&app, &here, &user), None)
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
-pub async fn renew_codes(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    here: LocalPath,
-    form: SignedFields,
-) -> Result<Response, RequestError> {
+pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::renew_recovery_codes(&app, &form, &device).await {
+    match two_factor::renew_recovery_codes(&app, &form).await {
         Ok(codes) => Ok(recovery_codes_page(&frame, "Your new recovery codes", &codes).into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);

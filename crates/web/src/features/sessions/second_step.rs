@@ -10,8 +10,6 @@ use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::ClientDevice;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -88,8 +86,8 @@ pub(super) async fn second_step_page(
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
 pub async fn finish(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
@@ -101,14 +99,14 @@ pub async fn finish(
     let is_over = is_expired(&failure);
     let refused = RefusedForm::from_failure(failure)?;
     if is_over {
-        return credentials_again(&app, &here, &wanted, refused).await;
+        return credentials_again(&app, &here, &wanted, ("", refused)).await;
     }
     match step_again(&app, &fields, device.address).await {
         Ok(step) => {
             let refused = refused.beside(&["code"]);
             Ok(refused.response(second_step_page(&app, &here, &step, (&wanted, Some(&refused))).await?))
         }
-        Err(_) => credentials_again(&app, &here, &wanted, refused).await,
+        Err(_) => credentials_again(&app, &here, &wanted, ("", refused)).await,
     }
 }
 
@@ -155,7 +153,7 @@ fn passkey_page(frame: &Frame<'_>, (wanted, refused): (&WantedPage, Option<&Refu
 
 /// GET /login/passkey: next, reason.
 pub async fn passkey_form(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
@@ -166,7 +164,7 @@ pub async fn passkey_form(
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.
-pub async fn passkey_options(State(app): State<App>) -> Result<impl IntoResponse, RequestError> {
+pub async fn passkey_options(app: App) -> Result<impl IntoResponse, RequestError> {
     let party = two_factor::relying_party(&app).await?;
     let options = passkeys::log_in_options(&app.site, app.now(), &party).await?;
     Ok(([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], options))
@@ -174,8 +172,8 @@ pub async fn passkey_options(State(app): State<App>) -> Result<impl IntoResponse
 
 /// POST /login/passkey: passkey (JSON), next, reason.
 pub async fn log_in_with_passkey(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
+    app: App,
+    device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {

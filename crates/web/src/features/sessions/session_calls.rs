@@ -9,7 +9,6 @@ use crate::request::description::FORM;
 use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::session_store::OpenSession;
 use tidings_domain::accounts::sessions;
@@ -62,7 +61,7 @@ impl From<OpenSession> for SessionEntry {
     security(("session" = [])),
 )]
 pub async fn list(
-    State(app): State<App>,
+    app: App,
     SignedIn { visit, .. }: SignedIn,
 ) -> Result<Json<SessionsResponse>, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
@@ -78,7 +77,7 @@ pub async fn list(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn end(State(app): State<App>, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     end_session(&app, &form).await?;
     Ok(Json(DONE))
 }

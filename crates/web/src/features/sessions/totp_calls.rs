@@ -6,9 +6,8 @@ use crate::error::RequestError;
 use crate::request::answers::{DONE, DoneResponse, Status};
 use crate::request::description::FORM;
 use crate::request::values;
-use crate::request::viewer::{ClientDevice, SignedFields};
+use crate::request::viewer::SignedFields;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::two_factor::setup::NewTotp;
 use utoipa::ToSchema;
@@ -46,12 +45,8 @@ pub struct RecoveryCodesResponse {
     responses((status = 200, body = NewTotpResponse)),
     security(("session" = [])),
 )]
-pub async fn begin(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<NewTotpResponse>, RequestError> {
-    let NewTotp { secret, uri } = two_factor::begin_totp(&app, &form, &device).await?;
+pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>, RequestError> {
+    let NewTotp { secret, uri } = two_factor::begin_totp(&app, &form).await?;
     Ok(Json(NewTotpResponse { status: Status::Ok, secret, uri }))
 }
 
@@ -63,12 +58,8 @@ pub async fn begin(
     responses((status = 200, body = RecoveryCodesResponse)),
     security(("session" = [])),
 )]
-pub async fn confirm(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<RecoveryCodesResponse>, RequestError> {
-    let recovery_codes = two_factor::confirm_totp(&app, &form, &device).await?;
+pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>, RequestError> {
+    let recovery_codes = two_factor::confirm_totp(&app, &form).await?;
     Ok(Json(RecoveryCodesResponse { status: Status::Ok, recovery_codes }))
 }
 
@@ -80,11 +71,7 @@ pub async fn confirm(
     responses((status = 200, body = DoneResponse)),
     security(("session" = [])),
 )]
-pub async fn end(
-    State(app): State<App>,
-    ClientDevice(device): ClientDevice,
-    form: SignedFields,
-) -> Result<Json<DoneResponse>, RequestError> {
-    two_factor::end_totp(&app, &form, &device).await?;
+pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    two_factor::end_totp(&app, &form).await?;
     Ok(Json(DONE))
 }

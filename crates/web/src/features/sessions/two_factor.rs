@@ -7,7 +7,6 @@ use crate::request::values;
 use crate::request::viewer::SignedFields;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{CurrentPassword, Owner};
-use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::two_factor::RelyingParty;
 use tidings_domain::accounts::two_factor::passkeys::{self, NewPasskey};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp};
@@ -61,97 +60,64 @@ pub async fn relying_party(app: &App) -> Result<RelyingParty, RequestError> {
 }
 
 /// The owner of the account, as the form was signed.
-///
-/// # Errors
-/// [`RequestError::LoginRequired`], which cannot happen: there is a user.
-pub fn owner<'a>(form: &'a SignedFields, device: &'a Device) -> Result<Owner<'a>, RequestError> {
-    Ok(Owner { user: &form.user, session: form.session()?, device })
+pub(crate) fn owner(form: &SignedFields) -> Result<Owner<'_>, RequestError> {
+    Ok(Owner { user: &form.user, session: form.session()?, device: &form.device })
 }
 
 /// Draws a secret for an authenticator app.
-///
-/// # Errors
-/// Those of [`setup::begin_totp`].
-pub async fn begin_totp(app: &App, form: &SignedFields, device: &Device) -> Result<NewTotp, RequestError> {
+pub(super) async fn begin_totp(app: &App, form: &SignedFields) -> Result<NewTotp, RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let brand = app.brand().await;
-    let owner = owner(form, device)?;
+    let owner = owner(form)?;
     let begin = setup::begin_totp(&app.site, owner, &current_password, &brand.site.name);
     Ok(form.user.once(&app.site, begin).await?)
 }
 
 /// Sets the authenticator app whose code was typed. Returns recovery codes.
-///
-/// # Errors
-/// Those of [`setup::confirm_totp`].
-pub async fn confirm_totp(
-    app: &App,
-    form: &SignedFields,
-    device: &Device,
-) -> Result<Vec<String>, RequestError> {
+pub(super) async fn confirm_totp(app: &App, form: &SignedFields) -> Result<Vec<String>, RequestError> {
     let ConfirmedTotpForm { code } = form.fields.read()?;
-    Ok(setup::confirm_totp(&app.site, app.now(), owner(form, device)?, &code).await?)
+    Ok(setup::confirm_totp(&app.site, app.now(), owner(form)?, &code).await?)
 }
 
 /// Removes the authenticator app.
-///
-/// # Errors
-/// Those of [`setup::end_totp`].
-pub async fn end_totp(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
+pub(super) async fn end_totp(app: &App, form: &SignedFields) -> Result<(), RequestError> {
     let EndedTotpForm { current_password, code } = form.fields.read()?;
-    let owner = owner(form, device)?;
+    let owner = owner(form)?;
     let ending = setup::end_totp((&app.site, app.now()), owner, &current_password, &code);
     Ok(form.user.once(&app.site, ending).await?)
 }
 
 /// Replaces the recovery codes.
-///
-/// # Errors
-/// Those of [`setup::renew_recovery_codes`].
-pub async fn renew_recovery_codes(
+pub(super) async fn renew_recovery_codes(
     app: &App,
     form: &SignedFields,
-    device: &Device,
 ) -> Result<Vec<String>, RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let at = (&*app.site, app.now());
-    Ok(setup::renew_recovery_codes(at, owner(form, device)?, &current_password).await?)
+    Ok(setup::renew_recovery_codes(at, owner(form)?, &current_password).await?)
 }
 
 /// What the browser needs to make a passkey, as JSON.
-///
-/// # Errors
-/// Those of [`passkeys::begin`].
-pub async fn begin_passkey(app: &App, form: &SignedFields, device: &Device) -> Result<String, RequestError> {
+pub(super) async fn begin_passkey(app: &App, form: &SignedFields) -> Result<String, RequestError> {
     form.fields.required("name")?;
     let NewTotpForm { current_password } = form.fields.read()?;
     let party = relying_party(app).await?;
-    Ok(passkeys::begin((&app.site, app.now()), owner(form, device)?, &current_password, &party).await?)
+    Ok(passkeys::begin((&app.site, app.now()), owner(form)?, &current_password, &party).await?)
 }
 
 /// Adds a passkey. Returns recovery codes if it is the first second factor.
-///
-/// # Errors
-/// Those of [`passkeys::add`].
-pub async fn add_passkey(
-    app: &App,
-    form: &SignedFields,
-    device: &Device,
-) -> Result<Option<Vec<String>>, RequestError> {
+pub(super) async fn add_passkey(app: &App, form: &SignedFields) -> Result<Option<Vec<String>>, RequestError> {
     let new =
         NewPasskey { name: form.fields.required("name")?, credential: form.fields.required("passkey")? };
     let party = relying_party(app).await?;
-    Ok(passkeys::add((&app.site, app.now()), owner(form, device)?, &new, &party).await?)
+    Ok(passkeys::add((&app.site, app.now()), owner(form)?, &new, &party).await?)
 }
 
 /// Removes a passkey.
-///
-/// # Errors
-/// Those of [`passkeys::remove`].
-pub async fn remove_passkey(app: &App, form: &SignedFields, device: &Device) -> Result<(), RequestError> {
+pub(super) async fn remove_passkey(app: &App, form: &SignedFields) -> Result<(), RequestError> {
     let NewTotpForm { current_password } = form.fields.read()?;
     let id = form.fields.required("passkey")?;
-    let owner = owner(form, device)?;
+    let owner = owner(form)?;
     let removing = passkeys::remove((&app.site, app.now()), owner, &current_password, id);
     Ok(form.user.once(&app.site, removing).await?)
 }

@@ -5,14 +5,13 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::Status;
-use crate::request::form::{Fields, Form};
+use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;
 use crate::request::response_cache::has_current_version;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -196,12 +195,9 @@ const PREFIX_CACHING: HeaderValue = HeaderValue::from_static("public, max-age=30
     request_body = OwnVotesQuestion,
     responses((status = 200, body = OwnVotesResponse)),
 )]
-pub async fn own(
-    State(app): State<App>,
-    json::Json(body): json::Json,
-) -> Result<Json<OwnVotesResponse>, RequestError> {
+pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotesResponse>, RequestError> {
     let question = OwnVotesQuestion::from_json(&body)?;
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
     let votes = question.links.iter().zip(votes).map(|(host, vote)| OwnVote {
         link: host.as_str().to_owned(),
@@ -250,13 +246,8 @@ pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
 ) -> Result<Json<LeaderboardResponse>, RequestError> {
-    let board: Board = list.parse().map_err(|_| RequestError::Field {
-        name: "list",
-        expected: "it must be best, worst, controversial or voted",
-    })?;
-    let span: Span = span
-        .parse()
-        .map_err(|_| RequestError::Field { name: "span", expected: "it must be day, week, month or all" })?;
+    let board: Board = parse(&list, "list", "it must be best, worst, controversial or voted")?;
+    let span: Span = parse(&span, "span", "it must be day, week, month or all")?;
     let lines = sites::leaderboard(&mut visit, board, span).await?;
     let sites = lines.iter().map(|line| LeaderboardEntry {
         link: line.host.as_str().to_owned(),
@@ -277,15 +268,13 @@ pub async fn leaderboard(
     responses((status = 200, body = PrefixScoresResponse)),
 )]
 pub async fn prefix(
-    State(app): State<App>,
+    app: App,
     PathOf(prefix): PathOf<String>,
     headers: HeaderMap,
 ) -> Result<Response, RequestError> {
-    let prefix: HashPrefix = prefix
-        .parse()
-        .map_err(|_| RequestError::Field { name: "hex", expected: "it must be 4 to 8 hexadecimal digits" })?;
+    let prefix: HashPrefix = parse(&prefix, "hex", "it must be 4 to 8 hexadecimal digits")?;
     // The same for everyone, so the session is not read.
-    let mut visit = Visit::new(app.site.clone(), app.now(), None);
+    let mut visit = app.visitor();
     let scores = sites::scores_by_prefix(&mut visit, &prefix).await?;
     let sites = scores.iter().map(|(host, score)| SiteScore::new(host, *score));
     let response = PrefixScoresResponse { status: Status::Ok, sites: sites.collect() };
@@ -315,7 +304,7 @@ pub async fn prefix(
     security(("session" = [])),
 )]
 pub async fn voter(
-    State(app): State<App>,
+    app: App,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
 ) -> Result<Json<VoterFoundResponse>, RequestError> {
@@ -338,7 +327,7 @@ pub async fn voter(
     security(("session" = [])),
 )]
 pub async fn voter_votes(
-    State(app): State<App>,
+    app: App,
     PathOf(voter): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
@@ -361,13 +350,11 @@ pub async fn voter_votes(
     security(("session" = [])),
 )]
 pub async fn top_voters(
-    State(app): State<App>,
+    app: App,
     PathOf(date): PathOf<String>,
     SignedIn { user, .. }: SignedIn,
 ) -> Result<Json<TopVotersResponse>, RequestError> {
-    let day: Day = date
-        .parse()
-        .map_err(|_| RequestError::Field { name: "date", expected: "it must be a date like 2023-02-02" })?;
+    let day: Day = parse(&date, "date", "it must be a date like 2023-02-02")?;
     let voters = sites::top_voters(&app.site, &user, day).await?;
     let voters = voters.iter().map(|voter| TopVoter {
         user_id: voter.id.to_string(),
@@ -378,5 +365,5 @@ pub async fn top_voters(
 }
 
 fn voter_id(text: &str) -> Result<VoterId, RequestError> {
-    text.parse().map_err(|_| RequestError::Field { name: "user_id", expected: "it must be a UUID" })
+    parse(text, "user_id", "it must be a UUID")
 }

@@ -34,7 +34,7 @@ impl FromFields for SiteVoteForm {
 }
 
 /// The error for an invalid vote.
-pub const WRONG_VOTE: RequestError = RequestError::Field { name: "vote", expected: "it must be 1, -1 or 0" };
+pub const WRONG_VOTE: RequestError = RequestError::field("vote", "it must be 1, -1 or 0");
 
 /// A vote on a site from its number; 0 takes an earlier one back.
 ///
@@ -66,8 +66,7 @@ impl OwnVotesQuestion {
     /// # Errors
     /// A failure that names the member that is missing or wrong.
     pub fn from_json(body: &Value) -> Result<Self, RequestError> {
-        const LINKS: RequestError =
-            RequestError::Field { name: "links", expected: "it must be an array of 1 to 100 hosts" };
+        const LINKS: RequestError = RequestError::field("links", "it must be an array of 1 to 100 hosts");
         let user_id = json::voter(body, "user_id")?;
         let links = json::member(body, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
@@ -89,8 +88,7 @@ pub struct HistoryQuery {
 
 impl FromFields for HistoryQuery {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const EXPECTED: RequestError =
-            RequestError::Field { name: "days", expected: "it must be a whole number from 1 to 365" };
+        const EXPECTED: RequestError = RequestError::field("days", "it must be a whole number from 1 to 365");
         let days = match fields.get("days") {
             None => SITE_DAYS,
             Some(text) => {
@@ -127,7 +125,7 @@ fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, Requ
     const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
     match fields.text(name) {
         "" => Ok(None),
-        text => parse_moment(text).map(Some).map_err(|_| RequestError::Field { name, expected: EXPECTED }),
+        text => parse_moment(text).map(Some).map_err(|_| RequestError::field(name, EXPECTED)),
     }
 }
 
@@ -152,12 +150,11 @@ pub struct VotingSettingsForm {
 
 impl FromFields for VotingSettingsForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const SWITCH: RequestError =
-            RequestError::Field { name: "voting_is_disabled", expected: "it must be 1 or 0" };
-        const NUMBER: RequestError = RequestError::Field {
-            name: "maximum_votes_per_user_per_day",
-            expected: "it must be a whole number from 0 to 1000000",
-        };
+        const SWITCH: RequestError = RequestError::field("voting_is_disabled", "it must be 1 or 0");
+        const NUMBER: RequestError = RequestError::field(
+            "maximum_votes_per_user_per_day",
+            "it must be a whole number from 0 to 1000000",
+        );
         let voting_is_disabled = match fields.get("voting_is_disabled") {
             None => None,
             Some("1" | "true") => Some(true),

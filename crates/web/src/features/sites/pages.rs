@@ -15,12 +15,11 @@ use crate::markup::feed_links::FeedKind;
 use crate::markup::fields::{Field, RefusedForm};
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
-use crate::markup::parts::{empty_but, number, paging, search_within, site_badge};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::path::{PathOf, Start};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -91,25 +90,16 @@ impl BoardPage<'_> {
 
     fn tabs(&self) -> Markup {
         let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
-        let here = |is_here: bool| is_here.then_some("page");
         html! {
             nav.tabs aria-label="Lists" {
                 ul {
                     @for board in Board::iter() {
-                        li {
-                            a href=(address(board, self.span)) aria-current=[here(board == self.board)] {
-                                (board_name(board))
-                            }
-                        }
+                        (tab(&address(board, self.span), board_name(board), board == self.board))
                     }
                 }
                 ul {
                     @for span in Span::iter() {
-                        li {
-                            a href=(address(self.board, span)) aria-current=[here(span == self.span)] {
-                                (span_name(span))
-                            }
-                        }
+                        (tab(&address(self.board, span), span_name(span), span == self.span))
                     }
                 }
             }
@@ -147,26 +137,15 @@ impl BoardPage<'_> {
     }
 }
 
-/// The query of a lookup.
-pub struct SiteQuery {
-    /// The host as it was typed, or nothing.
-    host: String,
-}
-
-impl FromFields for SiteQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { host: fields.text("host").to_owned() })
-    }
-}
-
 /// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
-    Form(SiteQuery { host: sought }): Form<SiteQuery>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
-    let not_found = match (sought.as_str(), find_host(&sought)) {
+    let sought = fields.text("host");
+    let not_found = match (sought, find_host(sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
         (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
@@ -176,7 +155,7 @@ pub async fn sites(
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
     Ok(match &not_found {
-        Some(refused) => refused.response(page(Some((&sought, refused)))),
+        Some(refused) => refused.response(page(Some((sought, refused)))),
         None => page(None).into_response(),
     })
 }
@@ -190,7 +169,7 @@ fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
 
 /// GET /sites/:list/:span.
 pub async fn board(
-    State(app): State<App>,
+    app: App,
     PathOf((board, span)): PathOf<(String, String)>,
     mut visit: Visit,
     here: LocalPath,
@@ -331,7 +310,7 @@ const fn score_words(score: Score) -> &'static str {
 
 /// GET /site/:host.
 pub async fn site(
-    State(app): State<App>,
+    app: App,
     PathOf(host): PathOf<String>,
     visit: Visit,
     here: LocalPath,
@@ -362,7 +341,7 @@ fn stories_address(host: &Hostname, start: u64) -> String {
 /// GET /site/:host/stories/:start: the stories that link to a site.
 pub async fn stories(
     PathOf((host, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
 ) -> Result<Response, RequestError> {
@@ -384,21 +363,16 @@ async fn stories_from(
     let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
     let heading = format!("Stories from {host}");
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
-    let votes = || html! { p { a.action href=(site_address(host)) { "Votes on this site" } } };
+    let address = ListAddress { first: &first, more: &more, size: SITE_NEWS };
     let list = NewsListPage {
-        title: &heading,
-        heading: &heading,
-        heading_hidden: false,
-        before: if app.site.rules.features.sites {
-            votes()
-        } else {
-            html! {}
+        before: html! {
+            @if app.site.rules.features.sites {
+                p { a.action href=(site_address(host)) { "Votes on this site" } }
+            }
         },
-        page: &page,
-        start,
-        address: ListAddress { first: &first, more: &more, size: SITE_NEWS },
         empty: ("No stories from this site yet.", ("/submit", "Submit one")),
         feed: Some(FeedKind::Site(host.clone())),
+        ..NewsListPage::new(&heading, &page, start, address)
     };
     Ok(list_page(app, &mut visit, here, list).await?.into_response())
 }

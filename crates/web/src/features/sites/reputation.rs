@@ -10,14 +10,13 @@ use crate::request::json::{self, hostname};
 use crate::request::values;
 use crate::request::viewer::ClientAddress;
 use axum::Json;
-use axum::extract::{RawQuery, State};
+use axum::extract::RawQuery;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
 use tidings_domain::Error;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::sites::{self, Score, SiteVote, Verdict};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_LINKS;
@@ -118,16 +117,13 @@ const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
     params(("for" = Vec<values::Host>, Query, style = Form, explode = false)),
     responses((status = 200, body = Vec<SiteScore>)),
 )]
-pub async fn scores(
-    State(app): State<App>,
-    RawQuery(query): RawQuery,
-) -> Result<Json<Vec<SiteScore>>, RequestError> {
+pub async fn scores(app: App, RawQuery(query): RawQuery) -> Result<Json<Vec<SiteScore>>, RequestError> {
     let asked = parameters(query.as_deref(), "for")
         .map(|value| listed_hosts(&value))
         .collect::<Result<Vec<_>, RequestError>>()?
         .concat();
     if asked.is_empty() || asked.len() > MAX_LINKS {
-        return Err(RequestError::Field { name: "for", expected: NUMBER_OF_LINKS });
+        return Err(RequestError::field("for", NUMBER_OF_LINKS));
     }
     let scores = scores_of(&app, asked.iter().map(String::as_str)).await?;
     let scores = asked.iter().zip(scores).map(|(name, (host, score))| match host {
@@ -145,7 +141,7 @@ pub async fn scores(
     responses((status = 204, description = "Success")),
 )]
 pub async fn vote(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<StatusCode, RequestError> {
@@ -170,7 +166,7 @@ impl VoteBody {
     responses((status = 200, body = Vec<DeployedScore>)),
 )]
 pub async fn deployed_scores(
-    State(app): State<App>,
+    app: App,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Vec<DeployedScore>>, RequestError> {
     let DeployedQuestion { links } = DeployedQuestion::from_query(query.as_deref())?;
@@ -181,11 +177,11 @@ pub async fn deployed_scores(
 
 impl DeployedQuestion {
     fn from_query(query: Option<&str>) -> Result<Self, RequestError> {
-        const LINKS: RequestError = RequestError::Field { name: "links", expected: NUMBER_OF_LINKS };
+        const LINKS: RequestError = RequestError::field("links", NUMBER_OF_LINKS);
         let from = parameters(query, "from").next();
-        let from = from.ok_or(RequestError::Field { name: "from", expected: "it is missing" })?;
-        let from: Value = serde_json::from_str(&from)
-            .map_err(|_| RequestError::Field { name: "from", expected: "it must be JSON" })?;
+        let from = from.ok_or(RequestError::field("from", "it is missing"))?;
+        let from: Value =
+            serde_json::from_str(&from).map_err(|_| RequestError::field("from", "it must be JSON"))?;
         let links = json::member(&from, "links")?.as_array().ok_or(LINKS)?;
         if links.is_empty() || links.len() > MAX_LINKS {
             return Err(LINKS);
@@ -202,7 +198,7 @@ async fn scores_of(
 ) -> Result<Vec<(Option<Hostname>, Score)>, RequestError> {
     let hosts: Vec<Option<Hostname>> = names.map(scorable).collect::<Result<_, _>>()?;
     let asked: Vec<Hostname> = hosts.iter().flatten().cloned().collect();
-    let mut found = sites::scores(&mut anonymous_visit(app), &asked).await?.into_iter();
+    let mut found = sites::scores(&mut app.visitor(), &asked).await?.into_iter();
     let score = |host: Option<Hostname>| {
         let score = host.as_ref().and_then(|_| found.next()).unwrap_or(Score::NoScore);
         (host, score)
@@ -229,7 +225,7 @@ fn scorable(name: &str) -> Result<Option<Hostname>, RequestError> {
     responses((status = 200, description = "Success, with an empty body")),
 )]
 pub async fn deployed_vote(
-    State(app): State<App>,
+    app: App,
     ClientAddress(address): ClientAddress,
     json::Json(body): json::Json,
 ) -> Result<Response, RequestError> {
@@ -241,7 +237,7 @@ pub async fn deployed_vote(
 
 impl DeployedVoteBody {
     fn from_json(body: &Value) -> Result<Self, RequestError> {
-        const VALUE: RequestError = RequestError::Field { name: "value", expected: "it must be 1 or -1" };
+        const VALUE: RequestError = RequestError::field("value", "it must be 1 or -1");
         let link = hostname(json::text(json::member(body, "link")?, "hostname")?)?;
         let value = json::whole_number(json::member(body, "value")?);
         let value = value.and_then(|value| verdict(value).ok().flatten());
@@ -250,11 +246,6 @@ impl DeployedVoteBody {
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// A visit without a session, which these calls ignore.
-fn anonymous_visit(app: &App) -> Visit {
-    Visit::new(app.site.clone(), app.now(), None)
-}
 
 /// The values of a parameter, in their order.
 fn parameters(query: Option<&str>, name: &'static str) -> impl Iterator<Item = String> {
@@ -274,7 +265,7 @@ fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
     match serde_json::from_str(value) {
         Ok(hosts) => Ok(hosts),
         Err(_) if is_list() => Ok(list()),
-        Err(_) => Err(RequestError::Field { name: "for", expected: "it must be a JSON array of strings" }),
+        Err(_) => Err(RequestError::field("for", "it must be a JSON array of strings")),
     }
 }
 

@@ -4,16 +4,14 @@
 use super::form::{PeriodQuery, VoterForm, VotingSettingsForm};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::limits::LONG_ACTION_WAIT;
+use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::number;
-use crate::request::form::{Fields, FromFields};
+use crate::markup::parts::{Column, number, wide_table};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -116,26 +114,16 @@ impl AdminSitesPage<'_> {
             @if self.voters.is_empty() {
                 p.empty { "Nobody voted on that day." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Who voted most" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "voter" }
-                                th.number scope="col" { "votes" }
-                                th.number scope="col" { "sum" }
-                            }
-                        }
-                        tbody {
-                            @for voter in self.voters {
-                                tr {
-                                    td { (voter_link(voter.id)) }
-                                    td.number { (number(voter.count)) }
-                                    td.number { (format!("{:+}", voter.sum)) }
-                                }
-                            }
+                @let columns = [Column::Words("voter"), Column::Numbers("votes"), Column::Numbers("sum")];
+                (wide_table("Who voted most", &columns, &html! {
+                    @for voter in self.voters {
+                        tr {
+                            td { (voter_link(voter.id)) }
+                            td.number { (number(voter.count)) }
+                            td.number { (format!("{:+}", voter.sum)) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -145,28 +133,17 @@ impl AdminSitesPage<'_> {
             @if self.audit.is_empty() {
                 p.empty { "Nothing yet." }
             } @else {
-                div.scroll.wide tabindex="0" role="region" aria-label="Administrator actions" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "time" }
-                                th scope="col" { "who" }
-                                th scope="col" { "what" }
-                                th scope="col" { "about" }
-                            }
-                        }
-                        tbody {
-                            @for line in self.audit {
-                                tr {
-                                    td { (line.time) }
-                                    td { (line.by) }
-                                    td { (line.what) }
-                                    td { (line.about) }
-                                }
-                            }
+                @let columns = ["time", "who", "what", "about"].map(Column::Words);
+                (wide_table("Administrator actions", &columns, &html! {
+                    @for line in self.audit {
+                        tr {
+                            td { (line.time) }
+                            td { (line.by) }
+                            td { (line.what) }
+                            td { (line.about) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -198,26 +175,16 @@ impl FoundVoter {
                 button.button.grave[!self.details.is_banned] { (text) }
             }
             @if !self.votes.is_empty() {
-                div.scroll.wide tabindex="0" role="region" aria-label="The voter's votes" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { "time" }
-                                th scope="col" { "site" }
-                                th.number scope="col" { "vote" }
-                            }
-                        }
-                        tbody {
-                            @for VoterVote { host, vote } in &self.votes {
-                                tr {
-                                    td { (written(vote.time)) }
-                                    td { a href=(site_address(host)) { (host) } }
-                                    td.number { (format!("{:+}", vote.verdict.value())) }
-                                }
-                            }
+                @let columns = [Column::Words("time"), Column::Words("site"), Column::Numbers("vote")];
+                (wide_table("The voter's votes", &columns, &html! {
+                    @for VoterVote { host, vote } in &self.votes {
+                        tr {
+                            td { (written(vote.time)) }
+                            td { a href=(site_address(host)) { (host) } }
+                            td.number { (format!("{:+}", vote.verdict.value())) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -233,39 +200,6 @@ const FIELDS: [&str; 5] = ["voter", "from", "to", "day", MAXIMUM];
 /// The field for the daily limit.
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
-/// The voter that a query asks for.
-struct VoterQuery {
-    /// The voter to show.
-    voter: Option<VoterId>,
-    /// The period whose votes of a voter are shown.
-    period: PeriodQuery,
-}
-
-impl FromFields for VoterQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let period = fields.read()?;
-        let voter = match fields.text("voter") {
-            "" => None,
-            _ => Some(fields.parsed("voter", "it must be a UUID")?),
-        };
-        Ok(Self { voter, period })
-    }
-}
-
-/// The day whose most active voters a query asks for.
-struct DayQuery(Option<Day>);
-
-impl FromFields for DayQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const DAY: RequestError =
-            RequestError::Field { name: "day", expected: "it must be a date like 2023-02-02" };
-        match fields.text("day") {
-            "" => Ok(Self(None)),
-            text => Ok(Self(Some(text.parse().map_err(|_| DAY)?))),
-        }
-    }
-}
-
 /// Splits what may be refused into the value and why there is none.
 fn or_refused<T>(
     result: Result<Option<T>, RequestError>,
@@ -277,20 +211,18 @@ fn or_refused<T>(
 }
 
 /// GET /admin/sites: voter, from, to; day.
-pub async fn page(
-    State(app): State<App>,
-    signed_in: SignedIn,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn page(app: App, signed_in: SignedIn, fields: Fields) -> Result<Response, RequestError> {
     let (found, refused) = or_refused(find_voter(&app, &signed_in.user, &fields).await)?;
-    show(&app, signed_in, &here, (&fields, found.as_ref(), refused)).await
+    show(&app, signed_in, (&fields, found.as_ref(), refused)).await
 }
 
 /// The voter that a query asks for, if it asks for one.
 async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<FoundVoter>, RequestError> {
-    let VoterQuery { voter, period } = fields.read()?;
-    let Some(voter) = voter else { return Ok(None) };
+    let period: PeriodQuery = fields.read()?;
+    let voter = match fields.text("voter") {
+        "" => return Ok(None),
+        _ => fields.parsed("voter", "it must be a UUID")?,
+    };
     let details = sites::voter_details(&app.site, user, voter).await?;
     let votes = sites::voter_votes(&app.site, user, voter, period.from, period.to).await?;
     Ok(Some(FoundVoter { details, votes }))
@@ -299,13 +231,16 @@ async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<Fo
 /// The page with the fields of a lookup or of a change, what was found, and why it was refused.
 async fn show(
     app: &App,
-    SignedIn { mut visit, user }: SignedIn,
-    here: &LocalPath,
+    SignedIn { mut visit, user, here }: SignedIn,
     (fields, found, refused): (&Fields, Option<&FoundVoter>, Option<RefusedForm>),
 ) -> Result<Response, RequestError> {
     let audit = sites::audit_lines(&app.site, &user).await?;
     let settings = sites::voting_settings(&mut visit).await?;
-    let (day, wrong_day) = or_refused(fields.read::<DayQuery>().map(|DayQuery(day)| day))?;
+    let day = match fields.text("day") {
+        "" => Ok(None),
+        _ => fields.parsed("day", "it must be a date like 2023-02-02").map(Some),
+    };
+    let (day, wrong_day) = or_refused(day)?;
     let refused = refused.or(wrong_day);
     let day = day.unwrap_or_else(|| Day::of(app.now()));
     let voters = sites::top_voters(&app.site, &user, day).await?;
@@ -321,7 +256,7 @@ async fn show(
         // A ban was just begun or lifted, and the move of votes continues.
         is_updating: fields.get("goes_on").is_some(),
     };
-    let page = page.render(&Frame::for_user(app, here, &user));
+    let page = page.render(&Frame::for_user(app, &here, &user));
     Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
 }
 
@@ -373,14 +308,14 @@ async fn answer_to_settings(
     let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
     let SignedFields { visit, user, fields, .. } = form;
     let here = LocalPath::parse("/admin/sites/settings");
-    show(&app, SignedIn { visit, user }, &here, (&fields, None, Some(refused))).await
+    show(&app, SignedIn { visit, user, here }, (&fields, None, Some(refused))).await
 }
 
 /// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
 /// after the response.
 async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Result<bool, RequestError> {
     let (site, now, user) = (app.site.clone(), app.now(), user.clone());
-    let task = tokio::spawn(async move {
+    let done = begin_long(async move {
         let result = if is_ban {
             sites::ban(&site, now, &user, voter).await
         } else {
@@ -391,11 +326,7 @@ async fn ban_voter(app: &App, user: &User, voter: VoterId, is_ban: bool) -> Resu
         }
         result
     });
-    match tokio::time::timeout(LONG_ACTION_WAIT, task).await {
-        Ok(Ok(result)) => Ok(result.map(|()| true)?),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(false),
-    }
+    Ok(done.await?.is_some())
 }
 
 #[cfg(test)]

@@ -7,12 +7,11 @@ use crate::error::RequestError;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
-use crate::request::local_path::LocalPath;
+use crate::request::form::parse;
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
-use crate::request::viewer::{SignedFields, SignedForm};
+use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lines::NewsLine;
@@ -99,10 +98,7 @@ pub struct NewsEntry {
     responses((status = 200, body = SubmittedResponse)),
     security(("session" = [])),
 )]
-pub async fn submit(
-    State(app): State<App>,
-    form: SignedFields,
-) -> Result<Json<SubmittedResponse>, RequestError> {
+pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>, RequestError> {
     let submitted = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
     let held = matches!(submitted, Submitted::Held(_));
     Ok(Json(SubmittedResponse { status: Status::Ok, news_id: submitted.id(), held }))
@@ -117,7 +113,7 @@ pub async fn submit(
     security(("session" = [])),
 )]
 pub async fn delete(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
 ) -> Result<Json<NewsDeletedResponse>, RequestError> {
     delete_news(&app, &user, form.news_id).await?;
@@ -137,15 +133,13 @@ pub async fn delete(
 )]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let (start, count) = part(start, &count)?;
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = match sort.as_str() {
         "latest" => lists::latest(&mut visit, start, count).await?,
         "top" => lists::top(&mut visit, start, count).await?,
-        _ => return Err(RequestError::Field { name: "sort", expected: "it must be latest or top" }),
+        _ => return Err(RequestError::field("sort", "it must be latest or top")),
     };
     Ok(answer(&visit, &page))
 }
@@ -163,17 +157,13 @@ pub async fn list(
 )]
 pub async fn past(
     PathOf((day, start, count)): PathOf<(String, String, String)>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
 ) -> Result<Json<NewsListResponse>, RequestError> {
-    let period: Period = day.parse().map_err(|_| RequestError::Field {
-        name: "day",
-        expected: "it must be a day such as 2026-11-21, or a month such as 2026-11",
-    })?;
+    let period: Period =
+        parse(&day, "day", "it must be a day such as 2026-11-21, or a month such as 2026-11")?;
     let (start, count) = part(start, &count)?;
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     if period.start() > visit.now() {
-        return Err(RequestError::Field { name: "day", expected: "it is in the future" });
+        return Err(RequestError::field("day", "it is in the future"));
     }
     let page = past::of_period(&mut visit, period, start, count).await?;
     Ok(answer(&visit, &page))
@@ -181,14 +171,13 @@ pub async fn past(
 
 /// The start and the number of stories to return.
 fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
-    let Start(start) = Start::try_from(start).map_err(|_| RequestError::Field {
-        name: "start",
-        expected: "it must be a whole number from 0 on",
-    })?;
-    let count =
-        count.parse().ok().filter(|count| (1..=limits::MAX_API_NEWS).contains(count)).ok_or(
-            RequestError::Field { name: "count", expected: "it must be a whole number from 1 to 32" },
-        )?;
+    let Start(start) = Start::try_from(start)
+        .map_err(|_| RequestError::field("start", "it must be a whole number from 0 on"))?;
+    let count = count
+        .parse()
+        .ok()
+        .filter(|count| (1..=limits::MAX_API_NEWS).contains(count))
+        .ok_or(RequestError::field("count", "it must be a whole number from 1 to 32"))?;
     Ok((start, count))
 }
 

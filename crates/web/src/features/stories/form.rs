@@ -114,6 +114,6 @@ pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<VoteChoice, Re
         "up" => Ok(VoteChoice::Up),
         "down" => Ok(VoteChoice::Down),
         "none" => Ok(VoteChoice::None),
-        _ => Err(RequestError::Field { name, expected: "it must be up, down or none" }),
+        _ => Err(RequestError::field(name, "it must be up, down or none")),
     }
 }

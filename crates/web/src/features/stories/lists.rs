@@ -11,9 +11,8 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting, paging};
 use crate::request::local_path::LocalPath;
-use crate::request::path::{PathOf, Start};
-use crate::request::viewer::SignedIn;
-use axum::extract::State;
+use crate::request::path::{ListPath, PathOf, Start};
+use crate::request::viewer::{ShowingHidden, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
@@ -69,7 +68,23 @@ pub struct NewsListPage<'a> {
     pub feed: Option<FeedKind>,
 }
 
-impl NewsListPage<'_> {
+impl<'a> NewsListPage<'a> {
+    /// A page whose heading is its title, with nothing between that and the list.
+    #[must_use]
+    pub fn new(title: &'a str, page: &'a NewsPage, start: u64, address: ListAddress<'a>) -> Self {
+        Self {
+            title,
+            heading: title,
+            heading_hidden: false,
+            before: html! {},
+            page,
+            start,
+            address,
+            empty: NONE_YET,
+            feed: None,
+        }
+    }
+
     fn render(&self, frame: &Frame<'_>, just_hidden: Option<&JustHidden>) -> Markup {
         let lines = &self.page.lines;
         let fits = fitting(lines, PAGE_LIST_BYTES, listed_story_bytes);
@@ -128,11 +143,6 @@ fn greeting(vacancy: Option<Vacancy>) -> Markup {
     }
 }
 
-/// GET /.
-pub async fn top(app: State<App>, visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
-    top_from_start(PathOf(Start(0)), app, visit, here).await
-}
-
 /// Puts the stories that are pinned at the beginning of the front page, and not in their own places. Rounds: 2 while
 /// any are, else none.
 async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError> {
@@ -146,14 +156,13 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError>
     Ok(())
 }
 
-/// GET /top/:start.
-pub async fn top_from_start(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
-    visit: Visit,
+/// GET / and /top/:start.
+pub async fn top(
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let mut page = lists::top(&mut visit, start, PAGE_ROWS).await?;
     let title = if start == 0 { "" } else { "Top stories" };
     let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
@@ -161,132 +170,76 @@ pub async fn top_from_start(
     if start == 0 {
         pin(&mut visit, &mut page).await?;
     }
+    let address = ListAddress { first: "/", more: "/top/", size: PAGE_ROWS };
     let list = NewsListPage {
-        title,
         heading: "Top stories",
         heading_hidden: true,
         before: greeting(vacancy),
-        page: &page,
-        start,
-        address: ListAddress { first: "/", more: "/top/", size: PAGE_ROWS },
-        empty: NONE_YET,
         feed: Some(FeedKind::Top),
+        ..NewsListPage::new(title, &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// GET /latest.
-pub async fn latest_from_start(
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    latest(PathOf(Start(0)), app, visit, here).await
-}
-
-/// GET /latest/:start.
+/// GET /latest and /latest/:start.
 pub async fn latest(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
-    visit: Visit,
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::latest(&mut visit, start, PAGE_ROWS).await?;
-    let list = NewsListPage {
-        title: "New stories",
-        heading: "New stories",
-        heading_hidden: true,
-        before: html! {},
-        page: &page,
-        start,
-        address: ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS },
-        empty: NONE_YET,
-        feed: None,
-    };
+    let address = ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS };
+    let list =
+        NewsListPage { heading_hidden: true, ..NewsListPage::new("New stories", &page, start, address) };
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// GET /saved.
-pub async fn saved_from_start(
-    app: State<App>,
-    member: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    saved(PathOf(Start(0)), app, member, here).await
-}
-
-/// GET /saved/:start: the stories that the viewer saved.
+/// GET /saved and /saved/:start: the stories that the viewer saved.
 pub async fn saved(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
+    let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
     let list = NewsListPage {
-        title: "Saved stories",
         heading: "Your saved stories",
-        heading_hidden: false,
         before: html! { p { a href="/upvoted" { "Stories you voted up" } } },
-        page: &page,
-        start,
-        address: ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS },
         empty: ("Stories you save appear here.", ("/latest/0", "Read new stories")),
-        feed: None,
+        ..NewsListPage::new("Saved stories", &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
 
-/// GET /upvoted.
-pub async fn upvoted_from_start(
-    app: State<App>,
-    member: SignedIn,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    upvoted(PathOf(Start(0)), app, member, here).await
-}
-
-/// GET /upvoted/:start: the stories that the viewer voted up.
+/// GET /upvoted and /upvoted/:start: the stories that the viewer voted up.
 pub async fn upvoted(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
+    let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
     let list = NewsListPage {
-        title: "Stories you voted up",
-        heading: "Stories you voted up",
-        heading_hidden: false,
         before: html! { p { "Only you see this list. " a href="/saved" { "Saved stories" } } },
-        page: &page,
-        start,
-        address: ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS },
         empty: ("Stories you vote up appear here.", ("/latest/0", "Read new stories")),
-        feed: None,
+        ..NewsListPage::new("Stories you voted up", &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
 
 /// GET /hidden/:start: the stories that the viewer has hidden.
 pub async fn hidden(
-    PathOf(Start(start)): PathOf<Start>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
+    let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };
     let list = NewsListPage {
-        title: "Hidden stories",
         heading: "Your hidden stories",
-        heading_hidden: false,
-        before: html! {},
-        page: &page,
-        start,
-        address: ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS },
         empty: ("Stories you hide appear here, and you can show them again.", ("/", "Go to the front page")),
-        feed: None,
+        ..NewsListPage::new("Hidden stories", &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -294,26 +247,20 @@ pub async fn hidden(
 /// GET /usernews/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let heading = format!("Stories by {}", user.username);
     let base = user_address("usernews", &user.username, "/");
     let first = format!("{base}0");
+    let address = ListAddress { first: &first, more: &base, size: PAGE_ROWS };
     let list = NewsListPage {
-        title: &heading,
-        heading: &heading,
-        heading_hidden: false,
-        before: html! {},
-        page: &page,
-        start,
-        address: ListAddress { first: &first, more: &base, size: PAGE_ROWS },
         empty: ("No stories here yet.", ("/submit", "Submit a story")),
         feed: Some(FeedKind::Person(Written::Stories, user.username.clone())),
+        ..NewsListPage::new(&heading, &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }
@@ -335,16 +282,10 @@ mod tests {
     fn a_list_has_one_heading_and_a_link_to_the_next_page() {
         let lines = vec![line(news("t", "http://a.com/", false), None)];
         let page = NewsPage { lines, total: 11, unlisted: 0 };
+        let address = ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 };
         let list = NewsListPage {
-            title: "Stories by <x>",
-            heading: "Stories by <x>",
-            heading_hidden: false,
-            before: html! {},
-            page: &page,
-            start: 0,
-            address: ListAddress { first: "/usernews/x/0", more: "/usernews/x/", size: 10 },
             empty: ("nothing", ("/", "go on")),
-            feed: None,
+            ..NewsListPage::new("Stories by <x>", &page, 0, address)
         };
         let html = framed(None, |frame| list.render(frame, None)).into_string();
         assert_eq!(html.matches("<h1").count(), 1, "{html}");

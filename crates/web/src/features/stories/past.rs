@@ -8,9 +8,10 @@ use crate::markup::frame::Frame;
 use crate::markup::parts::empty_but;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use axum::extract::State;
+use crate::request::viewer::ShowingHidden;
 use jiff::civil::Date;
 use maud::{Markup, html};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::past;
@@ -129,11 +130,7 @@ fn around(period: Period, reach: Reach) -> Markup {
 }
 
 /// GET /past: links to days and months.
-pub async fn index(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn index(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let first = past::first_day(&mut visit).await?;
     let reach = Reach::new(first, visit.now());
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -168,25 +165,22 @@ pub async fn index(
     Ok(frame.page("Past stories", &content))
 }
 
-/// GET /past/:day: the best of a day or month.
-pub async fn period(
-    PathOf(period): PathOf<String>,
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
-    period_from_start(PathOf((period, Start(0))), app, visit, here).await
+/// The address of a day or month.
+#[derive(Deserialize)]
+pub struct PeriodPath {
+    day: String,
+    #[serde(default)]
+    start: Start,
 }
 
-/// GET /past/:day/:start.
-pub async fn period_from_start(
-    PathOf((period, Start(start))): PathOf<(String, Start)>,
-    State(app): State<App>,
-    visit: Visit,
+/// GET /past/:day and /past/:day/:start: the best of a day or month.
+pub async fn period(
+    PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let period: Period = period.parse().map_err(|_| RequestError::NotFound)?;
-    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
     if period.start() > visit.now() {
         return Err(RequestError::NotFound);
     }
@@ -195,16 +189,11 @@ pub async fn period_from_start(
     let heading = format!("Best of {}", words(period));
     let base = address(period);
     let more = format!("{base}/");
+    let address = ListAddress { first: &base, more: &more, size: PAGE_ROWS };
     let list = NewsListPage {
-        title: &heading,
-        heading: &heading,
-        heading_hidden: false,
         before: around(period, reach),
-        page: &page,
-        start,
-        address: ListAddress { first: &base, more: &more, size: PAGE_ROWS },
         empty: ("No stories were submitted then.", ("/past", "Choose another day")),
-        feed: None,
+        ..NewsListPage::new(&heading, &page, start, address)
     };
     list_page(&app, &mut visit, &here, list).await
 }

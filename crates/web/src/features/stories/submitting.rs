@@ -13,15 +13,13 @@ use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, author};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{ClientAddress, SignedFields, SignedForm, SignedIn};
-use axum::extract::State;
+use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use std::sync::Arc;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
@@ -40,29 +38,20 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
     Ok(topics::largest(visit, MAX_OFFERED_TOPICS).await?)
 }
 
-/// What the bookmarklet fills into the form; either may be empty.
-pub struct BookmarkletQuery {
-    title: String,
-    url: String,
-}
-
-impl FromFields for BookmarkletQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { title: fields.text("t").to_owned(), url: fields.text("u").to_owned() })
-    }
-}
-
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
     headers: HeaderMap,
-    Form(query): Form<BookmarkletQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let offered = offered(&mut visit).await?;
     let page = SubmissionPage {
-        typed: TypedStory { title: query.title, url: query.url, ..TypedStory::default() },
+        typed: TypedStory {
+            title: fields.text("t").to_owned(),
+            url: fields.text("u").to_owned(),
+            ..TypedStory::default()
+        },
         offered: &offered,
         form_address: form_address(&app.settings.site, &headers),
         ..SubmissionPage::default()
@@ -73,32 +62,27 @@ pub async fn submit_form(
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
 /// [`Step`].
 pub async fn submit(
-    State(app): State<App>,
+    app: App,
     here: LocalPath,
     headers: HeaderMap,
-    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     let edited = form.fields.text("news_id").parse().ok();
     let address = form_address(&app.settings.site, &headers);
-    PostedForm { edited, form, form_address: address, from }.respond(&app, &here).await
+    PostedForm { edited, form, form_address: address }.respond(&app, &here).await
 }
 
 /// POST /editnews/:id: as [`submit`], `news_id` being the number in the address.
 pub async fn edit(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     here: LocalPath,
-    ClientAddress(from): ClientAddress,
     form: SignedFields,
 ) -> Result<Response, RequestError> {
     if form.fields.read::<NewsIdForm>()?.news_id != id {
-        return Err(RequestError::Field {
-            name: "news_id",
-            expected: "it must be the number in the address",
-        });
+        return Err(RequestError::field("news_id", "it must be the number in the address"));
     }
-    PostedForm { edited: Some(id), form, form_address: String::new(), from }.respond(&app, &here).await
+    PostedForm { edited: Some(id), form, form_address: String::new() }.respond(&app, &here).await
 }
 
 /// The form as it was posted.
@@ -106,7 +90,6 @@ struct PostedForm {
     edited: Option<NewsId>,
     form: SignedFields,
     form_address: String,
-    from: IpAddr,
 }
 
 /// What a button of the form has done.
@@ -140,23 +123,21 @@ impl PostedForm {
         }
         let similar = match &notice {
             Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
-                let found = stories_like(app, &mut self.form.visit, story.title.as_str(), self.from).await;
+                let SignedFields { visit, device, .. } = &mut self.form;
+                let found = stories_like(app, visit, story.title.as_str(), device.address).await;
                 // The preview is worth more than what may be like it.
                 found.unwrap_or_default()
             }
             _ => Vec::new(),
         };
-        let (edited, form_address, offered) =
-            (self.edited, self.form_address, offered(&mut self.form.visit).await?);
-        let refused = refused.as_ref();
         let page = SubmissionPage {
-            edited,
+            edited: self.edited,
             typed,
-            offered: &offered,
-            refused,
+            offered: &offered(&mut self.form.visit).await?,
+            refused: refused.as_ref(),
             notice,
             similar: &similar,
-            form_address,
+            form_address: self.form_address,
         };
         let page = page.render(&Frame::for_user(app, here, &self.form.user));
         Ok(match refused {
@@ -233,9 +214,8 @@ async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<A
 /// GET /editnews/:id.
 pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     mut signed_in: SignedIn,
-    here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
     let text = news.text();
@@ -248,18 +228,17 @@ pub async fn edit_form(
         topics: news.topics.typed(),
     };
     let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
-    Ok(page.render(&Frame::for_user(&app, &here, &signed_in.user)))
+    Ok(page.render(&Frame::for_user(&app, &signed_in.here, &signed_in.user)))
 }
 
 /// GET /delnews/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     mut signed_in: SignedIn,
-    here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let news = changeable(&app, &mut signed_in, id).await?;
-    let frame = Frame::for_user(&app, &here, &signed_in.user);
+    let frame = Frame::for_user(&app, &signed_in.here, &signed_in.user);
     let content = html! {
         h1 { "Delete this story?" }
         p { (title_link(&news_address(id), Some(&news.title))) }
@@ -277,7 +256,7 @@ pub async fn delete_form(
 /// POST /delnews/:id.
 pub async fn delete(
     PathOf(id): PathOf<NewsId>,
-    State(app): State<App>,
+    app: App,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     delete_news(&app, &form.user, id).await?;

@@ -9,7 +9,6 @@ use crate::request::form::{Fields, Form, FromFields, form, valid};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::Error;
 use tidings_domain::submissions::preparing;
@@ -58,10 +57,7 @@ pub struct TitleResponse {
     responses((status = 200, body = TitleResponse)),
     security(("session" = [])),
 )]
-pub async fn fetch_title(
-    State(app): State<App>,
-    form: SignedFields,
-) -> Result<Json<TitleResponse>, RequestError> {
+pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>, RequestError> {
     let page: FetchTitleForm = form.fields.read()?;
     let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
     Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
@@ -93,7 +89,7 @@ pub struct DuplicateResponse {
     responses((status = 200, body = DuplicateResponse)),
 )]
 pub async fn duplicate(
-    State(app): State<App>,
+    app: App,
     Form(query): Form<DuplicateQuery>,
 ) -> Result<Json<DuplicateResponse>, RequestError> {
     let earlier = preparing::find_duplicate(&app.site, &query.url).await?;

@@ -12,10 +12,8 @@ use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::frame::Frame;
 use crate::markup::parts::DELETED_USER;
 use crate::request::form::Next;
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use tidings_domain::accounts::users::User;
@@ -68,9 +66,8 @@ impl Question {
 /// after the login. A link alone votes for nobody.
 pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Response, RequestError> {
     let Question { subject, form: (action, name), back } = match Thing::parse(&kind, &id) {
         Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,

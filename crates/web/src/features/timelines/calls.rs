@@ -8,13 +8,11 @@ use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{DONE, DoneResponse, Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use crate::request::paging::WindowQuery;
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::SignedForm;
+use crate::request::viewer::{ShowingHidden, SignedForm};
 use axum::Json;
-use axum::extract::State;
 use serde::Serialize;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
@@ -113,7 +111,7 @@ impl From<PostedTweet> for TweetedResponse {
     security(("session" = [])),
 )]
 pub async fn delete(
-    State(app): State<App>,
+    app: App,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
 ) -> Result<Json<DoneResponse>, RequestError> {
     delete_tweet(&app, &user, form.tweet_id).await?;
@@ -129,11 +127,9 @@ pub async fn delete(
     security(("session" = [])),
 )]
 pub async fn home(
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     if !visit.has_token() {
         return Err(RequestError::LoginRequired);
     }
@@ -149,11 +145,9 @@ pub async fn home(
     responses((status = 200, body = TimelineResponse)),
 )]
 pub async fn everyone(
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
@@ -166,11 +160,9 @@ pub async fn everyone(
 )]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let user = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?.user.clone();
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }

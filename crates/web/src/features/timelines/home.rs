@@ -11,11 +11,11 @@ use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::markup::addresses::tweet_address;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::empty_but;
+use crate::markup::parts::{empty_but, tab};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
-use axum::extract::State;
+use crate::request::viewer::ShowingHidden;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -48,9 +48,7 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
         @if frame.viewer.is_some() {
             nav.tabs aria-label="Timelines" {
                 ul {
-                    @for (tab, address, name) in tabs {
-                        li { a href=(address) aria-current=[(tab == here).then_some("page")] { (name) } }
-                    }
+                    @for (page, address, name) in tabs { (tab(address, name, page == here)) }
                 }
             }
         }
@@ -160,12 +158,11 @@ async fn show_home(
 
 /// GET /home: before, a cursor.
 pub async fn home(
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
 }
 
@@ -202,12 +199,11 @@ async fn answer_to_tweet(
 
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {

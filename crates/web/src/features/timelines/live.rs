@@ -12,10 +12,9 @@ use crate::limits::{
     STREAM_RETRY_STEP_MS,
 };
 use crate::request::cookies;
-use crate::request::form::Form;
-use crate::request::paging::SinceQuery;
+use crate::request::form::Fields;
+use crate::request::paging::cursor;
 use crate::request::viewer::ClientAddress;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -393,13 +392,13 @@ impl Counter {
 /// whenever it changes; 100 means 100 or more. Without a session the response is 204, which
 /// stops browsers from reconnecting.
 pub async fn events(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
-    Form(query): Form<SinceQuery>,
+    fields: Fields,
 ) -> Result<Response, RequestError> {
-    let since = query.since.unwrap_or(Cursor { score: 0.0, id: 0 });
+    let since = cursor(&fields, "since")?.unwrap_or(Cursor { score: 0.0, id: 0 });
     let reader = visit.viewer().await?.map(|viewer| viewer.id);
     let (Some(reader), Some(token)) = (reader, cookies::session_token(&app, &headers)) else {
         return Ok(StatusCode::NO_CONTENT.into_response());

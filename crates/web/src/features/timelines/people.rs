@@ -15,7 +15,6 @@ use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
-use axum::extract::State;
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::Seen;
@@ -99,11 +98,7 @@ pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
 }
 
 /// GET /suggestions.
-pub async fn suggestions(
-    State(app): State<App>,
-    mut visit: Visit,
-    here: LocalPath,
-) -> Result<Markup, RequestError> {
+pub async fn suggestions(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if frame.viewer.is_none() {
@@ -188,7 +183,7 @@ async fn people_of(
 /// GET /@:name/followers.
 pub async fn followers(
     PathOf(AtName(name)): PathOf<AtName>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
@@ -199,7 +194,7 @@ pub async fn followers(
 /// GET /@:name/followings.
 pub async fn followings(
     PathOf(AtName(name)): PathOf<AtName>,
-    State(app): State<App>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     Form(query): Form<PageQuery>,
@@ -227,8 +222,7 @@ struct Back(Option<LocalPath>);
 
 impl FromFields for Back {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let next = fields.get("next").filter(|next| !next.is_empty());
-        Ok(Self(next.map(LocalPath::parse)))
+        Ok(Self(fields.filled("next").map(LocalPath::parse)))
     }
 }
 

@@ -11,20 +11,18 @@ use crate::markup::fragments::{
 };
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, number, title_link};
+use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, more_link, number, title_link};
 use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::{ShowingHidden, SignedForm, SignedIn};
 use crate::settings::SiteSettings;
-use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::inbox::Seen;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
@@ -87,23 +85,17 @@ pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
 /// The link to the rest of a list by time.
 #[must_use]
 pub fn older(base: &str, next: Option<Cursor>) -> Markup {
-    html! {
-        @if let Some(next) = next {
-            nav.more aria-label="Pages" { a href={ (base) "?before=" (next) } rel="next" { "more" } }
-        }
-    }
+    more_link(next.map(|next| format!("{base}?before={next}")))
 }
 
 /// What a page of a timeline says about the tweets that its reader does not see, and the link to
 /// the rest.
 #[must_use]
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
+    let address = |next| frame.here.keeping_hidden(format!("{base}?before={next}"));
     html! {
         (unlisted_note(frame, page.unlisted, ("post", "posts")))
-        @if let Some(next) = page.next {
-            @let address = frame.here.keeping_hidden(format!("{base}?before={next}"));
-            nav.more aria-label="Pages" { a href=(address) rel="next" { "more" } }
-        }
+        (more_link(page.next.map(address)))
     }
 }
 
@@ -211,11 +203,10 @@ fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> M
 /// GET /tweet/:id.
 pub async fn show(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
-    visit: Visit,
+    app: App,
+    ShowingHidden(mut visit): ShowingHidden,
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
     if sight.is_shown() {
@@ -246,9 +237,8 @@ pub async fn show(
 /// GET /deltweet/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
-    SignedIn { mut visit, user }: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     line.tweet.may_delete(&user)?;
@@ -269,7 +259,7 @@ pub async fn delete_form(
 /// POST /deltweet/:id: apisecret.
 pub async fn delete(
     PathOf(id): PathOf<TweetId>,
-    State(app): State<App>,
+    app: App,
     form: SignedForm<()>,
 ) -> Result<Redirect, RequestError> {
     delete_tweet(&app, &form.user, id).await?;

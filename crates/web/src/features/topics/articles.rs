@@ -6,18 +6,19 @@ use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, unlisted_note};
 use crate::limits::PAGE_ROWS;
-use crate::markup::addresses::{FOLLOWED, TOPICS, described, in_order, list_address};
+use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within};
+use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::State;
 use maud::{Markup, html};
+use serde::Deserialize;
+use std::borrow::Cow;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{Article, open_for};
@@ -26,19 +27,19 @@ use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 
 /// Which articles a list has.
-#[derive(Debug, Clone, Copy)]
-enum ArticleList<'a> {
+#[derive(Debug, Clone)]
+enum ArticleList {
     /// All of them.
     All,
     /// Those of some topics.
-    Topics(&'a TopicChoice),
+    Topics(TopicChoice),
     /// Those of the topics that the viewer follows.
     Followed,
 }
 
 /// One page of a list of articles.
 struct ArticlesPage<'a> {
-    list: ArticleList<'a>,
+    list: ArticleList,
     order: ArticleOrder,
     number: PageNumber,
     page: &'a ArticlePage,
@@ -75,7 +76,7 @@ impl ArticlesPage<'_> {
             }
             (unlisted_note(frame, self.page.unlisted))
             (page_links(&here, self.number, self.page.total, frame.here.shows_hidden()))
-            @if let ArticleList::Topics(topics) = self.list {
+            @if let ArticleList::Topics(topics) = &self.list {
                 @if let Some(topic) = topics.single() {
                     (search_within(frame, &format!("Search in {topic}"), ("stories", &format!("topic:{topic}"))))
                     (admin_forms(frame, topic, self.page.about.sentences.first().map_or("", String::as_str)))
@@ -87,19 +88,16 @@ impl ArticlesPage<'_> {
         frame.page_with(&heading, &head, &content)
     }
 
-    fn heading(&self) -> String {
-        match (self.list, self.order) {
-            (ArticleList::All, ArticleOrder::Score) => "Best".to_owned(),
-            (ArticleList::All, ArticleOrder::Time) => "New stories".to_owned(),
-            (ArticleList::Topics(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
-            (ArticleList::Topics(topics), ArticleOrder::Time) => format!("New in {}", described(topics)),
-            (ArticleList::Followed, ArticleOrder::Score) => "Best in your topics".to_owned(),
-            (ArticleList::Followed, ArticleOrder::Time) => "New in your topics".to_owned(),
+    fn heading(&self) -> Cow<'static, str> {
+        match (self.feed(), self.order) {
+            (Some(feed), _) => feed.heading(),
+            (None, ArticleOrder::Score) => "Best in your topics".into(),
+            (None, ArticleOrder::Time) => "New in your topics".into(),
         }
     }
 
     fn address(&self, order: ArticleOrder) -> String {
-        match self.list {
+        match &self.list {
             ArticleList::All => list_address(None, order),
             ArticleList::Topics(topics) => list_address(Some(topics), order),
             ArticleList::Followed => in_order(FOLLOWED, order),
@@ -114,7 +112,7 @@ impl ArticlesPage<'_> {
 
     /// The feed of the list. A personal list has none.
     fn feed(&self) -> Option<FeedKind> {
-        match self.list {
+        match &self.list {
             ArticleList::All => Some(FeedKind::Articles(None, self.order)),
             ArticleList::Topics(topics) => Some(FeedKind::Articles(Some(topics.clone()), self.order)),
             ArticleList::Followed => None,
@@ -123,7 +121,7 @@ impl ArticlesPage<'_> {
 
     /// What the page says about its topics.
     fn about(&self, frame: &Frame<'_>) -> Markup {
-        match self.list {
+        match &self.list {
             ArticleList::All => html! {},
             ArticleList::Topics(topics) => html! {
                 (sentences(topics, &self.page.about.sentences))
@@ -138,7 +136,7 @@ impl ArticlesPage<'_> {
     /// What an empty list says, and the first step.
     fn nothing(&self) -> Markup {
         let first_page = self.address(self.order);
-        match self.list {
+        match &self.list {
             _ if self.page.unlisted > 0 => {
                 html! { p.empty { "All stories on this page are hidden or in topics you have muted." } }
             }
@@ -157,10 +155,7 @@ impl ArticlesPage<'_> {
 
     /// The links to the two orders of the list.
     fn orders(&self) -> Markup {
-        let order = |order, name: &str| {
-            let current = (order == self.order).then_some("page");
-            html! { li { a href=(self.address(order)) aria-current=[current] { (name) } } }
-        };
+        let order = |order, name: &str| tab(&self.address(order), name, order == self.order);
         html! {
             nav.tabs aria-label="Order" {
                 ul {
@@ -216,113 +211,79 @@ impl FromFields for PageNumberQuery {
     }
 }
 
-/// GET /best?page=N.
+/// The address of a list of articles: those of some topics, or all.
+#[derive(Deserialize)]
+pub struct ArticlesPath {
+    /// The topics.
+    #[serde(default)]
+    pub topics: Option<TopicChoice>,
+}
+
+/// GET /best and /topic/:topics, with the number of the page: page.
 pub async fn best(
-    app: State<App>,
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    show(app, visit, here, query, None, ArticleOrder::Score).await
+    let list = topics.map_or(ArticleList::All, ArticleList::Topics);
+    show(&app, visit, &here, query, list, ArticleOrder::Score).await
 }
 
-/// GET /best/new?page=N.
+/// GET /best/new and /topic/:topics/new: page.
 pub async fn newest(
-    app: State<App>,
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
+    app: App,
     visit: Visit,
     here: LocalPath,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    show(app, visit, here, query, None, ArticleOrder::Time).await
+    let list = topics.map_or(ArticleList::All, ArticleList::Topics);
+    show(&app, visit, &here, query, list, ArticleOrder::Time).await
 }
 
-/// GET /topic/:name?page=N.
-pub async fn best_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-    query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
-    show(app, visit, here, query, Some(topics), ArticleOrder::Score).await
-}
-
-/// GET /topic/:name/new?page=N.
-pub async fn newest_of_topics(
-    PathOf(topics): PathOf<TopicChoice>,
-    app: State<App>,
-    visit: Visit,
-    here: LocalPath,
-    query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
-    show(app, visit, here, query, Some(topics), ArticleOrder::Time).await
-}
-
-/// GET /topics/followed?page=N.
+/// GET /topics/followed: page.
 pub async fn best_of_followed(
-    app: State<App>,
-    signed_in: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { visit, here, .. }: SignedIn,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    show_followed(app, signed_in, here, query, ArticleOrder::Score).await
+    show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Score).await
 }
 
-/// GET /topics/followed/new?page=N.
+/// GET /topics/followed/new: page.
 pub async fn newest_of_followed(
-    app: State<App>,
-    signed_in: SignedIn,
-    here: LocalPath,
+    app: App,
+    SignedIn { visit, here, .. }: SignedIn,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    show_followed(app, signed_in, here, query, ArticleOrder::Time).await
-}
-
-async fn show_followed(
-    State(app): State<App>,
-    SignedIn { visit, .. }: SignedIn,
-    here: LocalPath,
-    Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
-    order: ArticleOrder,
-) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
-    let page = lists::of_followed(&mut visit, order, number.of(PAGE_ROWS)).await?.unwrap_or_default();
-    let reader = visit.reader().await?;
-    let just_hidden = JustHidden::read(&mut visit, &here).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    let page = ArticlesPage {
-        list: ArticleList::Followed,
-        order,
-        number,
-        page: &page,
-        reader: reader.as_deref(),
-        just_hidden: just_hidden.as_ref(),
-    };
-    Ok(page.render(&frame))
+    show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Time).await
 }
 
 async fn show(
-    State(app): State<App>,
-    visit: Visit,
-    here: LocalPath,
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
-    topics: Option<TopicChoice>,
+    list: ArticleList,
     order: ArticleOrder,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
-    let (page, list) = match &topics {
-        Some(topics) => (
-            lists::of_topics(&mut visit, topics, order, number.of(PAGE_ROWS)).await?,
-            ArticleList::Topics(topics),
-        ),
-        None => (lists::all(&mut visit, order, number.of(PAGE_ROWS)).await?, ArticleList::All),
+    visit = visit.showing_hidden(here.shows_hidden());
+    let rows = number.of(PAGE_ROWS);
+    let page = match &list {
+        ArticleList::All => lists::all(&mut visit, order, rows).await?,
+        ArticleList::Topics(topics) => lists::of_topics(&mut visit, topics, order, rows).await?,
+        ArticleList::Followed => lists::of_followed(&mut visit, order, rows).await?.unwrap_or_default(),
     };
-    let reader = match list {
-        ArticleList::Topics(topics) if topics.single().is_some() => visit.reader().await?,
-        _ => None,
+    let has_choices = match &list {
+        ArticleList::All => false,
+        ArticleList::Topics(topics) => topics.single().is_some(),
+        ArticleList::Followed => true,
     };
-    let just_hidden = JustHidden::read(&mut visit, &here).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let reader = if has_choices { visit.reader().await? } else { None };
+    let just_hidden = JustHidden::read(&mut visit, here).await?;
+    let frame = Frame::of(app, &mut visit, here).await?;
     let page = ArticlesPage {
         list,
         order,
@@ -337,6 +298,7 @@ async fn show(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::addresses::described;
     use crate::markup::test_support::{NOW, framed, line, news, user};
     use tidings_domain::articles::lists::ArticleLine;
     use tidings_domain::values::ids::NewsId;
@@ -401,8 +363,8 @@ mod tests {
 
     #[test]
     fn administrators_see_the_forms_of_a_topic() {
-        let (page, topics) = (page(1), "rust".parse().unwrap());
-        let list = ArticleList::Topics(&topics);
+        let page = page(1);
+        let list = ArticleList::Topics("rust".parse().unwrap());
         let list = ArticlesPage { list, order: ArticleOrder::Time, ..all_by_score(&page) };
         for (flags, expected) in [("", false), ("a", true)] {
             let viewer = user("2", "bob", flags);

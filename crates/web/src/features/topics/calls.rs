@@ -2,9 +2,10 @@
 
 use crate::error::RequestError;
 use crate::request::answers::Status;
-use crate::request::local_path::LocalPath;
+use crate::request::form::parse;
 use crate::request::path::PathOf;
 use crate::request::values;
+use crate::request::viewer::ShowingHidden;
 use axum::Json;
 use serde::{Serialize, Serializer};
 use tidings_domain::accounts::visit::Visit;
@@ -96,11 +97,9 @@ pub struct TopicMovedResponse {
 )]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(lists::all(&mut visit, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
@@ -117,15 +116,14 @@ pub async fn all(
 )]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
-    visit: Visit,
-    here: LocalPath,
+    ShowingHidden(mut visit): ShowingHidden,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
-    let topics: TopicChoice = name.parse().map_err(|_| RequestError::Field {
-        name: "name",
-        expected: "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
-    })?;
+    let topics: TopicChoice = parse(
+        &name,
+        "name",
+        "it must be a topic, or at most 5 joined by + (all of them) or by commas (any of them)",
+    )?;
     let (order, page) = (order_of(&order)?, page_of(&page)?);
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     Ok(Json(lists::of_topics(&mut visit, &topics, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
@@ -133,13 +131,12 @@ fn order_of(text: &str) -> Result<ArticleOrder, RequestError> {
     match text {
         "score" => Ok(ArticleOrder::Score),
         "time" => Ok(ArticleOrder::Time),
-        _ => Err(RequestError::Field { name: "order", expected: "it must be score or time" }),
+        _ => Err(RequestError::field("order", "it must be score or time")),
     }
 }
 
 fn page_of(text: &str) -> Result<PageNumber, RequestError> {
-    text.parse()
-        .map_err(|_| RequestError::Field { name: "page", expected: "it must be a whole number from 1 on" })
+    parse(text, "page", "it must be a whole number from 1 on")
 }
 
 impl From<ArticlePage> for ArticlesResponse {

@@ -4,15 +4,14 @@ use super::calls::TopicMovedResponse;
 use super::form::{DescribeForm, MergeForm, RenameForm, TopicForm};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, LONG_ACTION_WAIT, PAGE_LIST_BYTES};
+use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
+use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{empty_but, fitting, number};
-use crate::request::form::{Fields, Form, FromFields};
+use crate::markup::parts::{empty_but, fitting, number, small_form};
+use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -118,16 +117,7 @@ pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
 /// The forms with which a reader follows or mutes a topic, or ends that.
 #[must_use]
 pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup {
-    let form = |action: &str, text: &str| {
-        html! {
-            form method="post" action=(action) {
-                (frame.signed_fields())
-                input type="hidden" name="topic" value=(topic);
-                input type="hidden" name="next" value=(frame.way_back);
-                button.button.small.quiet { (text) }
-            }
-        }
-    };
+    let form = |action: &str, text: &str| small_form(frame, action, &[("topic", topic.as_str())], text);
     html! {
         div.stance {
             @if reader.followed.contains(topic) {
@@ -276,28 +266,16 @@ fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &R
     }
 }
 
-/// The query of the page of topics.
-pub struct TopicsQuery {
-    /// Whether a move that was just requested is still running.
-    moving: bool,
-}
-
-impl FromFields for TopicsQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { moving: fields.get("moving").is_some() })
-    }
-}
-
-/// GET /topics.
+/// GET /topics: moving, if a move that was just requested is still running.
 pub async fn topics(
-    State(app): State<App>,
+    app: App,
     mut visit: Visit,
     here: LocalPath,
-    Form(query): Form<TopicsQuery>,
+    fields: Fields,
 ) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(TopicsPage { overview: &overview, moving: query.moving }.render(&frame))
+    Ok(TopicsPage { overview: &overview, moving: fields.get("moving").is_some() }.render(&frame))
 }
 
 /// Redirects to the topic that has the articles now, or shows the form again.
@@ -431,7 +409,7 @@ pub(crate) async fn move_topic(
     (from, to): (&Topic, &Topic),
 ) -> Result<Option<u64>, RequestError> {
     let (site, now, user, from, to) = (app.site.clone(), app.now(), user.clone(), from.clone(), to.clone());
-    let moving = tokio::spawn(async move {
+    begin_long(async move {
         let moved = topic_moves::move_topic(&site, now, &user, kind, &from, &to).await;
         match &moved {
             Ok(articles) => tracing::info!(%from, %to, articles, "topic moved"),
@@ -439,12 +417,8 @@ pub(crate) async fn move_topic(
             Err(error) => tracing::warn!(%from, %to, %error, "topic not moved"),
         }
         moved
-    });
-    match tokio::time::timeout(LONG_ACTION_WAIT, moving).await {
-        Ok(Ok(moved)) => Ok(Some(moved?)),
-        Ok(Err(_)) => Err(RequestError::Panic),
-        Err(_) => Ok(None),
-    }
+    })
+    .await
 }
 
 #[cfg(test)]

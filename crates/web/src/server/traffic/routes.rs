@@ -6,7 +6,7 @@
 use super::Answered;
 use crate::App;
 use crate::limits::MAX_MEASURED_ROUTES;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -58,7 +58,7 @@ const STATUSES: [(StatusCode, &str); 26] = [
 pub struct RouteId(usize);
 
 /// Middleware that notes in a response which route its request matched.
-pub async fn mark_route(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn mark_route(app: App, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(RouteId::default, |route| app.traffic.routes.id_of(route.as_str()));
     let mut response = next.run(request).await;
