@@ -57,6 +57,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Claims about something that are not judged yet.
 type Pending = (Subject, &'static Rule, Vec<Claim>);
 
+/// Claims, and the reads of what they need, which are under way.
+type Asked = (Vec<Pending>, JoinHandle<Result<Answers, KeyspaceError>>);
+
 /// Something, with a rule about it.
 type Suspect = (Subject, &'static Rule);
 
@@ -96,7 +99,7 @@ pub(super) struct Walk<'a> {
     /// The reads of both.
     pending_reads: usize,
     /// Claims whose reads are under way.
-    asked: Option<(Vec<Pending>, JoinHandle<Result<Answers, KeyspaceError>>)>,
+    asked: Option<Asked>,
     /// What seems to differ.
     suspects: Vec<Suspect>,
     /// How much that is: a large value counts as many.
@@ -626,13 +629,16 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// A value that could be read, or why not.
+type ReadValue = Result<Answer, KeyspaceError>;
+
 /// Keys of a page, with what they hold.
 #[derive(Default)]
 struct ReadPage {
     /// How many keys there are.
     keys: u64,
     /// Each value and its expiry.
-    values: Vec<(Subject, Result<Answer, KeyspaceError>, Result<Answer, KeyspaceError>)>,
+    values: Vec<(Subject, ReadValue, ReadValue)>,
     /// Keys that are none of ours.
     strangers: Vec<String>,
     /// The keys between which nothing can be read.
@@ -662,10 +668,10 @@ async fn send_all(
         let (mut damaged, mut strangers) = (names.damaged, names.not_text);
         let mut keys = names.keys.as_slice();
         loop {
-            let (now_read, later) = keys.split_at(read_together(keys));
+            let (together, later) = keys.split_at(read_together(keys));
             let (damaged, strangers) = (damaged.take(), std::mem::take(&mut strangers));
             let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
-            page.read(store, now, now_read).await?;
+            page.read(store, now, together).await?;
             if pages.send(Ok(page)).await.is_err() {
                 return Ok(());
             }

@@ -18,6 +18,8 @@ use super::tables::{LAYOUT_VERSION, META, META_LAYOUT};
 use super::*;
 use crate::EngineClock;
 use crate::Store;
+use crate::Value;
+use crate::batch::Write;
 use crate::query::Answer;
 use crate::query::Expiry;
 use disk::Disk;
