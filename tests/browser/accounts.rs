@@ -86,7 +86,7 @@ async fn visitors_return_to_their_page_after_logging_in() {
     browser.wait_until_logged_in("bob").await;
     assert_eq!(browser.text("h1").await, "Vote for “Hello” now?");
     browser.press("Vote").await;
-    browser.arrive(&format!("/news/{news}")).await;
+    browser.arrive(&format!("/news/{news}#news-{news}")).await;
     browser.wait_for(".vote .up[aria-pressed=true]").await;
 
     // Signing up, with the link on the login page.

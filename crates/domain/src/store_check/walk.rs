@@ -15,10 +15,10 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 use tidings_keyspace::{
-    Answer, Answers, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Store, Write,
+    Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Store, Write,
 };
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
@@ -31,6 +31,10 @@ const PAGES_AHEAD: usize = 4;
 const LARGE_VALUE: usize = 25;
 /// Members of a large sorted set that are read together.
 const MEMBERS_AT_ONCE: u64 = 1_000;
+/// What is judged at once; a large value counts as many.
+const PENDING_AT_ONCE: usize = 500;
+/// How many such groups are being judged at the same time, at most.
+const JUDGING_AT_ONCE: usize = 4;
 /// Reads of other keys that travel together.
 const READS_AT_ONCE: usize = 2_000;
 /// Checks in several rounds that run at the same time.
@@ -53,12 +57,6 @@ const LEFTOVERS_LOOKS: usize = 4;
 const MOST_LOOKS: usize = 20;
 /// The pause between two looks, for what is written in several batches.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// Claims about something that are not judged yet.
-type Pending = (Subject, &'static Rule, Vec<Claim>);
-
-/// Claims, and the reads of what they need, which are under way.
-type Asked = (Vec<Pending>, JoinHandle<Result<Answers, KeyspaceError>>);
 
 /// Something, with a rule about it.
 type Suspect = (Subject, &'static Rule);
@@ -93,13 +91,14 @@ pub(super) struct Walk<'a> {
     rules: HashMap<&'static str, Vec<&'static Rule>>,
     report: StoreReport,
     highest: Highest,
-    pending: Vec<Pending>,
+    /// What rules make claims about that are not judged yet.
+    pending: Vec<Suspect>,
+    /// How much that is: a large value counts as many.
+    pending_weight: usize,
     /// Checks in several rounds that did not run yet.
     pending_rounds: Vec<Suspect>,
-    /// The reads of both.
-    pending_reads: usize,
-    /// Claims whose reads are under way.
-    asked: Option<Asked>,
+    /// Claims that are being judged, in their order; each returns what seems to differ.
+    judging: VecDeque<JoinHandle<Result<Vec<Suspect>, KeyspaceError>>>,
     /// What seems to differ.
     suspects: Vec<Suspect>,
     /// How much that is: a large value counts as many.
@@ -125,9 +124,9 @@ impl<'a> Walk<'a> {
             report: StoreReport::default(),
             highest: Highest::default(),
             pending: Vec::new(),
+            pending_weight: 0,
             pending_rounds: Vec::new(),
-            pending_reads: 0,
-            asked: None,
+            judging: VecDeque::new(),
             suspects: Vec::new(),
             suspects_weight: 0,
             ready: Vec::new(),
@@ -237,21 +236,15 @@ impl<'a> Walk<'a> {
             return Ok(());
         };
         for rule in rules {
-            match rule.check {
-                Check::Claims(claim) | Check::Leftovers(claim) => {
-                    let claims = claims_of(claim, &subject);
-                    if !claims.is_empty() {
-                        self.pending_reads += claims.iter().map(|claim| claim.reads.len()).sum::<usize>();
-                        self.pending.push((subject.clone(), rule, claims));
-                    }
-                }
-                Check::Rounds(_) | Check::Many(_) => {
-                    self.pending_rounds.push((subject.clone(), rule));
-                    self.pending_reads += 1;
-                }
-            }
+            let pending = match rule.check {
+                Check::Claims(_) | Check::Leftovers(_) => &mut self.pending,
+                Check::Rounds(_) | Check::Many(_) => &mut self.pending_rounds,
+            };
+            pending.push((subject.clone(), rule));
+            // Members are small, whatever the family.
+            self.pending_weight += if let Item::Hash(_) = subject.item { weight(subject.family) } else { 1 };
         }
-        if self.pending_reads >= READS_AT_ONCE { self.judge_pending().await } else { Ok(()) }
+        if self.pending_weight >= PENDING_AT_ONCE { self.judge_pending().await } else { Ok(()) }
     }
 
     /// Runs the pending checks that take several rounds, some at a time, and notes what seems to
@@ -319,51 +312,36 @@ impl<'a> Walk<'a> {
 
     /// Notes what seems to differ.
     fn suspect(&mut self, subject: Subject, rule: &'static Rule) {
-        self.suspects_weight += if LARGE.contains(&subject.family) { LARGE_VALUE } else { 1 };
+        self.suspects_weight += weight(subject.family);
         self.suspects.push((subject, rule));
     }
 
-    /// Judges the claims that were asked for last, and begins to read what the pending ones need.
+    /// Begins to judge the pending claims, on another thread. Waits for the first if many are being judged.
     async fn judge_pending(&mut self) -> Result<(), Error> {
-        let pending = std::mem::take(&mut self.pending);
-        self.pending_reads = 0;
-        let mut query = Query::new();
-        query.expect_large();
-        for read in pending.iter().flat_map(|(.., claims)| claims).flat_map(|claim| &claim.reads) {
-            query.read(read.clone());
-        }
-        query.tolerate_all();
-        let store = self.site.store.clone();
-        let reading = tokio::spawn(async move { store.query(query).await });
-        let asked = self.asked.replace((pending, reading));
+        self.pending_weight = 0;
+        let judging = judged(self.site.store.clone(), std::mem::take(&mut self.pending));
+        self.judging.push_back(tokio::spawn(judging));
         self.run_rounds().await?;
-        if let Some((claims, reading)) = asked {
-            self.judge(claims, joined(reading.await)??);
-        }
-        Ok(())
+        if self.judging.len() > JUDGING_AT_ONCE { self.note_judged().await } else { Ok(()) }
     }
 
     /// Judges all claims that are not judged yet.
     async fn judge_all(&mut self) -> Result<(), Error> {
         self.judge_pending().await?;
-        if let Some((claims, reading)) = self.asked.take() {
-            self.judge(claims, joined(reading.await)??);
+        while !self.judging.is_empty() {
+            self.note_judged().await?;
         }
         Ok(())
     }
 
-    /// Notes what seems to differ.
-    fn judge(&mut self, claims: Vec<Pending>, answers: Answers) {
-        let mut outcomes = answers.into_outcomes().into_iter();
-        for (subject, rule, claims) in claims {
-            let mut differs = false;
-            for claim in &claims {
-                differs |= !claim.judge_next(&mut outcomes).is_empty();
-            }
-            if differs {
+    /// Notes what seems to differ by the claims that were begun first.
+    async fn note_judged(&mut self) -> Result<(), Error> {
+        if let Some(judging) = self.judging.pop_front() {
+            for (subject, rule) in joined(judging.await)?? {
                 self.suspect(subject, rule);
             }
         }
+        Ok(())
     }
 
     /// Looks again at what seems to differ, reports it, and mends it.
@@ -713,6 +691,36 @@ impl ReadPage {
     }
 }
 
+/// Reads what the claims of some rules need; returns what seems to differ.
+async fn judged(store: Store, pending: Vec<Suspect>) -> Result<Vec<Suspect>, KeyspaceError> {
+    let mut differing = Vec::new();
+    let mut pending = pending.into_iter().peekable();
+    while pending.peek().is_some() {
+        let (mut asked, mut query, mut reads) = (Vec::new(), Query::new(), 0);
+        query.expect_large();
+        while reads < READS_AT_ONCE
+            && let Some((subject, rule)) = pending.next()
+        {
+            let (Check::Claims(claim) | Check::Leftovers(claim)) = rule.check else { continue };
+            let claims = claims_of(claim, &subject);
+            for read in claims.iter().flat_map(|claim| &claim.reads) {
+                query.read(read.clone());
+                reads += 1;
+            }
+            asked.push((subject, rule, claims));
+        }
+        query.tolerate_all();
+        let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
+        for (subject, rule, claims) in asked {
+            let differs = |differs, claim: &Claim| !claim.judge_next(&mut outcomes).is_empty() || differs;
+            if claims.iter().fold(false, differs) {
+                differing.push((subject, rule));
+            }
+        }
+    }
+    Ok(differing)
+}
+
 /// What a task of the walk returns.
 fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
     outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
@@ -799,15 +807,16 @@ fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject) -> Vec<Claim> 
 
 /// How many of these keys are read together.
 fn read_together(keys: &[String]) -> usize {
-    let weight = |key: &String| match Family::of(key) {
-        Some((family, _)) if LARGE.contains(&family) => LARGE_VALUE,
-        _ => 1,
-    };
     let weights = keys.iter().scan(0, |sum, key| {
-        *sum += weight(key);
+        *sum += Family::of(key).map_or(1, |(family, _)| weight(family));
         Some(*sum)
     });
     weights.take_while(|sum| *sum <= KEYS_AT_ONCE).count().max(1).min(keys.len())
+}
+
+/// How many small values a value of a family counts as.
+fn weight(family: &Family) -> usize {
+    if LARGE.contains(&family) { LARGE_VALUE } else { 1 }
 }
 
 /// The families whose values are read whole and may be large. Sorted sets are read in parts.

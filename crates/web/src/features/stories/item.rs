@@ -1,6 +1,6 @@
 //! A story as lists and its own page show it.
 
-use super::marks::mark_buttons;
+use super::marks::{has_mark_buttons, mark_buttons};
 use crate::limits::{LISTED_STORY_BYTES, STORY_CACHE_BYTES};
 use crate::markup::addresses::{news_address, topic_link};
 use crate::markup::fragments::{
@@ -131,7 +131,7 @@ fn tools<'a>(frame: &'a Frame<'_>, line: &'a NewsLine, words: Option<&'a Markup>
         html.push_str(TOOLS);
         let empty = html.len();
         news_links(frame, &line.news).render_to(html);
-        if frame.viewer.is_some() {
+        if frame.viewer.is_some() && has_mark_buttons(&line.news, line.marks) {
             frame.note_item_button();
             mark_buttons(&line.news, line.marks).render_to(html);
         }
@@ -260,7 +260,7 @@ pub fn news_item(
 struct RowOfViewer {
     /// The vote buttons, if the story has them.
     buttons: Option<ButtonPair>,
-    /// What the viewer has marked; `None` for visitors.
+    /// What the viewer has marked, if there are buttons for it.
     marks: Option<Marks>,
     /// Whether the viewer may change the story.
     may_change: bool,
@@ -270,7 +270,7 @@ impl RowOfViewer {
     fn of(frame: &Frame<'_>, line: &NewsLine) -> Self {
         let target = VoteTarget::News(&line.news);
         let buttons = has_buttons(line).then(|| ButtonPair::of(frame, target, line.my_vote));
-        let marks = frame.viewer.map(|_| line.marks);
+        let marks = frame.viewer.map(|_| line.marks).filter(|marks| has_mark_buttons(&line.news, *marks));
         if marks.is_some() {
             frame.note_item_button();
         }
@@ -286,8 +286,8 @@ impl RowOfViewer {
     }
 
     /// Whether there is anything that the viewer can do, besides voting.
-    fn has_tools(self, news: &News) -> bool {
-        self.may_change || self.marks.is_some_and(|marks| !news.is_gone() || marks.hidden || marks.saved)
+    const fn has_tools(self) -> bool {
+        self.may_change || self.marks.is_some()
     }
 }
 
@@ -304,7 +304,7 @@ fn row_markup(
         h2 dir="auto" { (title_link(links, news, summary.site_score)) }
     };
     let tools = html! {
-        @if own.has_tools(news) {
+        @if own.has_tools() {
             (PreEscaped(TOOLS))
             (slots.at(StoryPlaceholder::Links))
             @if let Some(marks) = own.marks { (mark_buttons(news, marks)) }

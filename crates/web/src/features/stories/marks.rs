@@ -59,6 +59,11 @@ pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
     })
 }
 
+/// Whether a story has any of these buttons.
+pub fn has_mark_buttons(news: &News, marks: Marks) -> bool {
+    !news.is_gone() || marks.hidden || marks.saved
+}
+
 /// Another button of a story on its own page, with a longer text to explain it.
 #[must_use]
 pub fn story_button(news: NewsId, action: &str, (title, text): (&str, &str)) -> Markup {
