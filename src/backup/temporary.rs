@@ -15,9 +15,6 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_keyspace::{EngineClock, Store, StoreOptions};
 
-/// Memory for pages of the temporary store. Checks read it in all orders.
-const CACHE_BYTES: usize = 192 << 20;
-
 /// A backup in a store of its own. The folder goes with it; close the store of the site first.
 pub struct RestoredBackup {
     /// The site in the backup, in the layout of this version.
@@ -48,7 +45,7 @@ pub async fn restored(
     let standing = || EngineClock::Manual(Arc::new(AtomicU64::new(header.taken_at_ms)));
     let clock = clock.unwrap_or_else(standing);
     let now_ms = clock.now_ms();
-    let options = StoreOptions { create: true, clock, cache_bytes: CACHE_BYTES, ..StoreOptions::default() };
+    let options = StoreOptions { create: true, clock, ..StoreOptions::default() };
     let store = Store::open(&url, &options).await?;
     let bar = progress_bar(length, "restoring");
     let shown = bar.clone();

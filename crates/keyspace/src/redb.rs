@@ -135,17 +135,10 @@ impl Redb {
         })
     }
 
-    /// Runs a query on a thread for blocking work, in the order of its keys: so each page of the file is needed
-    /// once.
+    /// Runs a query on a thread for blocking work.
     pub(super) async fn query_elsewhere(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
-        let (store, mut reads) = (self.clone(), query.reads().iter().cloned().enumerate().collect::<Vec<_>>());
-        let running = tokio::task::spawn_blocking(move || {
-            reads.sort_by(|(_, left), (_, right)| left.key().cmp(right.key()));
-            let (places, reads): (Vec<usize>, Vec<Read>) = reads.into_iter().unzip();
-            let mut outcomes: Vec<_> = places.into_iter().zip(store.read_all(&reads)?).collect();
-            outcomes.sort_unstable_by_key(|(place, _)| *place);
-            Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
-        });
+        let (store, reads) = (self.clone(), query.reads().to_vec());
+        let running = tokio::task::spawn_blocking(move || store.read_all(&reads));
         running.await.map_err(|error| KeyspaceError::Unavailable(error.to_string()))?
     }
 

@@ -26,17 +26,17 @@ use tokio::task::{JoinError, JoinHandle};
 /// Keys whose values are read together.
 const KEYS_AT_ONCE: usize = 250;
 /// Groups of keys that are read ahead.
-const PAGES_AHEAD: usize = 8;
+const PAGES_AHEAD: usize = 4;
 /// A value that may be large counts as many: a thread has up to 2,000 comments.
 const LARGE_VALUE: usize = 25;
 /// Members of a large sorted set that are read together.
 const MEMBERS_AT_ONCE: u64 = 1_000;
 /// What is judged at once; a large value counts as many.
-const PENDING_AT_ONCE: usize = 2_000;
+const PENDING_AT_ONCE: usize = 500;
 /// How many such groups are being judged at the same time, at most.
 const JUDGING_AT_ONCE: usize = 4;
 /// Reads of other keys that travel together.
-const READS_AT_ONCE: usize = 8_000;
+const READS_AT_ONCE: usize = 2_000;
 /// Checks in several rounds that run at the same time.
 const CHECKS_AT_ONCE: usize = 32;
 /// Things that are checked together in several rounds.
