@@ -130,6 +130,10 @@ async fn a_moderator_starts_a_search_whose_result_is_kept() {
 
         server.set_field(&format!("user:{}", member.id), "flags", "m").await;
         let moderator = user(&server, &members[0]).await;
+        // Their addresses are kept with what they post.
+        for client in members.iter().filter(|client| RING[..2].contains(&client.user_id)) {
+            client.tweet("A post").await;
+        }
         vote_rings::start(site, now, &moderator).unwrap();
         let report = loop {
             match site.of::<BackgroundCheck<VoteRingReport>>().last() {
@@ -140,6 +144,7 @@ async fn a_moderator_starts_a_search_whose_result_is_kept() {
         assert_eq!(report.0, now);
         assert_eq!(report.1.groups.len(), 1);
         assert_eq!(report.1.groups[0].ids.iter().map(|id| id.0).collect::<Vec<u64>>(), RING);
+        assert!(report.1.groups[0].same_network);
         assert_eq!((report.1.stories, report.1.is_cut), (136, false));
     })
     .await;

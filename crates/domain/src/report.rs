@@ -124,17 +124,6 @@ pub struct VoteRing {
     pub same_network: bool,
 }
 
-impl VoteRing {
-    /// Marks the ring if two of its accounts have the same tag of a network.
-    pub fn mark_network(&mut self, tag_of: impl Fn(UserId) -> Option<String>) {
-        let mut tags: Vec<String> = self.ids.iter().filter_map(|id| tag_of(*id)).collect();
-        let known = tags.len();
-        tags.sort_unstable();
-        tags.dedup();
-        self.same_network = tags.len() < known;
-    }
-}
-
 /// The result of looking for vote rings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VoteRingReport {
@@ -219,24 +208,5 @@ mod tests {
         drop(check.begin().unwrap());
         assert!(!check.is_running());
         assert_eq!(check.last().unwrap().1, 1);
-    }
-
-    #[test]
-    fn accounts_of_one_network_are_marked() {
-        let mut ring = VoteRing {
-            accounts: Vec::new(),
-            ids: (1..=3).map(UserId).collect(),
-            shared_votes: 0,
-            expected_votes: 0.0,
-            share: 0.0,
-            median_seconds: None,
-            same_network: false,
-        };
-        ring.mark_network(|id| Some(format!("tag {}", id.0 % 2)));
-        assert!(ring.same_network);
-        ring.mark_network(|id| (id.0 < 3).then(|| format!("tag {id}")));
-        assert!(!ring.same_network);
-        ring.mark_network(|_| None);
-        assert!(!ring.same_network);
     }
 }

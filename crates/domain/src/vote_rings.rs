@@ -8,6 +8,7 @@
 
 mod reading;
 
+use crate::accounts::origins;
 use crate::accounts::people::People;
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
@@ -15,6 +16,7 @@ use crate::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_vote_rings::{Found, SMALLEST, search};
 
@@ -43,12 +45,26 @@ pub fn start(site: &Arc<Site>, now: Timestamp, viewer: &User) -> Result<(), Refu
     let site = site.clone();
     tokio::spawn(async move {
         let Some(running) = site.of::<BackgroundCheck<VoteRingReport>>().begin() else { return };
-        match check(&site, now).await {
+        match check_with_networks(&site, now).await {
             Ok(report) => running.keep(now, report),
             Err(error) => tracing::warn!(%error, "the search for vote rings has failed"),
         }
     });
     Ok(())
+}
+
+/// [`check`], which also says whether accounts of a ring came from the same network lately. Rounds: up to 3 more
+/// for each of these accounts.
+async fn check_with_networks(site: &Site, now: Timestamp) -> Result<VoteRingReport, Error> {
+    let mut report = check(site, now).await?;
+    for ring in &mut report.groups {
+        let mut tags = HashSet::new();
+        for id in &ring.ids {
+            let tag = origins::origins_of(site, now, *id).await?.tag;
+            ring.same_network |= tag.is_some_and(|tag| !tags.insert(tag));
+        }
+    }
+    Ok(report)
 }
 
 /// A group with names; `None` if too few of its accounts are left. Rounds: 1.
@@ -59,7 +75,6 @@ async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>, Error> {
     // Accounts that are deactivated have no names, and vote no more.
     let known = ids.into_iter().filter_map(|id| Some((people.get(id)?.username.clone(), id)));
     let (accounts, ids): (Vec<String>, Vec<_>) = known.unzip();
-    let same_network = false;
     Ok((ids.len() >= SMALLEST).then_some(VoteRing {
         accounts,
         ids,
@@ -67,6 +82,6 @@ async fn named(site: &Site, found: Found) -> Result<Option<VoteRing>, Error> {
         expected_votes,
         share,
         median_seconds,
-        same_network,
+        same_network: false,
     }))
 }
