@@ -37,7 +37,7 @@ pub fn verify(path: &Path, mut progress: impl FnMut(u64)) -> Result<Summary, Bac
     reader.summary().ok_or(BackupError::Truncated { at: reader.position(), missing: "the end" })
 }
 
-/// What a file says about itself in its first bytes.
+/// Reads only the header of a file.
 ///
 /// # Errors
 /// See [`BackupError`].

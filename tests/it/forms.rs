@@ -322,6 +322,11 @@ async fn a_deletion_asks_for_confirmation_and_redirects_to_the_front_page() {
 async fn votes_lead_back_to_where_the_button_was() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     let list = page(&alice, "/latest/0").await;
+    // The fields of the session stand once for all stories, and once for the way out.
+    assert_eq!(list.find("input", &[("name", "apisecret")]).len(), 2);
+    // Only forms of pages may name the story in the address.
+    let refusal = alice.api_post("/api/votenews?news_id=2", &[("vote_type", "up")]).await;
+    assert_eq!(refusal["error"], "The field news_id is wrong: it is missing.");
     let vote = list.form("/votenews").pressing("up");
     assert_eq!(redirects_to(&vote.send(&alice).await), "/latest/0#news-2");
     list.one("li", &[("id", "news-2")]);

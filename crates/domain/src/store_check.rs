@@ -36,6 +36,7 @@ mod moderation;
 mod new_sites;
 mod news;
 mod of_users;
+mod pages;
 mod report;
 mod second_factors;
 mod sites;

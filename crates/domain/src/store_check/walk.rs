@@ -3,6 +3,7 @@
 
 use super::claims::{Claim, Claims, Fault, Found, Mend};
 use super::counters::{self, Highest};
+use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
 use super::report::{Difference, Outcome, StoreReport};
 use super::subject::{self, Item, Subject};
 use super::wrong::{Source, Wrong};
@@ -10,28 +11,17 @@ use super::{Check, CheckMany, CheckRounds, RULES, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
 use crate::items::{self, Item as SiteItem};
-use crate::keys::families::{self, Family, Holds};
+use crate::keys::families::Holds;
 use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
-use tidings_keyspace::{
-    Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Order, Query, Read, Store, Write,
-};
-use tokio::sync::mpsc;
+use tidings_keyspace::{Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Query, Store, Write};
 use tokio::task::{JoinError, JoinHandle};
 
-/// Keys whose values are read together.
-const KEYS_AT_ONCE: usize = 250;
-/// Groups of keys that are read ahead.
-const PAGES_AHEAD: usize = 4;
-/// A value that may be large counts as many: a thread has up to 2,000 comments.
-const LARGE_VALUE: usize = 25;
-/// Members of a large sorted set that are read together.
-const MEMBERS_AT_ONCE: u64 = 1_000;
-/// What is judged at once; a large value counts as many.
+/// Subjects that are judged together; a large value counts as many.
 const PENDING_AT_ONCE: usize = 500;
 /// How many such groups are being judged at the same time, at most.
 const JUDGING_AT_ONCE: usize = 4;
@@ -91,7 +81,7 @@ pub(super) struct Walk<'a> {
     rules: HashMap<&'static str, Vec<&'static Rule>>,
     report: StoreReport,
     highest: Highest,
-    /// What rules make claims about that are not judged yet.
+    /// Subjects whose claims are not judged yet.
     pending: Vec<Suspect>,
     /// How much that is: a large value counts as many.
     pending_weight: usize,
@@ -607,90 +597,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A value that could be read, or why not.
-type ReadValue = Result<Answer, KeyspaceError>;
-
-/// Keys of a page, with what they hold.
-#[derive(Default)]
-struct ReadPage {
-    /// How many keys there are.
-    keys: u64,
-    /// Each value and its expiry.
-    values: Vec<(Subject, ReadValue, ReadValue)>,
-    /// Keys that are none of ours.
-    strangers: Vec<String>,
-    /// The keys between which nothing can be read.
-    damaged: Option<(String, String)>,
-}
-
-/// Reads all keys with what they hold, a little ahead of what is taken.
-fn read_all(store: Store, now: Moment) -> (mpsc::Receiver<Result<ReadPage, KeyspaceError>>, JoinHandle<()>) {
-    let (sender, pages) = mpsc::channel(PAGES_AHEAD);
-    let reading = tokio::spawn(async move {
-        if let Err(error) = send_all(&store, now, &sender).await {
-            // This fails if the walk has ended.
-            let _ = sender.send(Err(error)).await;
-        }
-    });
-    (pages, reading)
-}
-
-async fn send_all(
-    store: &Store,
-    now: Moment,
-    pages: &mpsc::Sender<Result<ReadPage, KeyspaceError>>,
-) -> Result<(), KeyspaceError> {
-    let mut cursor = None;
-    loop {
-        let names = store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        let (mut damaged, mut strangers) = (names.damaged, names.not_text);
-        let mut keys = names.keys.as_slice();
-        loop {
-            let (together, later) = keys.split_at(read_together(keys));
-            let (damaged, strangers) = (damaged.take(), std::mem::take(&mut strangers));
-            let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
-            page.read(store, now, together).await?;
-            if pages.send(Ok(page)).await.is_err() {
-                return Ok(());
-            }
-            keys = later;
-            if keys.is_empty() {
-                break;
-            }
-        }
-        cursor = names.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
-    }
-}
-
-impl ReadPage {
-    /// Reads the values of some keys.
-    async fn read(&mut self, store: &Store, now: Moment, keys: &[String]) -> Result<(), KeyspaceError> {
-        let mut query = Query::new();
-        query.expect_large();
-        let mut known = Vec::with_capacity(keys.len());
-        for key in keys {
-            let Some(subject) = Subject::of_key(key, now) else {
-                self.strangers.push(key.clone());
-                continue;
-            };
-            query.read(value_read(&subject, 0));
-            query.read(Read::Expiry(key.clone()));
-            known.push(subject);
-        }
-        query.tolerate_all();
-        let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
-        for subject in known {
-            let (Some(value), Some(expiry)) = (outcomes.next(), outcomes.next()) else { break };
-            self.values.push((subject, value, expiry));
-        }
-        self.keys = u64::try_from(keys.len()).unwrap_or(0);
-        Ok(())
-    }
-}
-
 /// Reads what the claims of some rules need; returns what seems to differ.
 async fn judged(store: Store, pending: Vec<Suspect>) -> Result<Vec<Suspect>, KeyspaceError> {
     let mut differing = Vec::new();
@@ -721,7 +627,7 @@ async fn judged(store: Store, pending: Vec<Suspect>) -> Result<Vec<Suspect>, Key
     Ok(differing)
 }
 
-/// What a task of the walk returns.
+/// The result of a task of the walk.
 fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
     outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
 }
@@ -803,43 +709,6 @@ fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject) -> Vec<Claim> 
     let mut claims = Claims::about(subject);
     claim(subject, &mut claims);
     claims.all
-}
-
-/// How many of these keys are read together.
-fn read_together(keys: &[String]) -> usize {
-    let weights = keys.iter().scan(0, |sum, key| {
-        *sum += Family::of(key).map_or(1, |(family, _)| weight(family));
-        Some(*sum)
-    });
-    weights.take_while(|sum| *sum <= KEYS_AT_ONCE).count().max(1).min(keys.len())
-}
-
-/// How many small values a value of a family counts as.
-fn weight(family: &Family) -> usize {
-    if LARGE.contains(&family) { LARGE_VALUE } else { 1 }
-}
-
-/// The families whose values are read whole and may be large. Sorted sets are read in parts.
-const LARGE: [&Family; 6] = [
-    &families::GROUP,
-    &families::IMPORTED_LINKS,
-    &families::LINK_ORIGINS,
-    &families::LINK_VOTES,
-    &families::NEWS_DISCOUNTED,
-    &families::THREAD_COMMENT,
-];
-
-/// The read of a value; of a sorted set, the members from `offset` on.
-fn value_read(subject: &Subject, offset: u64) -> Read {
-    let key = subject.key.clone();
-    match subject.family.holds {
-        Holds::String => Read::String(key),
-        Holds::Hash => Read::Hash(key),
-        Holds::Set => Read::Members(key),
-        Holds::SortedSet => {
-            Read::SortedRange { key, order: Order::Ascending, offset, count: MEMBERS_AT_ONCE }
-        }
-    }
 }
 
 /// What is wrong with the expiry of a key.

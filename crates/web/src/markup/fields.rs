@@ -105,7 +105,7 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// What was typed into the field with its name is in it.
+    /// The input has the text that was typed into the field with its name.
     #[must_use]
     pub fn typed(self, fields: &'a Fields) -> Self {
         Self { value: fields.text(self.name), ..self }

@@ -159,7 +159,7 @@ impl ButtonState {
     }
 }
 
-/// What a pair of buttons is like for its viewer, whatever it votes on.
+/// A pair of vote buttons as its viewer sees it, on any target.
 #[derive(Clone, Copy)]
 pub struct ButtonPair {
     kind: TargetKind,

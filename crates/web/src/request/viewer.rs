@@ -147,7 +147,7 @@ pub struct SignedFields {
     pub user: User,
     /// What was sent.
     pub fields: Fields,
-    /// What the request comes from.
+    /// The sender of the request.
     pub device: Device,
 }
 
@@ -259,7 +259,7 @@ const SECRETS: [&str; 4] = ["password", "current_password", "code", "secret"];
 /// Where a form was sent, by what, and in which session.
 pub struct Call {
     path: String,
-    /// What it comes from.
+    /// Its sender.
     pub device: Device,
     /// The token of the session, if it has one.
     pub session_token: Option<String>,
@@ -339,7 +339,7 @@ pub fn subscriber_of(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
     subscriber(client_address(peer, forwarded, &app.settings.trusted_proxies))
 }
 
-/// What a request comes from: its address and the program.
+/// The sender of a request: its address and its program.
 impl FromRequestParts<App> for Device {
     type Rejection = RequestError;
 

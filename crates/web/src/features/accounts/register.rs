@@ -58,7 +58,7 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
 
 /// The page.
 struct RegisterPage<'a> {
-    /// What was typed, if anything.
+    /// The fields as they were typed, if any.
     typed: &'a Fields,
     /// What the visitor wanted to do.
     wanted: &'a WantedPage,

@@ -27,7 +27,7 @@ pub const ADDRESS: &str = "/moderate/bans";
 /// The page.
 struct BansPage<'a> {
     bans: &'a [ListedBan],
-    /// What was typed.
+    /// The fields as they were typed.
     typed: &'a Fields,
     refused: Option<&'a RefusedForm>,
     /// How many people the ban that was tried would stop, if that can be counted.

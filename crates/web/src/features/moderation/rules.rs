@@ -31,7 +31,7 @@ pub const ADDRESS: &str = "/moderate/rules";
 /// The page.
 struct RulesPage<'a> {
     rules: &'a [PostRule],
-    /// What was typed.
+    /// The fields as they were typed.
     typed: &'a Fields,
     refused: Option<&'a RefusedForm>,
     tried: Option<&'a DryRun>,

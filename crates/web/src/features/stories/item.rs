@@ -124,7 +124,7 @@ const TOOLS: &str = r#" <details class="row-tools"><summary aria-label="More act
 /// Their end.
 const TOOLS_END: &str = "</details>";
 
-/// What the viewer can do with a story, with more `words` on its own page.
+/// The viewer's actions on a story, with more `words` on its own page.
 fn tools<'a>(frame: &'a Frame<'_>, line: &'a NewsLine, words: Option<&'a Markup>) -> impl Render + 'a {
     written(move |html| {
         let start = html.len();
@@ -254,13 +254,12 @@ pub fn news_item(
     })
 }
 
-/// What is a viewer's own in the row of a story and the same for many viewers, so that it is in the cached
-/// markup.
+/// The part of a story's row that depends on the viewer but is the same for many. The cached markup has it.
 #[derive(Clone, Copy)]
 struct RowOfViewer {
     /// The vote buttons, if the story has them.
     buttons: Option<ButtonPair>,
-    /// What the viewer has marked, if there are buttons for it.
+    /// The viewer's marks, if there are buttons for them.
     marks: Option<Marks>,
     /// Whether the viewer may change the story.
     may_change: bool,
