@@ -25,6 +25,7 @@ mod caps;
 mod claims;
 mod comments;
 mod counters;
+mod existing;
 mod file;
 mod forms;
 mod hooks;
@@ -60,6 +61,7 @@ use claims::{Claims, Found};
 use futures_util::future::BoxFuture;
 pub use report::{Difference, Outcome, StoreReport, Totals};
 use subject::Subject;
+use tidings_keyspace::FileState;
 use walk::Walk;
 use wrong::Wrong;
 
@@ -68,6 +70,9 @@ use wrong::Wrong;
 const MOST_LOOKING_WALKS: usize = 8;
 /// How often a repair walks over the store: what one repair mends may be what another needs.
 const MOST_MENDING_WALKS: usize = 5;
+
+/// Things of a group that are checked at the same time, where each takes several rounds.
+const CHECKS_AT_ONCE: usize = 32;
 
 /// Something that must hold of each key of a family, or of each member.
 struct Rule {
@@ -93,15 +98,12 @@ enum Check {
     Claims(fn(&Subject, &mut Claims)),
     /// In the same way, of what a later batch removes: it may be seen before it is gone.
     Leftovers(fn(&Subject, &mut Claims)),
-    /// By several rounds.
-    Rounds(CheckRounds),
     /// By several rounds about many things together.
-    Many(CheckMany),
+    Rounds(CheckRounds),
 }
 
-type CheckMany =
+type CheckRounds =
     for<'a> fn(&'a Site, Moment, &'a [&'a Subject]) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>>;
-type CheckRounds = for<'a> fn(&'a Site, Moment, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// The rules of all families.
 static RULES: [&[Rule]; 18] = [
@@ -136,31 +138,36 @@ pub enum Progress {
     Keys(u64),
 }
 
-/// Checks everything that is stored, and with `repair` mends what follows from something else.
+/// How much a check does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// It looks at every key.
+    Keys,
+    /// It also reads the whole file of an embedded store, and compares its checksums.
+    Store,
+    /// It also mends what follows from something else.
+    Repair,
+}
+
+/// Checks everything that is stored.
 pub async fn check(
     site: &Site,
     now: Moment,
-    repair: bool,
+    extent: Extent,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<StoreReport, Error> {
+    let repair = extent == Extent::Repair;
     if repair {
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
-    let file = site.store.check_file(|read, all| progress(Progress::File(read, all))).await?;
-    let mut wrong = Wrong::default();
-    let mut report = StoreReport::default();
-    let mut purpose = "checking keys";
-    for _ in 0..MOST_LOOKING_WALKS {
-        let known = wrong.count();
-        progress(Progress::Walk(purpose));
-        report =
-            Walk::new(site, now, false, &mut wrong).run(&mut |keys| progress(Progress::Keys(keys))).await?;
-        if wrong.count() == known || report.totals.mendable == 0 {
-            break;
+    let file = match extent {
+        Extent::Keys => FileState::NoFile,
+        Extent::Store | Extent::Repair => {
+            site.store.check_file(|read, all| progress(Progress::File(read, all))).await?
         }
-        purpose = "looking for what follows";
-    }
+    };
+    let (mut report, mut wrong) = look(site, now, &mut progress).await?;
     if repair && report.totals.mendable > 0 {
         for _ in 0..MOST_MENDING_WALKS {
             progress(Progress::Walk("mending"));
@@ -182,6 +189,28 @@ pub async fn check(
         }
     }
     Ok(report)
+}
+
+/// Walks over all keys until no more is called wrong.
+async fn look(
+    site: &Site,
+    now: Moment,
+    progress: &mut (impl FnMut(Progress) + Send),
+) -> Result<(StoreReport, Wrong), Error> {
+    let mut wrong = Wrong::default();
+    let mut report = StoreReport::default();
+    let mut purpose = "checking keys";
+    for _ in 0..MOST_LOOKING_WALKS {
+        let known = wrong.count();
+        progress(Progress::Walk(purpose));
+        report =
+            Walk::new(site, now, false, &mut wrong).run(&mut |keys| progress(Progress::Keys(keys))).await?;
+        if wrong.count() == known || report.totals.mendable == 0 {
+            break;
+        }
+        purpose = "looking for what follows";
+    }
+    Ok((report, wrong))
 }
 
 /// Where the counters that draw ids are checked.

@@ -58,9 +58,6 @@ pub(crate) const MAX_GROUP_BATCHES: usize = 256;
 /// bounds how long batches wait for it.
 pub(crate) const MAX_SWEPT_ROWS: u64 = 2_000;
 
-/// The most fields of a hash that a restore writes to the embedded engine at a time.
-pub(crate) const MAX_RESTORED_FIELDS: usize = 1000;
-
 /// The keys in one page of a snapshot at most.
 pub(crate) const MAX_SNAPSHOT_PAGE_ENTRIES: usize = 1000;
 

@@ -135,10 +135,13 @@ impl Redb {
         })
     }
 
-    /// Runs a query on a thread for blocking work.
-    pub(super) async fn query_elsewhere(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
-        let (store, reads) = (self.clone(), query.reads().to_vec());
-        let running = tokio::task::spawn_blocking(move || store.read_all(&reads));
+    /// Runs a query on a thread for blocking work; returns it with the outcomes.
+    pub(super) async fn query_elsewhere(&self, query: Query) -> Result<(Query, ReadOutcomes), KeyspaceError> {
+        let store = self.clone();
+        let running = tokio::task::spawn_blocking(move || {
+            let outcomes = store.query(&query)?;
+            Ok((query, outcomes))
+        });
         running.await.map_err(|error| KeyspaceError::Unavailable(error.to_string()))?
     }
 
@@ -150,9 +153,8 @@ impl Redb {
     fn read_all(&self, reads: &[Read]) -> Result<ReadOutcomes, KeyspaceError> {
         let tables = self.read()?;
         let now = self.shared.clock.now_ms();
-        let answers = || reads.iter().map(|read| tables.answer(read, now)).collect();
         // redb panics if a page makes no sense. Then only the keys in it cannot be read.
-        Ok(catch_damage(answers).unwrap_or_else(|_| {
+        Ok(catch_damage(|| tables.answers(reads, now)).unwrap_or_else(|_| {
             reads.iter().map(|read| of_one_key(read.key(), || tables.answer(read, now))).collect()
         }))
     }

@@ -196,7 +196,7 @@ impl Store {
             return Ok(Answers::default());
         }
         let noted = self.versions.note_query(&query);
-        let outcomes = self.outcomes_of(&query).await?;
+        let (query, outcomes) = self.outcomes_of(query).await?;
         self.versions.note_values(&query, &outcomes);
         Ok(query.answers_of(outcomes)?.with_noted(noted))
     }
@@ -262,16 +262,17 @@ impl Store {
         }
     }
 
-    /// What becomes of each read of a query, in one round.
-    pub(crate) async fn outcomes_of(&self, query: &Query) -> Result<ReadOutcomes, KeyspaceError> {
+    /// What becomes of each read of a query, in one round; with the query.
+    pub(crate) async fn outcomes_of(&self, query: Query) -> Result<(Query, ReadOutcomes), KeyspaceError> {
         self.note_round();
         self.figures.note_query();
-        match &self.engine {
-            Engine::Redb(engine) if query.may_be_large() => engine.query_elsewhere(query).await,
-            Engine::Redb(engine) => engine.query(query),
-            Engine::Redis(engine) => engine.query(query).await,
-            Engine::Remote(engine) => engine.query(query).await,
-        }
+        let outcomes = match &self.engine {
+            Engine::Redb(engine) if query.may_be_large() => return engine.query_elsewhere(query).await,
+            Engine::Redb(engine) => engine.query(&query),
+            Engine::Redis(engine) => engine.query(&query).await,
+            Engine::Remote(engine) => engine.query(&query).await,
+        };
+        Ok((query, outcomes?))
     }
 
     /// Applies a batch in one round: either all its checks hold and all its writes are

@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use tidings_domain::site::Site;
-use tidings_domain::store_check::{self, Difference, Progress, StoreReport, Totals};
+use tidings_domain::store_check::{self, Difference, Extent, Progress, StoreReport, Totals};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped};
@@ -36,7 +36,7 @@ impl CheckStore {
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let store = reach_existing_store(config).await?;
         let site = site_on(&store, config);
-        let report = check_site(&site, self.repair).await;
+        let report = check_site(&site, if self.repair { Extent::Repair } else { Extent::Store }).await;
         store.close().await;
         tell(&report?, self.json)
     }
@@ -58,11 +58,11 @@ pub(super) fn tell(report: &StoreReport, json: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Checks the whole store of a site, and shows how far it is.
+/// Checks what is stored of a site, and shows how far it is.
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn check_site(site: &Site, repair: bool) -> anyhow::Result<StoreReport> {
+pub(super) async fn check_site(site: &Site, extent: Extent) -> anyhow::Result<StoreReport> {
     let keys = site.store.count_keys().await?;
     let bar = progress_bar(keys, "checking keys");
     let now = Moment::now(&EngineClock::System);
@@ -76,7 +76,7 @@ pub(super) async fn check_site(site: &Site, repair: bool) -> anyhow::Result<Stor
             eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
         }
     };
-    let report = store_check::check(site, now, repair, show).await?;
+    let report = store_check::check(site, now, extent, show).await?;
     bar.finish_and_clear();
     Ok(report)
 }

@@ -20,7 +20,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         of: &families::NEWS,
         sentence: "a story that is shown has its article, with its title, link and votes, in its lists and topics",
-        check: Check::Many(articles),
+        check: Check::Rounds(articles),
     },
     Rule::claims(
         &families::ARTICLE_OF,

@@ -3,7 +3,7 @@
 use super::claims::{Claims, Fault, Found, Mend, count_in};
 use super::subject::{Item, Subject};
 use super::wrong::Source;
-use super::{Check, Rule};
+use super::{CHECKS_AT_ONCE, Check, Rule};
 use crate::accounts::inbox::forget_messages;
 use crate::error::Error;
 use crate::keys::{self, families};
@@ -19,6 +19,7 @@ use crate::values::limits::{
     PEOPLE_OF_A_NETWORK_AND_DAY, STORED_OUTCOMES,
 };
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tidings_keyspace::{Batch, Order, Read, read};
 
 /// What a list that is full does with one more.
@@ -39,7 +40,7 @@ macro_rules! caps {
         pub(super) static RULES: &[Rule] = &[
             $(rule(&families::$family, Check::Claims(capped)),)*
             rule(&families::USER_SESSIONS, Check::Claims(sessions)),
-            rule(&families::USER_INBOX, Check::Rounds(inbox)),
+            rule(&families::USER_INBOX, Check::Rounds(inboxes)),
         ];
     };
 }
@@ -157,39 +158,46 @@ fn sessions(subject: &Subject, claims: &mut Claims) {
 }
 
 /// People who write to one inbox at the same time make it a little longer, until the next entry.
-fn inbox<'a>(site: &'a Site, _: Moment, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
-    Box::pin(async move {
-        let (Item::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
-        let (inbox, unread) = (&subject.key, keys::user_unread(user));
-        let (count, oldest) = site
-            .store
-            .fetch((
-                read::sorted_count(inbox),
-                read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX),
-            ))
-            .await?;
-        if count <= INBOX_SIZE + INBOX_OVERFLOW {
-            return Ok(None);
+fn inboxes<'a>(
+    site: &'a Site,
+    _: Moment,
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
+    let found = stream::iter(subjects).map(|subject| inbox(site, subject));
+    Box::pin(found.buffered(CHECKS_AT_ONCE).try_collect())
+}
+
+async fn inbox(site: &Site, subject: &Subject) -> Result<Option<Found>, Error> {
+    let (Item::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
+    let (inbox, unread) = (&subject.key, keys::user_unread(user));
+    let (count, oldest) = site
+        .store
+        .fetch((
+            read::sorted_count(inbox),
+            read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX),
+        ))
+        .await?;
+    if count <= INBOX_SIZE + INBOX_OVERFLOW {
+        return Ok(None);
+    }
+    let members: Vec<String> = oldest.into_iter().map(|(member, _)| member).collect();
+    let scores = site.store.fetch(read::scores(&unread, members.clone())).await?;
+    let mut batch = Batch::new();
+    for (member, score) in members.iter().zip(scores) {
+        batch.sorted_remove(inbox, member);
+        if score.is_some() {
+            batch.sorted_member_present(&unread, member);
+            batch.sorted_remove(&unread, member);
+            batch.increment_field(keys::user(user), "replies", -1);
+        } else {
+            batch.sorted_member_absent(&unread, member);
         }
-        let members: Vec<String> = oldest.into_iter().map(|(member, _)| member).collect();
-        let scores = site.store.fetch(read::scores(&unread, members.clone())).await?;
-        let mut batch = Batch::new();
-        for (member, score) in members.iter().zip(scores) {
-            batch.sorted_remove(inbox, member);
-            if score.is_some() {
-                batch.sorted_member_present(&unread, member);
-                batch.sorted_remove(&unread, member);
-                batch.increment_field(keys::user(user), "replies", -1);
-            } else {
-                batch.sorted_member_absent(&unread, member);
-            }
-        }
-        forget_messages(&mut batch, user, &members);
-        let mend = Mend::write(batch, "remove the oldest entries");
-        let fault = too_long(inbox.clone(), count, INBOX_SIZE, mend);
-        Ok(Some(Found::of(
-            fault,
-            vec![Source::all(inbox), Source::all(unread), Source::existence(keys::user(user))],
-        )))
-    })
+    }
+    forget_messages(&mut batch, user, &members);
+    let mend = Mend::write(batch, "remove the oldest entries");
+    let fault = too_long(inbox.clone(), count, INBOX_SIZE, mend);
+    Ok(Some(Found::of(
+        fault,
+        vec![Source::all(inbox), Source::all(unread), Source::existence(keys::user(user))],
+    )))
 }

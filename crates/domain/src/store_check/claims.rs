@@ -1,6 +1,7 @@
 //! Claims: what must be true of other keys because of something that is stored, and how it is
 //! mended if it is not.
 
+use super::existing::Existing;
 use super::subject::{Item, Subject};
 use super::withdrawn::NeverShown;
 use super::wrong::{Part, Source};
@@ -75,12 +76,16 @@ type Judge = Box<dyn Fn(&[Answer]) -> Vec<Fault> + Send + Sync>;
 
 /// Reads, and what is wrong by their answers.
 pub(super) struct Claim {
-    pub(super) reads: Vec<Read>,
+    reads: Vec<Read>,
+    /// How many reads the claim has.
+    needs: usize,
     judge: Judge,
-    /// What the claim takes from the subject.
-    own: Source,
-    /// A key and the field or member of it that the claim is about.
+    /// The field of the subject that the claim is about, if it is one.
+    field: Option<String>,
+    /// Another key and the field or member of it that the claim is about.
     place: Option<(String, String)>,
+    /// Whether the claim rests on the user or the story to whom that key belongs.
+    is_owned: bool,
     /// The key that must be there.
     target: Option<String>,
     /// What the claim rests on besides, without reading it.
@@ -88,22 +93,43 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// What is wrong by the next outcomes, which are those of the reads of this claim. A value that
+    /// The reads, once.
+    pub(super) fn take_reads(&mut self) -> Vec<Read> {
+        std::mem::take(&mut self.reads)
+    }
+
+    /// The key that must be there, if the claim is about that.
+    pub(super) fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
+    pub(super) fn reads(&self) -> &[Read] {
+        &self.reads
+    }
+
+    /// The faults by the next outcomes, which are those of the reads of this claim. A value that
     /// cannot be read is reported for its own key, and says nothing here.
     pub(super) fn judge_next(
         &self,
         outcomes: &mut impl Iterator<Item = Result<Answer, KeyspaceError>>,
-    ) -> Vec<Found> {
-        let answers: Vec<_> = outcomes.take(self.reads.len()).collect();
-        let answers: Result<Vec<Answer>, _> = answers.into_iter().collect();
-        let faults = answers.map(|answers| (self.judge)(&answers)).unwrap_or_default();
-        faults.into_iter().map(|fault| self.found(fault)).collect()
+    ) -> Vec<Fault> {
+        let mut answers = Vec::with_capacity(self.needs);
+        // All of them are taken, so that the next claim has its own.
+        let are_readable = outcomes.take(self.needs).fold(true, |are_readable, outcome| match outcome {
+            Ok(answer) => {
+                answers.push(answer);
+                are_readable
+            }
+            Err(_) => false,
+        });
+        if are_readable { (self.judge)(&answers) } else { Vec::new() }
     }
 
     /// Makes the claim, whose first read is that of a place in a list, one about what was shown.
     fn unless(&mut self, never_shown: NeverShown) {
         let own = self.reads.len();
         self.reads.extend(never_shown.reads());
+        self.needs = self.reads.len();
         let judge = std::mem::replace(&mut self.judge, Box::new(|_| Vec::new()));
         self.judge = Box::new(move |answers| {
             let is_listed = score_in(answers, 0).is_some();
@@ -111,13 +137,31 @@ impl Claim {
         });
     }
 
-    fn found(&self, fault: Fault) -> Found {
-        let place = self.place.as_ref().filter(|(key, _)| *key == fault.key);
-        let part = place.map(|(_, part)| part.clone());
-        let sources =
-            self.reads.iter().map(Source::of).chain([self.own.clone()]).chain(self.besides.iter().cloned());
-        let sources = sources.collect();
+    /// A fault of this claim about a subject, and what the judgement rests on.
+    pub(super) fn found(&self, subject: &Subject, fault: Fault) -> Found {
+        let own = Source { key: subject.key.clone(), part: self.own_part(subject) };
+        let own_place = match &own.part {
+            Part::Some(parts) => parts.first().map(|part| (&own.key, part)),
+            Part::Existence | Part::All => None,
+        };
+        let place = self.place.as_ref().map(|(key, part)| (key, part)).or(own_place);
+        let part = place.filter(|(key, _)| **key == fault.key).map(|(_, part)| part.clone());
+        let owner = self.place.as_ref().filter(|_| self.is_owned).and_then(|(key, _)| owner_of(key));
+        let mut sources: Vec<Source> = self.reads.iter().map(Source::of).collect();
+        sources.push(own);
+        sources.extend(owner.map(Source::existence));
+        sources.extend(self.besides.iter().cloned());
         Found { fault, part, missing: self.target.clone(), sources }
+    }
+
+    /// The part of the subject that the claim rests on.
+    fn own_part(&self, subject: &Subject) -> Part {
+        match (&self.field, &subject.item) {
+            (Some(field), _) => Part::Some(vec![field.clone()]),
+            (None, Item::Whole) => Part::Existence,
+            (None, Item::Text(_) | Item::Hash(_)) => Part::All,
+            (None, Item::Member(member) | Item::Scored(member, _)) => Part::Some(vec![member.clone()]),
+        }
     }
 }
 
@@ -125,21 +169,16 @@ impl Claim {
 pub(super) struct Claims<'a> {
     pub(super) all: Vec<Claim>,
     subject: &'a Subject,
-    /// The part of the key that the rule looks at.
-    part: Part,
     /// The field that the next claim is about, if it is not about the whole hash.
     field: Option<String>,
+    /// Keys of which nothing has to be claimed.
+    existing: Option<&'a Existing>,
 }
 
 impl<'a> Claims<'a> {
     /// No claims yet, of a rule about a subject.
-    pub(super) fn about(subject: &'a Subject) -> Self {
-        let part = match &subject.item {
-            Item::Whole => Part::Existence,
-            Item::Text(_) | Item::Hash(_) => Part::All,
-            Item::Member(member) | Item::Scored(member, _) => Part::Some(vec![member.clone()]),
-        };
-        Self { all: Vec::new(), subject, part, field: None }
+    pub(super) const fn about(subject: &'a Subject, existing: Option<&'a Existing>) -> Self {
+        Self { all: Vec::new(), subject, field: None, existing }
     }
 
     /// The next claim is about one field of the hash, and rests on nothing else of it.
@@ -177,13 +216,16 @@ impl<'a> Claims<'a> {
         reads: Vec<Read>,
         judge: impl Fn(&[Answer]) -> Vec<Fault> + Send + Sync + 'static,
     ) {
-        let part = self.field.take().map_or_else(|| self.part.clone(), |field| Part::Some(vec![field]));
-        let place = match &part {
-            Part::Some(parts) => parts.first().map(|part| (self.subject.key.clone(), part.clone())),
-            Part::Existence | Part::All => None,
-        };
-        let own = Source { key: self.subject.key.clone(), part };
-        self.all.push(Claim { reads, judge: Box::new(judge), own, place, target: None, besides: Vec::new() });
+        self.all.push(Claim {
+            needs: reads.len(),
+            reads,
+            judge: Box::new(judge),
+            field: self.field.take(),
+            place: None,
+            is_owned: false,
+            target: None,
+            besides: Vec::new(),
+        });
     }
 
     /// A claim about the key itself: `judge` tells what is found instead of what is expected, and what is done
@@ -194,10 +236,10 @@ impl<'a> Claims<'a> {
         reads: Vec<Read>,
         judge: impl Fn(&[Answer]) -> Option<(String, Mend)> + Send + Sync + 'static,
     ) {
-        let key = self.subject.key.clone();
+        let of = self.subject.of.clone();
         self.add(reads, move |answers| {
             let (found, mend) = judge(answers)?;
-            Some(Fault { key: key.clone(), found, expected: expected.to_string(), mend })
+            Some(Fault { key: of.key.clone(), found, expected: expected.to_string(), mend })
         });
     }
 
@@ -294,14 +336,22 @@ impl<'a> Claims<'a> {
     }
 
     /// The key names something that must exist: `what`, at `target`.
-    pub(super) fn refers(&mut self, what: impl Display, target: String, mend: Mend) {
-        let (found, missing) = (format!("{what}, which does not exist"), target.clone());
-        let read = Read::Expiry(target.clone());
-        self.expects(format!("a value at {target}"), vec![read], move |answers| {
-            is_absent(answers, 0).then(|| (found.clone(), mend.clone()))
+    pub(super) fn refers(&mut self, what: impl Display + Send + Sync + 'static, target: String, mend: Mend) {
+        if self.existing.is_some_and(|existing| existing.has(&target)) {
+            self.field = None;
+            return;
+        }
+        let (of, named) = (self.subject.of.clone(), target.clone());
+        self.add(vec![Read::Expiry(target.clone())], move |answers| {
+            is_absent(answers, 0).then(|| Fault {
+                key: of.key.clone(),
+                found: format!("{what}, which does not exist"),
+                expected: format!("a value at {named}"),
+                mend: mend.clone(),
+            })
         });
         if let Some(claim) = self.all.last_mut() {
-            claim.target = Some(missing);
+            claim.target = Some(target);
         }
     }
 
@@ -333,10 +383,10 @@ impl<'a> Claims<'a> {
             let mend = Mend::write(batch.clone(), "add the member with its score");
             (!is_right).then(|| Fault { key: list.clone(), found, expected, mend })
         });
-        if let Some(owner) = owner_of(&place.0) {
-            self.besides(Source::existence(owner));
-        }
         self.place_at(place.0, place.1);
+        if let Some(claim) = self.all.last_mut() {
+            claim.is_owned = true;
+        }
     }
 
     /// A sorted set must have a member, unless what the member names was never shown.

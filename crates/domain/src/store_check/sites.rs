@@ -19,7 +19,7 @@ use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_keyspace::{Answer, Batch, Hash, Order, Query, Read};
+use tidings_keyspace::{Answer, Answers, Batch, Handle, Hash, Order, Query, Read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
@@ -33,8 +33,8 @@ pub(super) static RULES: &[Rule] = &[
     Rule::claims(&families::DAY_LINKS_SUM, DAYS, day_of_host),
     Rule::claims(&families::DAY_LINKS_COUNT, DAYS, day_of_host),
     Rule::claims(&families::DAY_VOTERS_COUNT, DAYS, day_count_of_voter),
-    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
-    Rule { of: &families::DAY_VOTERS_SUM, sentence: DAYS, check: Check::Rounds(day_sum_of_voter) },
+    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Rounds(day_sums) },
+    Rule { of: &families::DAY_VOTERS_SUM, sentence: DAYS, check: Check::Rounds(day_sums) },
     Rule::claims(&families::VOTER_VOTES, "a voter's list has the voter's votes", vote),
     Rule::claims(&families::VOTER, "a voter that belongs to an account is that account's voter", voter),
     Rule::claims(&families::SITES_UNFINISHED, "voters in the list of unfinished bans have one", unfinished),
@@ -324,46 +324,80 @@ fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn day_sum_of_voter<'a>(
-    site: &'a Site,
-    _: Moment,
-    subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Found>, Error>> {
-    Box::pin(async move {
-        let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
-            return Ok(None);
-        };
-        let list = keys::day_voters_sum(day);
-        let mut query = Query::new();
-        for read in [ban_read(voter), votes_of_day(voter, day), score(&list, voter)] {
-            query.read(read);
-        }
-        query.tolerate_all();
-        let answers = site.store.query(query).await?.into_vec();
-        let (Some(is_counted), Some(Answer::Scored(votes))) = (counts(&answers, 0), answers.get(1)) else {
-            return Ok(None);
-        };
+/// The sum of the votes of a voter on a day, as it is stored, with what it must equal.
+struct DaySum {
+    voter: VoterId,
+    /// The list that has the sum.
+    list: String,
+    stored: Option<f64>,
+    is_counted: bool,
+    /// The votes of the day, each with the hash that has it.
+    votes: Vec<(String, Handle<Vec<Option<String>>>)>,
+}
+
+impl DaySum {
+    fn check(self, votes: &mut Answers) -> Option<Found> {
+        let Self { voter, list, stored, is_counted, votes: cast } = self;
         let mut rests_on = vec![Source::of(&ban_read(voter)), Source::all(keys::voter_votes(voter))];
-        let mut query = Query::new();
-        let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
-        let reads: Vec<_> = hosts
-            .map(|host| {
-                let votes = keys::link_votes(&host);
-                rests_on.push(Source::part(&votes, voter));
-                query.hash_fields(votes, [voter.to_string()]).or_absent(&mut query)
-            })
-            .collect();
-        let mut stored = site.store.query(query).await?;
         let mut sum = 0;
-        for read in reads {
-            let vote = crate::fields::only(stored.take(read)).and_then(|text| text.parse::<CastVote>().ok());
-            // The vote that is missing is reported for itself.
-            let Some(vote) = vote else { return Ok(None) };
+        for (hash, vote) in cast {
+            rests_on.push(Source::part(hash, voter));
+            // A vote that is missing is reported for itself.
+            let vote: CastVote = crate::fields::only(votes.take(vote))?.parse().ok()?;
             sum += vote.verdict.value();
         }
         let expected = if is_counted { sum } else { 0 };
-        let fault = score_fault(&list, &voter.to_string(), score_in(&answers, 2), as_score(expected));
-        Ok(fault.map(|fault| Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) }))
+        let fault = score_fault(&list, &voter.to_string(), stored, as_score(expected))?;
+        Some(Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) })
+    }
+}
+
+/// The sums of voters on days. One with a count is checked with the count, and not again.
+fn day_sums<'a>(
+    site: &'a Site,
+    _: Moment,
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
+    Box::pin(async move {
+        let asked = subjects.iter().map(|subject| Some((subject.member_id::<VoterId>()?, day_of(subject)?)));
+        let asked: Vec<Option<(VoterId, Day)>> = asked.collect();
+        let mut query = Query::new();
+        query.expect_large();
+        for (voter, day) in asked.iter().flatten() {
+            let scores =
+                [keys::day_voters_sum(*day), keys::day_voters_count(*day)].map(|list| score(&list, voter));
+            let reads = [ban_read(*voter), votes_of_day(*voter, *day)].into_iter().chain(scores);
+            reads.for_each(|read| query.read(read));
+        }
+        query.tolerate_all();
+        let answers = site.store.query(query).await?.into_vec();
+        let (answers, _) = answers.as_chunks::<4>();
+        let (mut answers, mut query) = (answers.iter(), Query::new());
+        query.expect_large();
+        let sums: Vec<Option<DaySum>> = subjects
+            .iter()
+            .zip(asked)
+            .map(|(subject, asked)| {
+                let ((voter, day), answers) = (asked?, answers.next()?);
+                if *subject.family == families::DAY_VOTERS_SUM && score_in(answers, 3).is_some() {
+                    return None;
+                }
+                let (is_counted, [_, Answer::Scored(votes), ..]) = (counts(answers, 0)?, answers) else {
+                    return None;
+                };
+                let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
+                let votes = hosts.map(|host| {
+                    let votes = keys::link_votes(&host);
+                    let vote = query.hash_fields(votes.clone(), [voter.to_string()]).or_absent(&mut query);
+                    (votes, vote)
+                });
+                let votes = votes.collect();
+                let (list, stored) = (keys::day_voters_sum(day), score_in(answers, 2));
+                Some(DaySum { voter, list, stored, is_counted, votes })
+            })
+            .collect();
+        let mut votes = site.store.query(query).await?;
+        Ok(sums.into_iter().map(|sum| sum?.check(&mut votes)).collect())
     })
 }
 

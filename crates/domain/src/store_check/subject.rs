@@ -2,6 +2,7 @@
 
 use crate::keys::families::Family;
 use crate::values::clock::Moment;
+use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::Arc;
 use tidings_keyspace::{Answer, Batch, Expiry, Hash, Read};
@@ -21,16 +22,30 @@ pub(super) enum Item {
     Scored(String, f64),
 }
 
-/// A key, and a part of it.
-#[derive(Debug, Clone)]
-pub(super) struct Subject {
+/// A key that rules look at.
+#[derive(Debug)]
+pub(super) struct SubjectKey {
     pub(super) key: String,
     pub(super) family: &'static Family,
     /// The parts of the key that vary.
     pub(super) parts: Vec<String>,
-    pub(super) item: Item,
     /// The time of the check.
     pub(super) now: Moment,
+}
+
+/// A key, and a part of it. The key is shared by all that is checked of it.
+#[derive(Debug, Clone)]
+pub(super) struct Subject {
+    pub(super) of: Arc<SubjectKey>,
+    pub(super) item: Item,
+}
+
+impl Deref for Subject {
+    type Target = SubjectKey;
+
+    fn deref(&self) -> &SubjectKey {
+        &self.of
+    }
 }
 
 impl Subject {
@@ -38,12 +53,13 @@ impl Subject {
     pub(super) fn of_key(key: &str, now: Moment) -> Option<Self> {
         let (family, parts) = Family::of(key)?;
         let parts = parts.into_iter().map(str::to_owned).collect();
-        Some(Self { key: key.to_owned(), family, parts, item: Item::Whole, now })
+        let of = Arc::new(SubjectKey { key: key.to_owned(), family, parts, now });
+        Some(Self { of, item: Item::Whole })
     }
 
     /// Another part of the key.
     pub(super) fn with(&self, item: Item) -> Self {
-        Self { item, ..self.clone() }
+        Self { of: self.of.clone(), item }
     }
 
     /// The first part of the key that varies, or of another key of the family.

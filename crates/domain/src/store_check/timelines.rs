@@ -5,7 +5,7 @@ use super::claims::{
 };
 use super::subject::{Item, Subject};
 use super::wrong::Source;
-use super::{Check, Rule};
+use super::{CHECKS_AT_ONCE, Check, Rule};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::home_servers;
@@ -18,6 +18,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tidings_keyspace::{Batch, Order, Query, Read};
 
 pub(super) static RULES: &[Rule] = &[
@@ -39,7 +40,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule {
         of: &families::USER,
         sentence: "a home timeline has the tweets that it should have, and no others",
-        check: Check::Rounds(home),
+        check: Check::Rounds(homes),
     },
     Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
     Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
@@ -142,33 +143,40 @@ fn everyone(subject: &Subject, claims: &mut Claims) {
     tweet_that_is_shown(subject, claims, None);
 }
 
-fn home<'a>(
+fn homes<'a>(
     site: &'a Site,
     now: Moment,
-    subject: &'a Subject,
-) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
     Box::pin(async move {
-        let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
-        if !place::is_store(site).await? {
-            // `check timelines` looks there.
-            return Ok(None);
+        let users =
+            subjects.iter().map(|subject| subject.id::<UserId>().filter(|_| subject.hash().is_some()));
+        let users: Vec<Option<UserId>> = users.collect();
+        if users.iter().all(Option::is_none) || !place::is_store(site).await? {
+            // Of homes elsewhere, `check timelines` looks there.
+            return Ok(users.iter().map(|_| None).collect());
         }
         let check = TimelineCheck::begin(site, now, false).await?;
-        let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
-        let fault = Fault {
-            key: keys::home_timeline(id),
-            found: match difference {
-                HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
-                HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
-                HomeDifference::FloorTooLow(tweet) => {
-                    format!("no tweet {tweet}, and a place in {} below it", keys::HOME_FLOORS)
-                }
-            },
-            expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
-            mend: Mend::Home(id),
-        };
-        Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
+        stream::iter(users).map(|user| home(site, &check, user)).buffered(CHECKS_AT_ONCE).try_collect().await
     })
+}
+
+async fn home(site: &Site, check: &TimelineCheck<'_>, user: Option<UserId>) -> Result<Option<Found>, Error> {
+    let Some(id) = user else { return Ok(None) };
+    let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
+    let fault = Fault {
+        key: keys::home_timeline(id),
+        found: match difference {
+            HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
+            HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
+            HomeDifference::FloorTooLow(tweet) => {
+                format!("no tweet {tweet}, and a place in {} below it", keys::HOME_FLOORS)
+            }
+        },
+        expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
+        mend: Mend::Home(id),
+    };
+    Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
 }
 
 /// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and

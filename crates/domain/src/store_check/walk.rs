@@ -3,11 +3,12 @@
 
 use super::claims::{Claim, Claims, Fault, Found, Mend};
 use super::counters::{self, Highest};
+use super::existing::Existing;
 use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
 use super::report::{Difference, Outcome, StoreReport};
 use super::subject::{self, Item, Subject};
 use super::wrong::{Source, Wrong};
-use super::{Check, CheckMany, CheckRounds, RULES, Rule, articles, timelines};
+use super::{Check, CheckRounds, RULES, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
 use crate::items::{self, Item as SiteItem};
@@ -17,6 +18,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Query, Store, Write};
 use tokio::task::{JoinError, JoinHandle};
@@ -27,10 +29,10 @@ const PENDING_AT_ONCE: usize = 500;
 const JUDGING_AT_ONCE: usize = 4;
 /// Reads of other keys that travel together.
 const READS_AT_ONCE: usize = 2_000;
-/// Checks in several rounds that run at the same time.
-const CHECKS_AT_ONCE: usize = 32;
-/// Things that are checked together in several rounds.
+/// Things that a rule checks together in several rounds.
 const MANY_AT_ONCE: usize = 200;
+/// Groups of such things that are checked at the same time.
+const GROUPS_AT_ONCE: usize = 4;
 /// What seems to differ is looked at again together, so many at once; a large value counts as many.
 const SUSPECTS_AT_ONCE: usize = 2_000;
 /// Batches of repairs that are committed at the same time.
@@ -78,7 +80,7 @@ pub(super) struct Walk<'a> {
     mends: bool,
     /// What was called wrong so far, in earlier walks too.
     wrong: &'a mut Wrong,
-    rules: HashMap<&'static str, Vec<&'static Rule>>,
+    rules: HashMap<&'static str, Arc<[&'static Rule]>>,
     report: StoreReport,
     highest: Highest,
     /// Subjects whose claims are not judged yet.
@@ -89,6 +91,8 @@ pub(super) struct Walk<'a> {
     pending_rounds: Vec<Suspect>,
     /// Claims that are being judged, in their order; each returns what seems to differ.
     judging: VecDeque<JoinHandle<Result<Vec<Suspect>, KeyspaceError>>>,
+    /// Keys that were found.
+    existing: Arc<Existing>,
     /// What seems to differ.
     suspects: Vec<Suspect>,
     /// How much that is: a large value counts as many.
@@ -110,13 +114,14 @@ impl<'a> Walk<'a> {
             now,
             mends,
             wrong,
-            rules,
+            rules: rules.into_iter().map(|(family, rules)| (family, rules.into())).collect(),
             report: StoreReport::default(),
             highest: Highest::default(),
             pending: Vec::new(),
             pending_weight: 0,
             pending_rounds: Vec::new(),
             judging: VecDeque::new(),
+            existing: Arc::default(),
             suspects: Vec::new(),
             suspects_weight: 0,
             ready: Vec::new(),
@@ -196,14 +201,15 @@ impl<'a> Walk<'a> {
             let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
             self.add(found, "limits, sessions and links expire, and nothing else does");
         }
-        self.add_item(subject.with(Item::Whole)).await?;
+        let Some(rules) = self.rules.get(subject.family.name).cloned() else { return Ok(()) };
+        self.add_item(subject.with(Item::Whole), &rules).await?;
         let mut value = value;
         let mut offset = 0;
         loop {
             let items = subject::items_of(value);
             let count = items.len();
             for item in items {
-                self.add_item(subject.with(item)).await?;
+                self.add_item(subject.with(item), &rules).await?;
             }
             let is_last = subject.family.holds != Holds::SortedSet || count < whole(MEMBERS_AT_ONCE);
             if is_last {
@@ -220,19 +226,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Asks for what the rules demand of a key or a member.
-    async fn add_item(&mut self, subject: Subject) -> Result<(), Error> {
-        let Some(rules) = self.rules.get(subject.family.name).cloned() else {
-            return Ok(());
-        };
-        for rule in rules {
+    /// Asks for what the rules of its family demand of a key or a member.
+    async fn add_item(&mut self, subject: Subject, rules: &[&'static Rule]) -> Result<(), Error> {
+        // Members are small, whatever the family.
+        let weight = if let Item::Hash(_) = subject.item { weight(subject.family) } else { 1 };
+        self.pending_weight += weight * rules.len();
+        for (rule, subject) in rules.iter().zip(std::iter::repeat_n(subject, rules.len())) {
             let pending = match rule.check {
                 Check::Claims(_) | Check::Leftovers(_) => &mut self.pending,
-                Check::Rounds(_) | Check::Many(_) => &mut self.pending_rounds,
+                Check::Rounds(_) => &mut self.pending_rounds,
             };
-            pending.push((subject.clone(), rule));
-            // Members are small, whatever the family.
-            self.pending_weight += if let Item::Hash(_) = subject.item { weight(subject.family) } else { 1 };
+            pending.push((subject, *rule));
         }
         if self.pending_weight >= PENDING_AT_ONCE { self.judge_pending().await } else { Ok(()) }
     }
@@ -250,52 +254,48 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What the rules that take several rounds find of some things. A value that cannot be read is
-    /// reported for its own key.
+    /// What the rules that take several rounds find of some things, in their order.
     async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
-        let (site, now) = (self.site, self.now);
-        let mut all: Vec<Option<Found>> = suspects.iter().map(|_| None).collect();
-        let mut alone: Vec<(usize, &Subject, CheckRounds)> = Vec::new();
-        let mut together: BTreeMap<&str, (CheckMany, Vec<usize>)> = BTreeMap::new();
-        for (place, (subject, rule)) in suspects.iter().enumerate() {
-            match rule.check {
-                Check::Rounds(check) => alone.push((place, subject, check)),
-                Check::Many(check) => {
-                    together.entry(rule.sentence).or_insert_with(|| (check, Vec::new())).1.push(place);
-                }
-                Check::Claims(_) | Check::Leftovers(_) => {}
+        let mut together: BTreeMap<&str, (CheckRounds, Vec<usize>)> = BTreeMap::new();
+        for (place, (_, rule)) in suspects.iter().enumerate() {
+            if let Check::Rounds(check) = rule.check {
+                together.entry(rule.sentence).or_insert_with(|| (check, Vec::new())).1.push(place);
             }
         }
-        let found: Vec<_> = stream::iter(alone)
-            .map(|(place, subject, check)| async move {
-                Ok::<_, Error>((place, readable(check(site, now, subject).await)?.flatten()))
+        let groups = together.into_values().flat_map(|(check, places)| {
+            let groups = places.chunks(MANY_AT_ONCE).map(<[usize]>::to_vec);
+            groups.map(|places| (check, places)).collect::<Vec<_>>()
+        });
+        let found: Vec<_> = stream::iter(groups)
+            .map(|(check, places)| async move {
+                let subjects = places.iter().filter_map(|place| suspects.get(*place));
+                let subjects: Vec<&Subject> = subjects.map(|(subject, _)| subject).collect();
+                let found = self.check_group(check, &subjects).await?;
+                Ok::<_, Error>(places.into_iter().zip(found))
             })
-            .buffer_unordered(CHECKS_AT_ONCE)
+            .buffer_unordered(GROUPS_AT_ONCE)
             .try_collect()
             .await?;
-        let mut note = |place: usize, found| {
-            if let Some(place) = all.get_mut(place) {
-                *place = found;
-            }
-        };
-        found.into_iter().for_each(|(place, found)| note(place, found));
-        for (check, places) in together.into_values() {
-            for places in places.chunks(MANY_AT_ONCE) {
-                let subjects: Vec<&Subject> = places
-                    .iter()
-                    .filter_map(|place| suspects.get(*place))
-                    .map(|(subject, _)| subject)
-                    .collect();
-                if let Some(found) = readable(check(site, now, &subjects).await)? {
-                    places.iter().zip(found).for_each(|(place, found)| note(*place, found));
-                    continue;
-                }
-                // One of them cannot be read.
-                for (place, subject) in places.iter().zip(&subjects) {
-                    let found = readable(check(site, now, std::slice::from_ref(subject)).await)?;
-                    note(*place, found.and_then(|mut found| found.pop()).flatten());
-                }
-            }
+        let mut found: Vec<_> = found.into_iter().flatten().collect();
+        found.sort_unstable_by_key(|(place, _)| *place);
+        Ok(found.into_iter().map(|(_, found)| found).collect())
+    }
+
+    /// What a rule that takes several rounds finds of some things. A value that cannot be read is reported for
+    /// its own key.
+    async fn check_group(
+        &self,
+        check: CheckRounds,
+        subjects: &[&Subject],
+    ) -> Result<Vec<Option<Found>>, Error> {
+        if let Some(found) = readable(check(self.site, self.now, subjects).await)? {
+            return Ok(found);
+        }
+        // One of them cannot be read.
+        let mut all = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            let found = readable(check(self.site, self.now, std::slice::from_ref(subject)).await)?;
+            all.push(found.and_then(|mut found| found.pop()).flatten());
         }
         Ok(all)
     }
@@ -309,7 +309,8 @@ impl<'a> Walk<'a> {
     /// Begins to judge the pending claims, on another thread. Waits for the first if many are being judged.
     async fn judge_pending(&mut self) -> Result<(), Error> {
         self.pending_weight = 0;
-        let judging = judged(self.site.store.clone(), std::mem::take(&mut self.pending));
+        let pending = std::mem::take(&mut self.pending);
+        let judging = judged(self.site.store.clone(), self.existing.clone(), pending);
         self.judging.push_back(tokio::spawn(judging));
         self.run_rounds().await?;
         if self.judging.len() > JUDGING_AT_ONCE { self.note_judged().await } else { Ok(()) }
@@ -500,7 +501,7 @@ impl<'a> Walk<'a> {
                 let agreeing = match look.rule.check {
                     Check::Claims(_) => agreeing,
                     Check::Leftovers(_) => agreeing * LEFTOVERS_LOOKS,
-                    Check::Rounds(_) | Check::Many(_) => agreeing * ROUNDS_LOOKS,
+                    Check::Rounds(_) => agreeing * ROUNDS_LOOKS,
                 };
                 if found.is_empty() {
                     continue;
@@ -532,21 +533,25 @@ impl<'a> Walk<'a> {
             {
                 match look.rule.check {
                     Check::Claims(claim) | Check::Leftovers(claim) => {
-                        let claims = claims_of(claim, &look.subject);
+                        let claims = claims_of(claim, &look.subject, None);
                         query.read(look.subject.read());
-                        let needed = claims.iter().flat_map(|claim| &claim.reads);
+                        let needed = claims.iter().flat_map(Claim::reads);
                         reads += 1 + needed.clone().count();
                         needed.for_each(|read| query.read(read.clone()));
                         asked.push((place, &look.subject, claims));
                     }
-                    Check::Rounds(_) | Check::Many(_) => in_rounds.push((place, look)),
+                    Check::Rounds(_) => in_rounds.push((place, look)),
                 }
             }
             query.tolerate_all();
             let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
             for (place, subject, claims) in asked {
                 let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
-                let found = claims.iter().flat_map(|claim| claim.judge_next(&mut outcomes)).collect();
+                let mut found = Vec::new();
+                for claim in claims {
+                    let faults = claim.judge_next(&mut outcomes).into_iter();
+                    found.extend(faults.map(|fault| claim.found(subject, fault)));
+                }
                 if let Some(place) = seen.get_mut(place) {
                     *place = (item, found);
                 }
@@ -598,7 +603,11 @@ impl<'a> Walk<'a> {
 }
 
 /// Reads what the claims of some rules need; returns what seems to differ.
-async fn judged(store: Store, pending: Vec<Suspect>) -> Result<Vec<Suspect>, KeyspaceError> {
+async fn judged(
+    store: Store,
+    existing: Arc<Existing>,
+    pending: Vec<Suspect>,
+) -> Result<Vec<Suspect>, KeyspaceError> {
     let mut differing = Vec::new();
     let mut pending = pending.into_iter().peekable();
     while pending.peek().is_some() {
@@ -608,21 +617,24 @@ async fn judged(store: Store, pending: Vec<Suspect>) -> Result<Vec<Suspect>, Key
             && let Some((subject, rule)) = pending.next()
         {
             let (Check::Claims(claim) | Check::Leftovers(claim)) = rule.check else { continue };
-            let claims = claims_of(claim, &subject);
-            for read in claims.iter().flat_map(|claim| &claim.reads) {
-                query.read(read.clone());
+            let mut claims = claims_of(claim, &subject, Some(&existing));
+            for read in claims.iter_mut().flat_map(Claim::take_reads) {
+                query.read(read);
                 reads += 1;
             }
             asked.push((subject, rule, claims));
         }
         query.tolerate_all();
         let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
+        let mut right = Vec::new();
         for (subject, rule, claims) in asked {
-            let differs = |differs, claim: &Claim| !claim.judge_next(&mut outcomes).is_empty() || differs;
-            if claims.iter().fold(false, differs) {
+            let before = right.len() + claims.len();
+            right.extend(claims.into_iter().filter(|claim| claim.judge_next(&mut outcomes).is_empty()));
+            if right.len() < before {
                 differing.push((subject, rule));
             }
         }
+        existing.note(right.iter().filter_map(Claim::target));
     }
     Ok(differing)
 }
@@ -705,8 +717,8 @@ fn whole(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject) -> Vec<Claim> {
-    let mut claims = Claims::about(subject);
+fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject, existing: Option<&Existing>) -> Vec<Claim> {
+    let mut claims = Claims::about(subject, existing);
     claim(subject, &mut claims);
     claims.all
 }

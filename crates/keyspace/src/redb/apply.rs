@@ -2,6 +2,7 @@
 //! then its writes.
 
 mod sorted;
+mod whole;
 
 use super::of_one_key;
 use super::seal::sealed;
@@ -10,8 +11,7 @@ use super::tables::{
     joined, pack_field, prefix, split_expiry_key, text,
 };
 use crate::batch::{Batch, CheckId, CommitError, Write, parse_counter};
-use crate::limits::MAX_RESTORED_FIELDS;
-use crate::{COUNTER_LIMIT, Entry, KeyspaceError, Value};
+use crate::{COUNTER_LIMIT, KeyspaceError};
 use redb::{ReadableTable, StorageError};
 use sorted::packed_set;
 use std::collections::{HashMap, HashSet, hash_map};
@@ -202,9 +202,9 @@ impl Tables<WriteTable<'_>> {
                     self.set_fields(key, &[(field.clone(), next_counter())], now)?;
                 }
                 Write::DeleteField(key, field) => self.delete_field(key, field, now)?,
-                Write::AddMember(key, member) => self.add_members(key, std::slice::from_ref(member), now)?,
+                Write::AddMember(key, member) => self.add_member(key, member, now)?,
                 Write::RemoveMember(key, member) => self.remove_member(key, member, now)?,
-                Write::SortedAdd(key, member, score) => self.sorted_add(key, &[(member, *score)], now)?,
+                Write::SortedAdd(key, member, score) => self.sorted_add(key, member, *score, now)?,
                 Write::SortedAddBounded(key, member, score, bound) => {
                     self.sorted_add_bounded(key, member, *score, bound, now)?;
                 }
@@ -212,7 +212,7 @@ impl Tables<WriteTable<'_>> {
                 Write::SortedRaise(key, member, score) => self.sorted_raise(key, member, *score, now)?,
                 Write::SortedAddIfPresent(key, member, score) => {
                     if self.row(key, now)?.is_some() {
-                        self.sorted_add(key, &[(member, *score)], now)?;
+                        self.sorted_add(key, member, *score, now)?;
                     }
                 }
                 Write::SortedStore(key, selection) => {
@@ -230,29 +230,6 @@ impl Tables<WriteTable<'_>> {
             }
         }
         Ok(())
-    }
-
-    /// Replaces what a key holds.
-    pub(super) fn replace(&mut self, entry: &Entry, now: u64) -> Result<(), StorageError> {
-        let Entry { key, value, time_to_live } = entry;
-        self.delete(key)?;
-        if time_to_live.is_some_and(|left| milliseconds(left) == 0) {
-            return Ok(());
-        }
-        match value {
-            Value::String(text) => self.set(key, text, 0)?,
-            Value::Hash(fields) => {
-                for fields in fields.chunks(MAX_RESTORED_FIELDS) {
-                    self.set_fields(key, fields, now)?;
-                }
-            }
-            Value::Set(members) => self.add_members(key, members, now)?,
-            Value::SortedSet(members) => self.sorted_add(key, members, now)?,
-        }
-        match time_to_live {
-            Some(left) => self.expire(key, expiry_time(now, *left), now),
-            None => Ok(()),
-        }
     }
 
     /// Removes expired keys until about `limit` rows are gone. Returns whether there may be
@@ -370,14 +347,8 @@ impl Tables<WriteTable<'_>> {
         let mut row = self.row_or_new(key, Encoding::PackedHash, now)?;
         if row.header.encoding == Encoding::PackedHash {
             let mut values = packed_fields(&row.body)?;
-            for (field, value) in fields {
-                let (field, value) = (field.as_bytes(), value.as_bytes());
-                match values.iter_mut().find(|(name, _)| *name == field) {
-                    Some(pair) => pair.1 = value,
-                    None => values.push((field, value)),
-                }
-            }
-            let size: usize = values.iter().map(|(field, value)| 8 + field.len() + value.len()).sum();
+            put_fields(&mut values, fields);
+            let size: usize = values.iter().map(|(field, value)| packed_bytes(field, value)).sum();
             if size <= PACKED_BYTES {
                 row = packed_row(row.header, &values);
                 return self.store(key, &row);
@@ -425,14 +396,14 @@ impl Tables<WriteTable<'_>> {
         self.store_or_clear(key, &row)
     }
 
-    fn add_members(&mut self, key: &str, members: &[String], now: u64) -> Result<(), StorageError> {
+    fn add_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
         let mut row = self.row_or_new(key, Encoding::Set, now)?;
-        let (prefix, before) = (prefix(key), row.header.count);
-        for member in members {
-            let row_key = joined(&prefix, member.as_bytes());
-            row.header.count += u64::from(self.members.insert(row_key.as_slice(), &[][..])?.is_none());
+        let row_key = joined(&prefix(key), member.as_bytes());
+        if self.members.insert(row_key.as_slice(), &[][..])?.is_some() {
+            return Ok(());
         }
-        if row.header.count == before { Ok(()) } else { self.store(key, &row) }
+        row.header.count += 1;
+        self.store(key, &row)
     }
 
     fn remove_member(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
@@ -470,15 +441,31 @@ fn packed_fields(body: &[u8]) -> Result<Vec<Pair<'_>>, StorageError> {
     PackedFields::of(body).collect()
 }
 
+/// The bytes of a field and its value in a packed hash.
+fn packed_bytes(field: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> usize {
+    8 + field.as_ref().len() + value.as_ref().len()
+}
+
+/// Sets fields, or adds them at the end.
+fn put_fields<'a>(values: &mut Vec<Pair<'a>>, fields: &'a [(String, String)]) {
+    for (field, value) in fields {
+        let (field, value) = (field.as_bytes(), value.as_bytes());
+        match values.iter_mut().find(|(name, _)| *name == field) {
+            Some(pair) => pair.1 = value,
+            None => values.push((field, value)),
+        }
+    }
+}
+
 fn packed_row(header: RowHeader, values: &[Pair<'_>]) -> KeyRow {
+    let header = RowHeader { encoding: Encoding::PackedHash, count: count_of(values.len()), ..header };
+    KeyRow { header, body: packed_body(values) }
+}
+
+fn packed_body(values: &[Pair<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
-    for (field, value) in values {
-        pack_field(&mut body, field, value);
-    }
-    KeyRow {
-        header: RowHeader { encoding: Encoding::PackedHash, count: count_of(values.len()), ..header },
-        body,
-    }
+    values.iter().for_each(|(field, value)| pack_field(&mut body, field, value));
+    body
 }
 
 fn count_of(length: usize) -> u64 {

@@ -1,7 +1,8 @@
 //! Reads, checks and selections, in a read transaction or in that of the writer.
 
+use super::ReadOutcomes;
 use super::packed::PackedSortedSet;
-use super::seal::opened;
+use super::seal::{Row, opened};
 use super::tables::{
     Bytes, Encoding, PackedFields, RowHeader, Tables, ValueType, after, joined, order_keys_between, prefix,
     score_of, split_order_key, text,
@@ -13,10 +14,31 @@ use crate::query::{Answer, Expiry, Hash, Order, Read};
 use redb::{ReadableTable, StorageError};
 use std::time::Duration;
 
+/// Rows that a query keeps at hand: its reads often name a key several times, a few reads apart.
+const RECENT_ROWS: usize = 8;
+
+/// A key, and its row if it has one.
+type RecentRow<'a> = (&'a str, Option<Row<'a>>);
+
 impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
+    /// The answers to reads of one query.
+    pub(super) fn answers(&self, reads: &[Read], now: u64) -> ReadOutcomes {
+        let mut recent = Vec::with_capacity(RECENT_ROWS);
+        reads.iter().map(|read| self.named_answer(read, now, &mut recent)).collect()
+    }
+
     /// The answer to a read.
     pub(super) fn answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
-        self.unnamed_answer(read, now).map_err(|error| match error {
+        self.named_answer(read, now, &mut Vec::new())
+    }
+
+    fn named_answer<'a>(
+        &'a self,
+        read: &'a Read,
+        now: u64,
+        recent: &mut Vec<RecentRow<'a>>,
+    ) -> Result<Answer, KeyspaceError> {
+        self.unnamed_answer(read, now, recent).map_err(|error| match error {
             KeyspaceError::Damaged(what) => {
                 tracing::debug!(key = read.key(), what, "a value is damaged");
                 KeyspaceError::Damaged(read.key().to_owned())
@@ -25,11 +47,34 @@ impl<T: ReadableTable<Bytes, Bytes>> Tables<T> {
         })
     }
 
+    /// The row of a key, from those that were looked up last or from the table.
+    fn recent_row<'a, 'r>(
+        &'a self,
+        key: &'a str,
+        now: u64,
+        recent: &'r mut Vec<RecentRow<'a>>,
+    ) -> Result<Option<&'r Row<'a>>, StorageError> {
+        match recent.iter().position(|(known, _)| *known == key) {
+            Some(place) => recent.get_mut(..=place).into_iter().for_each(|used| used.rotate_right(1)),
+            None => {
+                let row = self.live_row(key, now)?;
+                recent.truncate(RECENT_ROWS - 1);
+                recent.insert(0, (key, row));
+            }
+        }
+        Ok(recent.first().and_then(|(_, row)| row.as_ref()))
+    }
+
     /// The answer to a read. If the value is damaged, the error says how, and not which it is.
-    fn unnamed_answer(&self, read: &Read, now: u64) -> Result<Answer, KeyspaceError> {
+    fn unnamed_answer<'a>(
+        &'a self,
+        read: &'a Read,
+        now: u64,
+        recent: &mut Vec<RecentRow<'a>>,
+    ) -> Result<Answer, KeyspaceError> {
         let key = read.key();
-        let row = self.live_row(key, now)?;
-        let row = row.as_ref().map(|guard| guard.value());
+        let row = self.recent_row(key, now, recent)?;
+        let row = row.map(Row::value);
         let header = row.map(RowHeader::of).transpose()?;
         let typed = |wanted: ValueType| match header {
             Some(header) if header.encoding.value_type() != wanted => {

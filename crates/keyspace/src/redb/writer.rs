@@ -251,7 +251,7 @@ impl WriterThread {
             let transaction = self.database.begin_write()?;
             let mut tables = Tables::write(&transaction)?;
             let now = self.clock.now_ms();
-            entries.iter().try_for_each(|entry| tables.replace(entry, now))?;
+            tables.replace(entries, now)?;
             drop(tables);
             // If the flush fails, readers see what may be lost, unless the store is opened again.
             self.in_doubt = self.files.is_some();

@@ -158,7 +158,7 @@ async fn query(store: &Store, reads: Vec<Read>) -> Result<ReadOutcomes, Keyspace
     reads.into_iter().for_each(|read| query.read(read));
     // What a command reads must not hold up requests of the site.
     query.expect_large();
-    store.outcomes_of(&query).await
+    store.outcomes_of(query).await.map(|(_, outcomes)| outcomes)
 }
 
 /// Reads a page of keys that fits into an answer, if any does.

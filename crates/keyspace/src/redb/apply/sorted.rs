@@ -10,37 +10,33 @@ use crate::redb::tables::{
 use redb::{ReadableTable, StorageError};
 
 impl Tables<WriteTable<'_>> {
-    /// Adds members, or changes their scores.
+    /// Adds a member, or changes its score.
     pub(super) fn sorted_add(
         &mut self,
         key: &str,
-        members: &[(impl AsRef<str>, f64)],
+        member: &str,
+        score: f64,
         now: u64,
     ) -> Result<(), StorageError> {
         let mut row = self.row_or_new(key, Encoding::SortedSet, now)?;
         // The two zeros are equal scores, so their bits, which order the set, must be equal.
-        let members = members.iter().map(|(member, score)| (member.as_ref(), score + 0.0));
+        let score = score + 0.0;
         if row.header.encoding == Encoding::PackedSortedSet {
-            return self.change_packed(key, &row, |packed| {
-                members.for_each(|(member, score)| packed::add(packed, member, score));
-            });
+            return self.change_packed(key, &row, |packed| packed::add(packed, member, score));
         }
-        let (prefix, count) = (prefix(key), row.header.count);
-        for (member, score) in members {
-            let member = member.as_bytes();
-            let row_key = joined(&prefix, member);
-            let before = self.scores.insert(row_key.as_slice(), score_bytes(score).as_slice())?;
-            let before = before.map(|guard| score_of(guard.value())).transpose()?;
-            if before == Some(score) {
-                continue;
-            }
-            if let Some(before) = before {
-                self.order.remove(order_key(&prefix, before, member).as_slice())?;
-            }
-            self.order.insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
-            row.header.count += u64::from(before.is_none());
+        let (prefix, member) = (prefix(key), member.as_bytes());
+        let before = self.scores.insert(joined(&prefix, member).as_slice(), score_bytes(score).as_slice())?;
+        let before = before.map(|guard| score_of(guard.value())).transpose()?;
+        if before == Some(score) {
+            return Ok(());
         }
-        if row.header.count == count { Ok(()) } else { self.store(key, &row) }
+        self.order.insert(order_key(&prefix, score, member).as_slice(), &[][..])?;
+        if let Some(before) = before {
+            self.order.remove(order_key(&prefix, before, member).as_slice())?;
+            return Ok(());
+        }
+        row.header.count += 1;
+        self.store(key, &row)
     }
 
     pub(super) fn sorted_add_bounded(
@@ -51,7 +47,7 @@ impl Tables<WriteTable<'_>> {
         bound: &Bound,
         now: u64,
     ) -> Result<(), StorageError> {
-        self.sorted_add(key, &[(member, score)], now)?;
+        self.sorted_add(key, member, score, now)?;
         let Some(dropped) = self.sorted_trim(key, bound.keep, now)? else {
             return Ok(());
         };
@@ -60,7 +56,7 @@ impl Tables<WriteTable<'_>> {
 
     pub(super) fn sorted_append(&mut self, key: &str, member: &str, now: u64) -> Result<(), StorageError> {
         let highest = self.highest_score(key, now)?;
-        self.sorted_add(key, &[(member, highest.unwrap_or(0.0) + 1.0)], now)
+        self.sorted_add(key, member, highest.unwrap_or(0.0) + 1.0, now)
     }
 
     fn highest_score(&mut self, key: &str, now: u64) -> Result<Option<f64>, StorageError> {
@@ -89,7 +85,7 @@ impl Tables<WriteTable<'_>> {
     ) -> Result<(), StorageError> {
         match self.live_score(key, member, now)? {
             Some(before) if before >= score => Ok(()),
-            _ => self.sorted_add(key, &[(member, score)], now),
+            _ => self.sorted_add(key, member, score, now),
         }
     }
 
@@ -101,7 +97,7 @@ impl Tables<WriteTable<'_>> {
         now: u64,
     ) -> Result<(), StorageError> {
         let before = self.live_score(key, member, now)?;
-        self.sorted_add(key, &[(member, before.unwrap_or(0.0) + by)], now)
+        self.sorted_add(key, member, before.unwrap_or(0.0) + by, now)
     }
 
     /// The score of a member, unless the set has expired.
