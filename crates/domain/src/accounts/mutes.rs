@@ -7,13 +7,11 @@ use crate::accounts::actor::Actor;
 use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
 use crate::accounts::people::UserNamesRead;
-use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
@@ -69,12 +67,9 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
             return Err(Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.into());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.field_absent(&key, &field);
         batch.set_field(&key, &field, now.timestamp().to_string());
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &())
+        user.decide(batch, (), &())
     })
     .await
 }
@@ -89,9 +84,7 @@ pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -
     let field = what.field(site, user.id).await?;
     let mut batch = Batch::new();
     batch.delete_field(keys::user_mutes(user.id), field);
-    repeats::note(user.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
-    Ok(())
+    user.commit(site, batch).await
 }
 
 /// Something that a user has muted.

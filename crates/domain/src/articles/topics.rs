@@ -9,7 +9,6 @@ use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::{
@@ -101,8 +100,7 @@ pub async fn describe(
         Some(sentence) => batch.set_field(keys::TOPIC_SENTENCES, topic.as_str(), sentence.as_str()),
         None => batch.delete_field(keys::TOPIC_SENTENCES, topic.as_str()),
     }
-    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
+    viewer.commit(site, batch).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %topic, "changed the sentence about a topic");
     Ok(())
 }
