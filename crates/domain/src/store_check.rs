@@ -53,13 +53,14 @@ use crate::error::Error;
 use crate::keys::families;
 use crate::keys::families::Family;
 use crate::site::Site;
-use crate::timelines::check::TimelineCheck;
+use crate::timelines::check::HomeCheck;
 use crate::timelines::place;
 use crate::values::clock::Moment;
 use claims::{Claims, Found};
 use futures_util::future::BoxFuture;
 pub use report::{Difference, Outcome, StoreReport, Totals};
 use subject::Subject;
+use tidings_keyspace::FileState;
 use walk::Walk;
 use wrong::Wrong;
 
@@ -125,6 +126,34 @@ static RULES: [&[Rule]; 18] = [
     withdrawn::RULES,
 ];
 
+/// What of a store is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Everything.
+    Whole,
+    /// Articles and topics.
+    Articles,
+    /// Timelines and follows. Home timelines on servers of their own are looked at only here.
+    Timelines,
+}
+
+impl Part {
+    /// The rules about it.
+    fn rules(self) -> impl Iterator<Item = &'static Rule> {
+        let tables = match self {
+            Self::Whole => RULES.to_vec(),
+            Self::Articles => vec![articles::RULES],
+            Self::Timelines => vec![timelines::RULES, timelines::APART],
+        };
+        tables.into_iter().flatten()
+    }
+
+    /// Whether keys of a family are looked at.
+    fn has(self, family: &Family) -> bool {
+        self == Self::Whole || self.rules().any(|rule| rule.of == family)
+    }
+}
+
 /// What a check tells about how far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
@@ -136,9 +165,10 @@ pub enum Progress {
     Keys(u64),
 }
 
-/// Checks everything that is stored, and with `repair` mends what follows from something else.
+/// Checks a part of what is stored, and with `repair` mends what follows from something else.
 pub async fn check(
     site: &Site,
+    part: Part,
     now: Moment,
     repair: bool,
     mut progress: impl FnMut(Progress) + Send,
@@ -147,15 +177,18 @@ pub async fn check(
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
-    let file = site.store.check_file(|read, all| progress(Progress::File(read, all))).await?;
+    let file = match part {
+        Part::Whole => site.store.check_file(|read, all| progress(Progress::File(read, all))).await?,
+        Part::Articles | Part::Timelines => FileState::NoFile,
+    };
     let mut wrong = Wrong::default();
     let mut report = StoreReport::default();
     let mut purpose = "checking keys";
     for _ in 0..MOST_LOOKING_WALKS {
         let known = wrong.count();
         progress(Progress::Walk(purpose));
-        report =
-            Walk::new(site, now, false, &mut wrong).run(&mut |keys| progress(Progress::Keys(keys))).await?;
+        let walk = Walk::new(site, part, now, false, &mut wrong);
+        report = walk.run(&mut |keys| progress(Progress::Keys(keys))).await?;
         if wrong.count() == known || report.totals.mendable == 0 {
             break;
         }
@@ -164,7 +197,7 @@ pub async fn check(
     if repair && report.totals.mendable > 0 {
         for _ in 0..MOST_MENDING_WALKS {
             progress(Progress::Walk("mending"));
-            let walk = Walk::new(site, now, true, &mut wrong);
+            let walk = Walk::new(site, part, now, true, &mut wrong);
             let mended = walk.run(&mut |keys| progress(Progress::Keys(keys))).await?;
             let is_done = mended.totals.mended == 0;
             report = report.followed_by(mended);
@@ -174,12 +207,12 @@ pub async fn check(
         }
     }
     file::add_state(&mut report, file);
-    if repair {
-        // What else the checks of articles and timelines do.
+    if repair && part != Part::Timelines {
+        // The articles that were made have the numbers of stories.
         raise_article_count(site).await?;
-        if place::is_store(site).await? {
-            TimelineCheck::begin(site, now, true).await?.deliver_pulled().await?;
-        }
+    }
+    if repair && (part == Part::Timelines || part == Part::Whole && place::is_store(site).await?) {
+        HomeCheck::begin(site, now).await?.deliver_pulled().await?;
     }
     Ok(report)
 }

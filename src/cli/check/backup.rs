@@ -6,6 +6,7 @@ use crate::backup::time_text;
 use crate::config::Config;
 use clap::Args;
 use std::path::PathBuf;
+use tidings_domain::store_check::Part;
 use tidings_domain::values::words::counted;
 use tidings_keyspace::EngineClock;
 
@@ -27,7 +28,7 @@ impl CheckBackup {
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
         let RestoredBackup { site, summary, .. } =
             &temporary::restored(&self.file, config, Some(EngineClock::System)).await?;
-        let report = check_site(site, false).await;
+        let report = check_site(site, Part::Whole, false).await;
         site.store.close().await;
         if !self.json {
             let taken = time_text(summary.header.taken_at_ms);

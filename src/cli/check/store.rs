@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use tidings_domain::site::Site;
-use tidings_domain::store_check::{self, Difference, Progress, StoreReport, Totals};
+use tidings_domain::store_check::{self, Difference, Part, Progress, StoreReport, Totals};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped};
@@ -34,12 +34,35 @@ impl CheckStore {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config);
-        let report = check_site(&site, self.repair).await;
-        store.close().await;
-        tell(&report?, self.json)
+        tell(&check_reached(config, Part::Whole, self.repair).await?, self.json)
     }
+}
+
+/// The options of a check of a part of the store.
+#[derive(Debug, Args)]
+pub struct CheckPart {
+    /// Repair what differs.
+    #[arg(long)]
+    repair: bool,
+}
+
+impl CheckPart {
+    /// Checks the part and prints how much differs.
+    ///
+    /// # Errors
+    /// When the store fails, or something differs and is not mended.
+    pub(super) async fn run(self, config: &Config, part: Part) -> anyhow::Result<()> {
+        let report = check_reached(config, part, self.repair).await?;
+        print(&totals_in_words(part, &report))?;
+        demand_mended(report.totals)
+    }
+}
+
+async fn check_reached(config: &Config, part: Part, repair: bool) -> anyhow::Result<StoreReport> {
+    let store = reach_existing_store(config).await?;
+    let report = check_site(&site_on(&store, config), part, repair).await;
+    store.close().await;
+    report
 }
 
 /// Prints a report.
@@ -52,17 +75,21 @@ pub(super) fn tell(report: &StoreReport, json: bool) -> anyhow::Result<()> {
     } else {
         print(&text_of(report))?;
     }
-    match failure(report.totals) {
+    demand_mended(report.totals)
+}
+
+fn demand_mended(totals: Totals) -> anyhow::Result<()> {
+    match failure(totals) {
         Some(message) => bail!(message),
         None => Ok(()),
     }
 }
 
-/// Checks the whole store of a site, and shows how far it is.
+/// Checks a part of the store of a site, and shows how far it is.
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn check_site(site: &Site, repair: bool) -> anyhow::Result<StoreReport> {
+pub(super) async fn check_site(site: &Site, part: Part, repair: bool) -> anyhow::Result<StoreReport> {
     let keys = site.store.count_keys().await?;
     let bar = progress_bar(keys, "checking keys");
     let now = Moment::now(&EngineClock::System);
@@ -76,7 +103,7 @@ pub(super) async fn check_site(site: &Site, repair: bool) -> anyhow::Result<Stor
             eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
         }
     };
-    let report = store_check::check(site, now, repair, show).await?;
+    let report = store_check::check(site, part, now, repair, show).await?;
     bar.finish_and_clear();
     Ok(report)
 }
@@ -117,9 +144,14 @@ fn failure(totals: Totals) -> Option<String> {
 }
 
 /// The last line of the report: how many differences there are, and what becomes of them.
-fn totals_in_words(report: &StoreReport) -> String {
+fn totals_in_words(part: Part, report: &StoreReport) -> String {
     let totals = report.totals;
-    let mut text = format!("store: {} checked, ", counted(report.keys, "key", "keys"));
+    let name = match part {
+        Part::Whole => "store",
+        Part::Articles => "articles",
+        Part::Timelines => "timelines",
+    };
+    let mut text = format!("{name}: {} checked, ", counted(report.keys, "key", "keys"));
     if totals.all() == 0 {
         return text + "no differences\n";
     }
@@ -174,7 +206,7 @@ fn text_of(report: &StoreReport) -> String {
             counted(report.unsettled, "thing", "things"),
         );
     }
-    text + &totals_in_words(report)
+    text + &totals_in_words(Part::Whole, report)
 }
 
 #[cfg(test)]
@@ -248,7 +280,10 @@ mod tests {
             ),
         ] {
             let report = report(outcomes);
-            assert_eq!(totals_in_words(&report), format!("store: 1,200 keys checked, {total}\n"));
+            assert_eq!(
+                totals_in_words(Part::Whole, &report),
+                format!("store: 1,200 keys checked, {total}\n")
+            );
             assert_eq!(failure(report.totals).as_deref(), left);
         }
     }

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::timelines::check::{HomeDifference, TimelineCheck};
+use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
@@ -36,11 +36,7 @@ pub(super) static RULES: &[Rule] = &[
         "the timeline of everyone has only tweets that are shown",
         everyone,
     ),
-    Rule {
-        of: &families::USER,
-        sentence: "a home timeline has the tweets that it should have, and no others",
-        check: Check::Rounds(home),
-    },
+    Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(home) },
     Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
     Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
     Rule::claims(
@@ -70,6 +66,11 @@ pub(super) static RULES: &[Rule] = &[
     ),
 ];
 
+/// The rule of home timelines that are on servers of their own.
+pub(super) static APART: &[Rule] =
+    &[Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(home_apart) }];
+
+const HOME: &str = "a home timeline has the tweets that it should have, and no others";
 const NOBODY: Mend = Mend::Person("restore the user from a backup, or remove the member");
 const LOST_FOLLOWERS: Mend = Mend::Person(
     "restore the user's followers from a backup; if they are lost, and nobody names the user in user:<user id>:followings, set the score to 0",
@@ -147,28 +148,43 @@ fn home<'a>(
     now: Moment,
     subject: &'a Subject,
 ) -> BoxFuture<'a, Result<Option<Found>, Error>> {
-    Box::pin(async move {
-        let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
-        if !place::is_store(site).await? {
-            // `check timelines` looks there.
-            return Ok(None);
-        }
-        let check = TimelineCheck::begin(site, now, false).await?;
-        let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
-        let fault = Fault {
-            key: keys::home_timeline(id),
-            found: match difference {
-                HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
-                HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
-                HomeDifference::FloorTooLow(tweet) => {
-                    format!("no tweet {tweet}, and a place in {} below it", keys::HOME_FLOORS)
-                }
-            },
-            expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
-            mend: Mend::Home(id),
-        };
-        Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
-    })
+    Box::pin(home_difference(site, now, subject, true))
+}
+
+fn home_apart<'a>(
+    site: &'a Site,
+    now: Moment,
+    subject: &'a Subject,
+) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+    Box::pin(home_difference(site, now, subject, false))
+}
+
+/// What differs of a home timeline, if home timelines are in the store, or are not.
+async fn home_difference(
+    site: &Site,
+    now: Moment,
+    subject: &Subject,
+    in_store: bool,
+) -> Result<Option<Found>, Error> {
+    let (Some(_), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return Ok(None) };
+    if place::is_store(site).await? != in_store {
+        return Ok(None);
+    }
+    let check = HomeCheck::begin(site, now).await?;
+    let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
+    let fault = Fault {
+        key: keys::home_timeline(id),
+        found: match difference {
+            HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
+            HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
+            HomeDifference::FloorTooLow(tweet) => {
+                format!("no tweet {tweet}, and a place in {} below it", keys::HOME_FLOORS)
+            }
+        },
+        expected: "the newest tweets of the user and of those whom the user follows".to_owned(),
+        mend: Mend::Home(id),
+    };
+    Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
 }
 
 /// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and
@@ -187,7 +203,7 @@ async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> 
 
 /// Makes a home timeline what it should be.
 pub(super) async fn mend(site: &Site, now: Moment, user: UserId) -> Result<bool, Error> {
-    TimelineCheck::begin(site, now, true).await?.repair_home(user).await
+    HomeCheck::begin(site, now).await?.repair_home(user).await
 }
 
 /// The other user whom a member names, if it is an id.
