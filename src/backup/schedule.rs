@@ -220,7 +220,6 @@ pub(crate) fn make_folder(folder: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::super::disk::partial_of;
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};

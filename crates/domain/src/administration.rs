@@ -93,7 +93,6 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

@@ -505,7 +505,6 @@ impl Caches {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use tidings_keyspace::{Batch, Query};

@@ -366,7 +366,6 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -408,7 +408,6 @@ pub async fn end_restore(store: &Store) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::fields;

@@ -237,7 +237,6 @@ pub(crate) async fn check(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::values::limits::MAX_RULES;

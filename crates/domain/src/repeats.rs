@@ -281,7 +281,6 @@ fn hash(key: &str) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Refusal;

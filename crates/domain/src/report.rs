@@ -162,7 +162,6 @@ impl<T> Drop for RunningCheck<'_, T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

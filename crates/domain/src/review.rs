@@ -135,7 +135,6 @@ pub fn settle(batch: &mut Batch, thing: &Thing) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

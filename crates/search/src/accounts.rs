@@ -123,7 +123,6 @@ fn range(field: Field, least: Bound<i64>, most: Bound<i64>) -> Box<dyn Query> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Account, Document, Index, Progress};

@@ -669,7 +669,6 @@ impl Collector for Best {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Document, Index, Language, Progress};

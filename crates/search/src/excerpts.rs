@@ -123,7 +123,6 @@ impl Matcher {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Index, Language};

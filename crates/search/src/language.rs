@@ -428,7 +428,6 @@ fn age(text: &str, now: i64) -> Option<Bounds> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -130,7 +130,7 @@ pub async fn catch<Output>(name: &'static str, work: impl Future<Output = Output
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use std::cell::Cell;

@@ -61,7 +61,6 @@ fn message(payload: &(dyn Any + Send)) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::panic, clippy::unwrap_used)]
 mod tests {
     use super::*;
 

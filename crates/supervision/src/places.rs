@@ -259,7 +259,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeardStream<S> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::future::pending;

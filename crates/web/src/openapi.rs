@@ -388,7 +388,6 @@ fn add_session_fields(call: &mut Operation, takes_request: bool) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;

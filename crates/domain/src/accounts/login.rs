@@ -461,7 +461,6 @@ impl Failure {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::accounts::signup::add_account_with_password;

@@ -253,7 +253,6 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

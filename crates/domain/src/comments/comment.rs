@@ -822,7 +822,6 @@ pub async fn delete_comment(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

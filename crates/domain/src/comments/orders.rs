@@ -107,7 +107,6 @@ fn sort_for_taking(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::outline::test_support::thread;
     use super::*;

@@ -507,7 +507,6 @@ fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::*;
 
@@ -534,7 +533,6 @@ pub(super) mod test_support {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::test_support::{comment, thread};
     use super::*;

@@ -144,7 +144,6 @@ fn fits(kind: &str, part: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::keys::families::*;

@@ -490,7 +490,6 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

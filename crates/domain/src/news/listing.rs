@@ -100,7 +100,6 @@ fn keep<T>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::accounts::reader::Collapsed;

@@ -228,7 +228,6 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

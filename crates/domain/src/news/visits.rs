@@ -214,7 +214,6 @@ fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

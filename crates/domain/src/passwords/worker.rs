@@ -235,7 +235,6 @@ async fn run<T: Send + 'static>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;

@@ -123,7 +123,6 @@ fn figures_of(hash: &Hash, key: impl Fn() -> String) -> Figures {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::activity::ActionCounters;

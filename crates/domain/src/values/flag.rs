@@ -177,7 +177,6 @@ impl FromStr for Flag {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -154,7 +154,6 @@ pub fn stored_links(links: &[FooterLink]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

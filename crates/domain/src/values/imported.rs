@@ -144,7 +144,6 @@ impl TryFrom<String> for ImportedVotes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -479,7 +479,6 @@ impl Reason {
 text_values!(Reason);
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -270,7 +270,6 @@ impl Phrases {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;

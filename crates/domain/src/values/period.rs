@@ -134,7 +134,6 @@ impl FromStr for Period {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

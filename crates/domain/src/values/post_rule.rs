@@ -201,7 +201,6 @@ impl fmt::Display for Pattern {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

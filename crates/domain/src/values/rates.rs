@@ -217,7 +217,6 @@ impl fmt::Display for Networks {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -55,7 +55,6 @@ impl Display for RequestHash {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -120,7 +120,6 @@ impl SavedReasons {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -78,7 +78,6 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -177,7 +177,6 @@ fn words(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;

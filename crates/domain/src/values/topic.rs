@@ -249,7 +249,6 @@ impl TopicChoice {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -120,7 +120,6 @@ pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

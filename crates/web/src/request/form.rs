@@ -222,7 +222,6 @@ impl FromFields for Next {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

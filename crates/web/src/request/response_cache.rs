@@ -409,7 +409,6 @@ pub fn is_file(path: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

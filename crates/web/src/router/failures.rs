@@ -230,7 +230,6 @@ fn loggable(path: &str) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

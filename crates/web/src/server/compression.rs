@@ -216,7 +216,6 @@ fn vary_by_encoding(headers: &mut HeaderMap) {
 pub const ZIP: &str = "application/zip";
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use axum::body::Body;

@@ -129,7 +129,6 @@ const fn spread(number: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

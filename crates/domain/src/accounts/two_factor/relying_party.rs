@@ -205,7 +205,6 @@ fn internal(error: PasskiError) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -233,7 +233,6 @@ pub(crate) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::{NOW, framed, user};

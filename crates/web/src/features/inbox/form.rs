@@ -143,7 +143,6 @@ impl FromFields for ReadInboxForm {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
