@@ -31,7 +31,6 @@ pub struct BackupState {
 
 impl BackupReport {
     /// What is known now.
-    #[must_use]
     pub fn state(&self) -> BackupState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -127,14 +126,12 @@ impl<T> Default for BackgroundCheck<T> {
 
 impl<T> BackgroundCheck<T> {
     /// Whether it runs.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Acquire)
     }
 
     /// The last result, and when its check began; `None` if there was none since the start of the
     /// server.
-    #[must_use]
     pub fn last(&self) -> Option<Arc<(Timestamp, T)>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -25,7 +25,6 @@ pub enum AccountOrder {
 
 impl AccountOrder {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -33,7 +33,6 @@ pub struct Matcher {
 
 impl View {
     /// The matcher that recognises the words of a search.
-    #[must_use]
     pub fn matcher(&self, search: &Search) -> Matcher {
         let mut matcher = Matcher {
             words: HashSet::new(),

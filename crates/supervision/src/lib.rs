@@ -112,7 +112,6 @@ impl Default for Pauses {
 
 impl Pauses {
     /// The pause after a worker that has lived for so long.
-    #[must_use]
     pub fn after(&mut self, lived: Duration) -> Duration {
         let pause = if lived >= RECOVERED_AFTER { FIRST_PAUSE } else { self.next };
         self.next = (pause * 2).min(LONGEST_PAUSE);

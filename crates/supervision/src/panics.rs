@@ -22,7 +22,6 @@ pub fn watch() {
 }
 
 /// How many panics there have been since [`watch`] was called.
-#[must_use]
 pub fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }

@@ -145,7 +145,6 @@ fn description_with(parts: Parts) -> Value {
 }
 
 /// The whole description.
-#[must_use]
 pub fn description() -> Value {
     let mut document = <Document as utoipa::OpenApi>::openapi();
     for (tag, action) in router::actions() {

@@ -38,25 +38,21 @@ impl User {
     }
 
     /// Whether the user can only read until their e-mail address is confirmed.
-    #[must_use]
     pub fn must_confirm(&self, site: &Site) -> bool {
         self.unconfirmed && site.rules.accounts.confirm_email
     }
 
     /// Whether the e-mail address of the account is confirmed.
-    #[must_use]
     pub fn is_email_confirmed(&self) -> bool {
         !self.email.is_empty() && self.confirmed_email == self.email
     }
 
     /// The address that the owner has typed last, which may wait to be confirmed.
-    #[must_use]
     pub fn typed_email(&self) -> &str {
         if self.new_email.is_empty() { &self.email } else { &self.new_email }
     }
 
     /// The address that a link would confirm. `None` also if that refuses mails.
-    #[must_use]
     pub fn email_to_confirm(&self) -> Option<&str> {
         let typed = self.typed_email();
         let is_stopped = self.new_email.is_empty() && self.is_mail_stopped();
@@ -64,25 +60,21 @@ impl User {
     }
 
     /// Whether the address has refused so many mails that it gets no more.
-    #[must_use]
     pub const fn is_mail_stopped(&self) -> bool {
         self.mail_refused >= MAX_REFUSED_MAILS
     }
 
     /// Where the owner is told of what concerns the account.
-    #[must_use]
     pub fn notice_address(&self) -> Option<&str> {
         (!self.email.is_empty() && !self.is_mail_stopped()).then_some(&self.email)
     }
 
     /// Where mails go that the user subscribes to.
-    #[must_use]
     pub fn letter_address(&self) -> Option<&str> {
         self.notice_address().filter(|_| self.is_email_confirmed())
     }
 
     /// Whether what arrives in the inbox is also mailed.
-    #[must_use]
     pub fn gets_replies_by_mail(&self) -> bool {
         self.preferences.mail_replies && self.letter_address().is_some()
     }

@@ -112,7 +112,6 @@ pub struct OpenInvitation {
 
 impl OpenInvitation {
     /// When it ends.
-    #[must_use]
     pub const fn ends(&self) -> Timestamp {
         Timestamp(self.since.0.saturating_add(INVITATION_SECONDS))
     }

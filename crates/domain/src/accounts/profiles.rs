@@ -57,7 +57,6 @@ pub struct ProfileFacts {
 
 impl ProfileFacts {
     /// The profile for a viewer who follows the user, or does not.
-    #[must_use]
     pub fn followed(self, followed: bool) -> Profile {
         Profile { facts: self.into(), followed }
     }

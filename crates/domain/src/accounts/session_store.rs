@@ -71,7 +71,6 @@ pub struct Device {
 impl Device {
     /// A program at an address. `agent` is its `User-Agent`, which is shortened if it is
     /// very long.
-    #[must_use]
     pub fn new(agent: &str, address: IpAddr) -> Self {
         let printable = agent.chars().filter(|character| !character.is_control());
         Self { agent: printable.take(MAX_AGENT).collect(), address, is_local: false }

@@ -32,7 +32,6 @@ pub struct UserComment {
 
 impl UserComment {
     /// The comment as a line.
-    #[must_use]
     pub fn line(&self) -> ThreadLine<'_> {
         ThreadLine { comment: &self.comment, depth: 0, username: Some(&self.username) }
     }
@@ -133,13 +132,11 @@ pub struct SiteComment {
 
 impl SiteComment {
     /// Its address.
-    #[must_use]
     pub const fn address(&self) -> CommentAddress {
         CommentAddress { news: self.news.id, comment: self.comment.id }
     }
 
     /// The comment as a line.
-    #[must_use]
     pub fn line(&self) -> ThreadLine<'_> {
         ThreadLine { comment: &self.comment, depth: 0, username: self.username.as_deref() }
     }

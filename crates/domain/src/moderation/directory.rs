@@ -50,7 +50,6 @@ pub enum AccountState {
 
 impl AccountState {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -91,7 +91,6 @@ pub enum Why {
 
 impl Why {
     /// The name for programs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -47,7 +47,6 @@ pub enum Span {
 
 impl Board {
     /// The name in addresses.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -97,7 +96,6 @@ fn most_even(left: Totals, right: Totals) -> Ordering {
 
 impl Span {
     /// The name in addresses.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -33,7 +33,6 @@ pub struct Listed {
 
 impl Listed {
     /// A site with votes that are all good, or, below 0, all bad.
-    #[must_use]
     pub const fn of(host: Hostname, votes: i64) -> Self {
         let count = votes.unsigned_abs();
         let [good, bad] = if votes < 0 { [0, count] } else { [count, 0] };

@@ -77,7 +77,6 @@ pub struct Chronicle {
 
 impl Chronicle {
     /// The sums of the last 24 hours.
-    #[must_use]
     pub fn last_day(&self) -> Figures {
         self.hours.iter().fold(Figures::default(), |mut sum, (_, figures)| {
             sum.add(figures);

@@ -77,7 +77,6 @@ impl Destination {
     }
 
     /// The place in words, without a password.
-    #[must_use]
     pub fn shown(&self) -> String {
         self.url().map_or_else(|| "the store".to_owned(), without_password)
     }
@@ -213,7 +212,6 @@ impl<'a> TimelineMove<'a> {
     }
 
     /// How many readers are done, and how many there are.
-    #[must_use]
     pub const fn progress(&self) -> (u64, u64) {
         (self.filled, self.users)
     }

@@ -168,7 +168,6 @@ impl ShardedSets {
     }
 
     /// What is wrong with a URL that [`ShardedSets::open`] would refuse without asking any server.
-    #[must_use]
     pub fn flaw_of_url(url: &str) -> Option<String> {
         parse(url, Duration::from_secs(1)).err()
     }
@@ -244,7 +243,6 @@ impl ShardedSets {
     }
 
     /// Whether they are on a cluster.
-    #[must_use]
     pub fn is_cluster(&self) -> bool {
         matches!(self.shared.place, SetPlace::Cluster(_))
     }

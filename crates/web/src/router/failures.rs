@@ -209,7 +209,6 @@ impl ErrorFormat {
 }
 
 /// Whether what is at an address is for people.
-#[must_use]
 pub fn is_of_pages(path: &str) -> bool {
     ErrorFormat::of(path) == ErrorFormat::Page
 }

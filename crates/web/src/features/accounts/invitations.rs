@@ -173,7 +173,6 @@ pub async fn page(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
