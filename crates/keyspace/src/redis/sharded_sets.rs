@@ -242,11 +242,6 @@ impl ShardedSets {
         }
     }
 
-    /// Whether they are on a cluster.
-    pub fn is_cluster(&self) -> bool {
-        matches!(self.shared.place, SetPlace::Cluster(_))
-    }
-
     async fn send<R: KeyRequest>(
         &self,
         requests: &[R],
