@@ -1,6 +1,6 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{print, progress_bar, reach_existing_store, site_on};
+use crate::cli::{on_site, print, progress_bar};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
@@ -34,7 +34,8 @@ impl CheckStore {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        tell(&check_reached(config, Part::Whole, self.repair).await?, self.json)
+        let report = on_site(config, async |site| check_site(&site, Part::Whole, self.repair).await);
+        tell(&report.await?, self.json)
     }
 }
 
@@ -52,17 +53,10 @@ impl CheckPart {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config, part: Part) -> anyhow::Result<()> {
-        let report = check_reached(config, part, self.repair).await?;
+        let report = on_site(config, async |site| check_site(&site, part, self.repair).await).await?;
         print(&totals_in_words(part, &report))?;
         demand_mended(report.totals)
     }
-}
-
-async fn check_reached(config: &Config, part: Part, repair: bool) -> anyhow::Result<StoreReport> {
-    let store = reach_existing_store(config).await?;
-    let report = check_site(&site_on(&store, config), part, repair).await;
-    store.close().await;
-    report
 }
 
 /// Prints a report.
