@@ -173,7 +173,7 @@ pub async fn check(
     repair: bool,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<StoreReport, Error> {
-    if repair {
+    if repair && part != Part::Articles {
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
