@@ -26,7 +26,7 @@ use crate::values::secrets::random_token;
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 impl User {
     /// Refuses who has not confirmed their e-mail address, where that is asked for.
@@ -264,16 +264,11 @@ pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -
 }
 
 async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<(), Error> {
-    let mut query = Query::new();
-    let mut ask = |id| {
-        let fields = ["email", "mail_replies", "digest", UNCONFIRMED];
-        (id, query.hash_fields(keys::user(id), fields).or_absent(&mut query))
-    };
-    let reads: Vec<_> = users.map(UserId).map(&mut ask).collect();
-    let mut answers = site.store.query(query).await?;
+    let ids = users.map(UserId);
+    let fields = |id| read::fields(keys::user(id), ["email", "mail_replies", "digest", UNCONFIRMED]);
+    let accounts = site.store.fetch(ids.clone().map(fields).collect::<Vec<_>>().or_absent()).await?;
     let mut batch = Batch::new();
-    for (id, read) in reads {
-        let [email, replies, digest, unconfirmed] = fields::each(answers.take(read));
+    for (id, [email, replies, digest, unconfirmed]) in ids.zip(accounts) {
         let gets_mail = replies.as_deref() == Some("1") || digest.is_some_and(|digest| digest != "off");
         let email = email.filter(|email| !email.is_empty() && gets_mail && unconfirmed.is_none());
         if let Some(email) = email {

@@ -130,21 +130,18 @@ pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>,
 /// since are left out. Rounds: 2.
 pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
     let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
-    let mut query = Query::new();
-    let mutes = query.hash(&mutes_key);
-    let blocks = query.hash(&blocks_key);
-    let topics = query.sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
-    let mut answers = visit.run(query).await?;
+    let topics = read::sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
+    let reads = (read::hash(&mutes_key), read::hash(&blocks_key), topics);
+    let (mutes, blocks, topics) = visit.fetch(reads).await?;
     let time = |stored: &str| stored.parse().map_or_else(|_| Timestamp::default(), Timestamp);
     let mute = |(field, since): (String, String)| {
         let (kind, value) = field.split_once(':')?;
         let kind = kind.parse().ok().filter(|kind| *kind != MuteKind::Topic)?;
         Some(Mute { kind, value: value.to_owned(), since: time(&since) })
     };
-    let mut mutes = fields::members(answers.take(mutes).0, &mutes_key, mute);
+    let mut mutes = fields::members(mutes.0, &mutes_key, mute);
     let block = |(id, since): (String, String)| Some((id.parse::<UserId>().ok()?, time(&since)));
-    let blocks = fields::members(answers.take(blocks).0, &blocks_key, block);
-    let topics = answers.take(topics);
+    let blocks = fields::members(blocks.0, &blocks_key, block);
 
     let id_of = |mute: &Mute| (mute.kind == MuteKind::User).then(|| mute.value.parse::<UserId>().ok())?;
     let mut query = Query::new();

@@ -18,7 +18,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
-use tidings_keyspace::{Batch, Order, Query, Read};
+use tidings_keyspace::{Batch, Order, Read, read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule::claims(
@@ -190,13 +190,12 @@ async fn home_difference(
 /// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and
 /// the tweets in it. Rounds: 1.
 async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> {
-    let mut query = Query::new();
-    let [followed, tweets] = [keys::followings(user), keys::home_timeline(user)]
-        .map(|list| query.sorted_range(list, Order::Ascending, 0, u64::MAX));
-    let mut answers = site.store.query(query).await?;
-    let authors = answers.take(followed).into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
+    let lists = [keys::followings(user), keys::home_timeline(user)];
+    let lists = lists.map(|list| read::sorted_range(list, Order::Ascending, 0, u64::MAX));
+    let [followed, tweets] = site.store.fetch(lists).await?;
+    let authors = followed.into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
     let timelines = authors.chain([user]).map(keys::user_timeline);
-    let tweets = answers.take(tweets).into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
+    let tweets = tweets.into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
     let keys = timelines.chain(tweets.map(keys::tweet)).chain([keys::followings(user)]);
     Ok(keys.map(Source::all).collect())
 }

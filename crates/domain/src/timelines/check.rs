@@ -19,7 +19,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// What is compared with the home timelines of users.
 pub(crate) struct HomeCheck<'a> {
@@ -217,9 +217,7 @@ fn is_listed(tweet: &Tweet) -> bool {
 }
 
 async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)))).collect();
-    let mut answers = site.store.query(query).await?;
-    let tweet = |(id, read)| Some((id, Tweet::from_hash(id, &answers.take(read))?));
-    Ok(reads.into_iter().filter_map(tweet).collect())
+    let tweet = |id| read::hash(keys::tweet(id)).map(move |hash| Some((id, Tweet::from_hash(id, &hash)?)));
+    let tweets = site.store.fetch(ids.iter().copied().map(tweet).collect::<Vec<_>>()).await?;
+    Ok(tweets.into_iter().flatten().collect())
 }
