@@ -547,39 +547,6 @@ async fn a_new_follower_gets_the_newest_200_and_pages_to_the_rest() {
 }
 
 #[tokio::test]
-async fn a_check_finds_and_mends_what_was_changed_by_hand() {
-    let mut world = World::new(open("redb::memory:").await, 800).await;
-    world.take(&Step::Follow(1, 2)).await;
-    for author in [1, 2, 2, 3] {
-        world.take(&Step::Tweet(author)).await;
-        world.now += 1;
-    }
-    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
-    assert_eq!(world.differences(false).await, 0);
-    type Damage = fn(&mut Batch);
-    let damages: [(&str, Damage); 7] = [
-        ("a tweet is missing at home", |batch| batch.sorted_remove("user:1:home_timeline", "2")),
-        ("all of it is missing", |batch| batch.delete("user:1:home_timeline")),
-        ("a stranger's tweet", |batch| batch.sorted_add("user:1:home_timeline", "4", 1.0)),
-        ("a tweet that is gone", |batch| batch.sorted_add("user:1:home_timeline", "99", 1.0)),
-        ("an author's own list lacks one", |batch| batch.sorted_remove("user:2:user_timeline", "3")),
-        ("an author's own list has one that is gone", |batch| {
-            batch.sorted_add("user:2:user_timeline", "99", 2e9);
-        }),
-        ("a follower who is not known", |batch| batch.sorted_remove("user:2:followers", "1")),
-    ];
-    for (what, damage) in damages {
-        let mut batch = Batch::new();
-        damage(&mut batch);
-        world.site().store.commit(batch).await.unwrap();
-        assert!(world.differences(false).await > 0, "{what}");
-        world.differences(true).await;
-        assert_eq!(world.differences(false).await, 0, "{what}");
-        world.check().await;
-    }
-}
-
-#[tokio::test]
 async fn a_repair_delivers_tweets_of_authors_below_the_pull_limit_again() {
     let mut world = World::new(open("redb::memory:").await, 800).await;
     world.take(&Step::Follow(1, 2)).await;

@@ -11,7 +11,7 @@ use tidings_domain::articles::topic_moves::{self, Move};
 use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
-use tidings_keyspace::{Batch, Expiry, Query};
+use tidings_keyspace::{Expiry, Query};
 
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
@@ -506,55 +506,6 @@ async fn the_repair_makes_what_the_site_would_have_made() {
     check_is_clean(&server).await;
     let left = server.expiry("voted:2").await;
     assert_eq!(left, Expiry::In(Duration::from_secs(2 * 86_400)));
-}
-
-/// Breaks something behind the site's back.
-type Breakage<'a> = &'a dyn Fn(&mut Batch);
-
-#[tokio::test]
-async fn the_check_finds_and_mends_every_difference() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        alice.submit_on("rust", "One").await;
-        let two = bob.submit_on("rust", "Two").await;
-        ok(alice.vote(two, "up").await);
-        let good = server.dump().await;
-        let breakages: [(&str, Breakage<'_>); 14] = [
-            ("title", &|batch| batch.set_field("article:1", "title", "Another")),
-            ("link", &|batch| batch.delete_field("article:1", "link")),
-            ("poster", &|batch| batch.set_field("article:1", "poster", "user:2")),
-            ("a sixth field", &|batch| batch.set_field("article:1", "extra", "1")),
-            ("votes", &|batch| batch.set_field("article:1", "votes", "9")),
-            ("score", &|batch| batch.sorted_add("score:", "article:2", 5.0)),
-            ("time", &|batch| batch.sorted_remove("time:", "article:2")),
-            ("a voter is missing", &|batch| batch.remove_member("voted:2", "user:1")),
-            ("all voters are missing", &|batch| batch.delete("voted:2")),
-            ("a whole article is missing", &|batch| {
-                for key in ["article:2", "voted:2"] {
-                    batch.delete(key);
-                }
-                batch.sorted_remove("score:", "article:2");
-                batch.sorted_remove("time:", "article:2");
-            }),
-            ("missing in a group", &|batch| batch.remove_member("group:rust", "article:1")),
-            ("a stranger in a group", &|batch| batch.add_member("group:rust", "article:7")),
-            ("a wrong count", &|batch| batch.sorted_add("topics", "rust", 7.0)),
-            ("articles without news", &|batch| {
-                batch.sorted_add("score:", "article:7", 1.0);
-                batch.sorted_add("time:", "article:8", 1.0);
-            }),
-        ];
-        for (what, breakage) in breakages {
-            server.write(|batch| breakage(batch)).await;
-            assert_ne!(check(&server, false).await.left(), 0, "{what}");
-            assert_ne!(server.dump().await, good, "{what}");
-            let repaired = check(&server, true).await;
-            assert_eq!(repaired.left(), 0, "{what}: {:#?}", repaired.differences);
-            assert_eq!(server.dump().await, good, "{what}");
-            check_is_clean(&server).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test]
