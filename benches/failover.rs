@@ -3,8 +3,6 @@
 //!
 //! `cargo bench --bench failover [-- FAILOVERS [WRITERS]]`; needs `redis-server` 7 or newer.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use tidings_testing::failover::{Fault, run, start_site};
 
 const FAILOVERS: usize = 100;

@@ -4,7 +4,7 @@
 //!
 //! `cargo bench --bench functions`.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use divan::{Bencher, black_box};
 use maud::Render;

@@ -3,8 +3,6 @@
 //!
 //! `cargo bench --bench rolling [-- REQUESTS [READERS [WRITERS]]]`; needs `redis-server` and `haproxy`.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use std::process::ExitCode;
 use std::time::Instant;
 use tidings_testing::rolling::{People, run};

@@ -5,7 +5,7 @@
 //!
 //! `cargo bench --bench sites` runs it. The load comes from this process over
 //! loopback, so both cores are shared with it. Needs `redis-server`.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

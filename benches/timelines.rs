@@ -4,7 +4,7 @@
 //! dies. Pages are measured by the bench of the whole site.
 //!
 //! `cargo bench --bench timelines`; the Redis figures need a `redis-server`.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 //!
 //! `cargo bench --bench topics`; the Redis figures need a `redis-server`.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used)]
 
 use divan::Bencher;
 use std::sync::{Arc, LazyLock, Mutex};

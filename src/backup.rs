@@ -15,7 +15,6 @@ pub mod temporary;
 pub mod writer;
 
 /// A time in Unix milliseconds, for people.
-#[must_use]
 pub fn time_text(ms: u64) -> String {
     let time = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.map_or_else(|| format!("{ms} ms"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())

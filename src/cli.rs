@@ -294,6 +294,14 @@ fn site_on(store: &Store, config: &Config) -> Site {
         .reached_at(config.site.url.as_str())
 }
 
+/// Does something with the configured site, in a store that must exist.
+async fn on_site<T>(config: &Config, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let store = reach_existing_store(config).await?;
+    let done = work(site_on(&store, config)).await;
+    store.close().await;
+    done
+}
+
 /// Opens the configured store. Creates it if there is none and nobody has named its path, or with
 /// `--create`.
 async fn open_store(config: &Config) -> anyhow::Result<Store> {

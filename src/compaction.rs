@@ -35,7 +35,6 @@ static STATE: Mutex<CompactionState> =
     Mutex::new(CompactionState { is_running: false, has_file: false, error: None });
 
 /// How the compaction of this process is.
-#[must_use]
 pub fn state() -> CompactionState {
     STATE.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

@@ -230,7 +230,6 @@ impl Config {
     }
 
     /// Whether no layer names an economy, so that the store may.
-    #[must_use]
     pub fn leaves_economy_to_store(&self) -> bool {
         self.lines.iter().any(|line| line.name == ECONOMY && line.origin == Origin::Default)
     }
@@ -279,7 +278,6 @@ impl Config {
 
     /// How lines of the log must look, as far as the settings tell it although [`Config::load`]
     /// finds one of them wrong.
-    #[must_use]
     pub fn log_format(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
@@ -299,14 +297,12 @@ impl Config {
 
     /// Whether the file of the embedded store may be created: a file at the default path always,
     /// one that somebody named only on request, so that a typo serves no empty site.
-    #[must_use]
     pub fn creates_store(&self) -> bool {
         let named = |line: &SettingLine| line.name == "server.store" && line.origin != Origin::Default;
         self.server.create || !self.lines.iter().any(named)
     }
 
     /// What the pages and calls of the site depend on.
-    #[must_use]
     pub fn web_settings(&self) -> tidings_web::settings::Settings {
         let Site { name, url, description, contact } = self.site.clone();
         tidings_web::settings::Settings {
@@ -332,7 +328,6 @@ impl Config {
     }
 
     /// The search as the server needs to know it.
-    #[must_use]
     pub fn search_settings(&self) -> SearchSettings {
         let half = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
         let SearchLanguage(language) = self.search.language;
@@ -364,14 +359,12 @@ impl Config {
 
     /// The names of the settings whose values differ from those before, secrets too, in the
     /// order of their names.
-    #[must_use]
     pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
         let is_changed = |(name, text): &(&&'static str, &String)| before.texts.get(*name) != Some(text);
         self.texts.iter().filter(is_changed).map(|(name, _)| *name).collect()
     }
 
     /// Every effective setting, in the order of the table.
-    #[must_use]
     pub fn describe(&self) -> &[SettingLine] {
         &self.lines
     }

@@ -204,13 +204,11 @@ impl Mailer {
     }
 
     /// The relay, as `host:port`.
-    #[must_use]
     pub fn relay(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
     /// The sender of all mails.
-    #[must_use]
     pub fn from(&self) -> String {
         self.from.to_string()
     }
@@ -320,7 +318,6 @@ impl Mailer {
 
 impl MailError {
     /// Whether to try again would help, and whether the address exists.
-    #[must_use]
     pub const fn failure(&self) -> Failure {
         match self {
             Self::NoMailbox { .. } | Self::Address(_) => Failure::NoMailbox,

@@ -138,7 +138,6 @@ fn backup_folder(config: &Config) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::backup::restore;
     use tidings_domain::migrations::Migrating;

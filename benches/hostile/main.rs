@@ -4,11 +4,10 @@
 //! Run it with `cargo bench --bench hostile`; `cargo bench --bench hostile -- --help` lists the
 //! options. The attackers share the machine with the site, and come from addresses in
 //! 127.0.0.0/8, some as a proxy for addresses of IPv6. Needs `redis-server`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used)]
 #![allow(
     // The numbers here are far within what any of these types holds.
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     clippy::cast_possible_wrap
 )]
 

@@ -5,7 +5,7 @@
 //!
 //! `cargo bench --bench search`. SQLite is built by a crate outside the workspace, in `benches/search/sqlite`.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 
 mod accounts;

@@ -4,7 +4,7 @@
 //!
 //! Run it with `cargo bench --bench site`; `cargo bench --bench site -- --help` lists the
 //! options. The server and the load share the machine. Needs `wrk` and `redis-server`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod backup;
 mod bare;

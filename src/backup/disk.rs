@@ -152,7 +152,6 @@ fn demand_absent<D: Disk>(disk: &D, path: &Path) -> anyhow::Result<()> {
 }
 
 /// The name of a file while it is written.
-#[must_use]
 pub fn partial_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".partial");
@@ -160,7 +159,6 @@ pub fn partial_of(path: &Path) -> PathBuf {
 }
 
 /// The folder of a file.
-#[must_use]
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),

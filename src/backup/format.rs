@@ -78,7 +78,6 @@ pub struct Record {
 
 impl Record {
     /// The record of an entry of a snapshot that was taken at this time.
-    #[must_use]
     pub fn of(entry: Entry, taken_at_ms: u64) -> Self {
         let Entry { key, value, time_to_live } = entry;
         let milliseconds = |left: std::time::Duration| u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
@@ -88,7 +87,6 @@ impl Record {
     }
 
     /// The entry to restore now; `None` if it has expired.
-    #[must_use]
     pub fn entry(self, now_ms: u64) -> Option<Entry> {
         let Self { expires_at_ms, key, value } = self;
         let time_to_live = match expires_at_ms {
@@ -150,7 +148,6 @@ pub enum Kind {
 
 impl Kind {
     /// The type that a byte stands for.
-    #[must_use]
     pub const fn of(byte: u8) -> Option<Self> {
         match byte {
             b's' => Some(Self::String),

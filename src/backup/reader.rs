@@ -102,13 +102,11 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// What the file says about itself.
-    #[must_use]
     pub const fn header(&self) -> Header {
         self.header
     }
 
     /// How many bytes were read, for a progress bar.
-    #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
@@ -142,7 +140,6 @@ impl<R: Read> BackupReader<R> {
     }
 
     /// What the whole file has, after its last record.
-    #[must_use]
     pub const fn summary(&self) -> Option<Summary> {
         self.summary
     }

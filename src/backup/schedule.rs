@@ -45,7 +45,6 @@ pub struct Schedule {
 
 impl Schedule {
     /// The schedule of the settings, if they ask for backups.
-    #[must_use]
     pub fn of(settings: &config::Backup) -> Option<Self> {
         (!settings.folder.is_empty()).then(|| Self {
             folder: PathBuf::from(&settings.folder),
@@ -150,7 +149,6 @@ pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
 }
 
 /// The name of a backup of this time, without its extension.
-#[must_use]
 pub fn stem(now_ms: u64) -> String {
     let time =
         i64::try_from(now_ms / 1000).ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
@@ -220,7 +218,6 @@ pub(crate) fn make_folder(folder: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::super::disk::partial_of;
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};

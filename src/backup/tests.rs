@@ -1,7 +1,5 @@
 //! What is written is read again, and nothing else is.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 mod power_cuts;
 
 use super::format::{

@@ -1,16 +1,13 @@
 //! `tidings check`: compares what is stored with what it should be and repairs it on request, and
 //! looks for vote rings. One file for each.
 
-mod articles;
 mod backup;
 mod store;
-mod timelines;
 mod votes;
 
 use crate::config::Config;
-use anyhow::bail;
 use clap::Subcommand;
-use tidings_domain::report::CheckReport;
+use tidings_domain::store_check::Part;
 
 /// What can be checked.
 #[derive(Debug, Subcommand)]
@@ -30,11 +27,11 @@ pub enum CheckCommand {
     ///
     /// A database from Lamer News has no articles yet: --repair creates them. You can
     /// stop the command at any time and run it again. The site may keep running.
-    Articles(articles::CheckArticles),
+    Articles(store::CheckPart),
     /// Compare timelines with the tweets and follows.
     ///
     /// Without --repair, nothing is written. The site may keep running.
-    Timelines(timelines::CheckTimelines),
+    Timelines(store::CheckPart),
     /// Look for groups of accounts that vote for each other far more than chance would have it.
     ///
     /// Reads the votes of the last 90 days and writes nothing. What to do about a group is up to
@@ -51,23 +48,9 @@ impl CheckCommand {
         match self {
             Self::Store(store) => store.run(config).await,
             Self::Backup(backup) => backup.run(config).await,
-            Self::Articles(articles) => articles.run(config).await,
-            Self::Timelines(timelines) => timelines.run(config).await,
+            Self::Articles(articles) => articles.run(config, Part::Articles).await,
+            Self::Timelines(timelines) => timelines.run(config, Part::Timelines).await,
             Self::Votes(votes) => votes.run(config).await,
         }
     }
-}
-
-/// An error if something differs and was not repaired.
-fn demand_repaired(found: CheckReport, with_repair: bool) -> anyhow::Result<()> {
-    let left = found.different.saturating_sub(found.repaired);
-    if left > 0 && !with_repair {
-        bail!("{left} differ; run again with --repair to repair them");
-    }
-    if left > 0 {
-        bail!(
-            "{left} could not be repaired, because the site changed in the meantime; run the command again"
-        );
-    }
-    Ok(())
 }

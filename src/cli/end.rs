@@ -71,7 +71,6 @@ fn status_of(error: &anyhow::Error) -> i32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::panic, clippy::unwrap_used)]
 mod tests {
     use super::*;
     use anyhow::anyhow;

@@ -1,6 +1,6 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{WrongUse, patiently, reach_existing_store, site_on};
+use super::{WrongUse, on_site, patiently};
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::{Context, bail};
@@ -106,11 +106,8 @@ impl ModerateCommand {
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config).for_command();
-        let done = self.act(site, &asked, config).await;
-        store.close().await;
-        say!("line {} of the moderation log", done?);
+        let done = on_site(config, async |site| self.act(site.for_command(), &asked, config).await);
+        say!("line {} of the moderation log", done.await?);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! `tidings move timelines`: moves home timelines to a server or cluster of their own, or back.
 
-use super::{patiently, progress_bar, reach_existing_store, site_on};
+use super::{on_site, patiently, progress_bar};
 use crate::config::{Config, TimelinesUrl};
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -56,11 +56,7 @@ impl MoveCommand {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let Self::Timelines(MoveTimelines { to: Target(to), leave_old }) = self;
         let old = if leave_old { OldTimelines::Left } else { OldTimelines::Deleted };
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config);
-        let moved = move_all(&site, &to, old).await;
-        store.close().await;
-        match moved? {
+        match on_site(config, async |site| move_all(&site, &to, old).await).await? {
             Some(users) => {
                 say!("the home timelines of {} are at {}", counted(users, "user", "users"), to.shown())
             }

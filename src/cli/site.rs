@@ -1,6 +1,6 @@
 //! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
 
-use super::{WrongUse, progress_bar, reach_existing_store, site_on};
+use super::{WrongUse, on_site, progress_bar};
 use crate::config::{Config, HostName};
 use anyhow::bail;
 use clap::{Args, Subcommand};
@@ -63,13 +63,12 @@ impl SiteCommand {
         if yes && !sends_mail {
             bail!("mail.relay is not set, so nobody can be written to; leave out --yes");
         }
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config);
-        let site = site.sending_mail(sends_mail).for_command();
         let hosts = HostMove { from: old, to: new };
-        let found = visit(&site, yes.then_some(&hosts)).await;
-        store.close().await;
-        explain(config, &hosts, found?, yes)
+        let found = on_site(config, async |site| {
+            let site = site.sending_mail(sends_mail).for_command();
+            visit(&site, yes.then_some(&hosts)).await
+        });
+        explain(config, &hosts, found.await?, yes)
     }
 }
 

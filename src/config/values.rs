@@ -561,7 +561,6 @@ pub struct Secret(String);
 
 impl Secret {
     /// The secret itself.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -586,13 +585,11 @@ pub struct StoreUrl(String);
 
 impl StoreUrl {
     /// The whole URL, to open the store with.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The folder of an embedded store's file.
-    #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
         let path = self.file()?;
         let folder = path.parent()?;
@@ -600,7 +597,6 @@ impl StoreUrl {
     }
 
     /// The folder of the search index beside the store; `None` in memory.
-    #[must_use]
     pub fn search_folder(&self) -> Option<PathBuf> {
         if self.0.starts_with("redb:") {
             return self.file().map(|path| format!("{}.search", path.display()).into());
@@ -651,7 +647,6 @@ pub struct TimelinesUrl(String);
 
 impl TimelinesUrl {
     /// The place.
-    #[must_use]
     pub fn destination(&self) -> Destination {
         if self.0.is_empty() { Destination::Store } else { Destination::Apart(self.0.clone()) }
     }

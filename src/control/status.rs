@@ -90,7 +90,6 @@ pub struct FailedBackup {
 
 impl Status {
     /// The status of a store that cannot be reached, and why.
-    #[must_use]
     pub fn unreachable(store: String, cause: String) -> Self {
         let state = (ReadyStatus::Unavailable, Some(cause));
         Self::of_store(store, None, state)
@@ -122,13 +121,11 @@ impl Status {
     }
 
     /// Whether nothing needs a person at once.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         !matches!(self.state, ReadyStatus::Unavailable | ReadyStatus::ReadOnly)
     }
 
     /// Whether the store can be used, and if not, why: "READ ONLY: the disk is full".
-    #[must_use]
     pub fn condition(&self) -> String {
         let state = match self.state {
             ReadyStatus::Ok => "read and write",
@@ -143,7 +140,6 @@ impl Status {
     }
 
     /// What is wrong with the store, as a sentence; call it if the status is not good.
-    #[must_use]
     pub fn complaint(&self) -> String {
         let state = if self.state == ReadyStatus::ReadOnly { "is read only" } else { "cannot be reached" };
         match &self.cause {
@@ -161,7 +157,6 @@ impl Status {
     }
 
     /// The status on one screen, at this time.
-    #[must_use]
     pub fn screen(&self, now: Timestamp) -> String {
         let running = match self.uptime_seconds {
             Some(seconds) => format!("running for {}", age(seconds)),

@@ -8,7 +8,7 @@
 //!
 //! With `TEST_SCREENSHOTS=FOLDER`, the tests save screenshots of all pages.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 // The harness, under the names that the files of this test know.
 use tidings_testing::{axe, browser, client, server};

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 use tidings_domain::articles::ids::raise_article_count;
-use tidings_domain::articles::repair::{self, NewsWalk};
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::store_check::Part;
 
 use crate::client::{Client, ok};
 use crate::pages::page;
 use crate::redis_commands::RedisCommands;
 use crate::server::{Engine, START, Server, each_engine};
+use crate::store_check::report_of;
 
 const WEEK: u64 = 7 * 86_400;
 
@@ -315,13 +315,7 @@ async fn the_repair_keeps_the_articles_of_other_programs() {
             })
             .await;
         let before = server.dump().await;
-        let site = &server.app.site;
-        let mut walk = NewsWalk::new(site, Timestamp(server.now()), true);
-        while let Some(found) = walk.next().await.unwrap() {
-            assert_eq!(found.different, 0);
-        }
-        assert_eq!(repair::check_orphans(site, true).await.unwrap().different, 0);
-        assert_eq!(repair::check_topics(site, walk.into_topics(), true).await.unwrap().different, 0);
+        assert_eq!(report_of(Part::Articles, &server, true).await.differences, []);
         assert_eq!(server.dump().await, before);
     })
     .await;

@@ -4,14 +4,13 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tidings_domain::articles::repair::NewsWalk;
-use tidings_domain::report::CheckReport;
-use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::store_check::Part;
 use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::consistency;
 use crate::server::{Engine, Server, dump};
+use crate::store_check::report_of;
 
 /// Writes `count` items with wrong ranks and without articles, as another program may
 /// leave them.
@@ -109,27 +108,17 @@ async fn all_articles_are_checked_however_many_chunks_they_are() {
         server.member("alice").await;
         write_news(&server, count).await;
         for (repair, different) in [(false, count), (true, count), (false, 0)] {
-            let mut walk = NewsWalk::new(&server.app.site, server.app.now(), repair);
-            let mut found = CheckReport::default();
-            while let Some(some) = walk.next().await.unwrap() {
-                found = found.and(some);
-            }
-            assert_eq!((found.checked, found.different), (count, different), "{count}");
+            let found = report_of(Part::Articles, &server, repair).await;
+            let articles =
+                found.differences.iter().filter(|difference| difference.key.starts_with("article:"));
+            assert_eq!(articles.count() as u64, different, "{count}");
         }
     }
 }
 
 /// Checks all timelines and returns how many entries differ.
 async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
-    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), repair).await.unwrap();
-    let mut found = CheckReport::default();
-    while let Some(some) = check.next_tweets().await.unwrap() {
-        found = found.and(some);
-    }
-    while let Some(some) = check.next_user().await.unwrap() {
-        found = found.and(some);
-    }
-    found.and(check.check_everyone().await.unwrap()).different
+    report_of(Part::Timelines, server, repair).await.totals.all()
 }
 
 #[tokio::test]

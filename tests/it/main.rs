@@ -4,7 +4,7 @@
 //! Each test checks a rule of the site. Tests of time run on the embedded engine with a manual
 //! clock; the others run on every engine if the engine could make a difference.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 // The test harness.
 use tidings_testing::{

@@ -3,12 +3,13 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::store_check::Part;
 use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};
 use crate::consistency::Dump;
 use crate::server::{Engine, Server, each_engine};
+use crate::store_check::report_of;
 
 /// Lets somebody act on a thing; answers the number of the line.
 pub async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> u64 {
@@ -95,15 +96,7 @@ pub fn assert_same(found: &Dump, expected: &Dump) {
 
 /// What `tidings check timelines` finds.
 pub async fn differences(server: &Server) -> u64 {
-    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), false).await.unwrap();
-    let mut found = check.check_everyone().await.unwrap();
-    while let Some(some) = check.next_tweets().await.unwrap() {
-        found = found.and(some);
-    }
-    while let Some(some) = check.next_user().await.unwrap() {
-        found = found.and(some);
-    }
-    found.different
+    report_of(Part::Timelines, server, false).await.totals.all()
 }
 
 pub async fn badge(client: &Client) -> u64 {
@@ -235,10 +228,7 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
     }
     // The tweet, and each of the three lists.
     assert_eq!(differences(&server).await, 4);
-    let mut check = TimelineCheck::begin(&server.app.site, server.app.moment(), true).await.unwrap();
-    check.check_everyone().await.unwrap();
-    while check.next_tweets().await.unwrap().is_some() {}
-    while check.next_user().await.unwrap().is_some() {}
+    report_of(Part::Timelines, &server, true).await;
     assert_eq!(differences(&server).await, 0);
     for key in lists.iter().chain(&own) {
         assert!(server.ids(key).await.is_empty(), "{key}");

@@ -1,7 +1,7 @@
 //! `tidings check store`: a site that people have used has no differences, and each kind of
 //! damage is found at its key, named, and mended if it follows from something else.
 
-use tidings_domain::store_check::{Difference, Extent, Outcome, StoreReport, check};
+use tidings_domain::store_check::{Difference, Outcome, Part, StoreReport, check};
 use tidings_keyspace::{Entry, Value};
 
 use crate::client::{Client, ok};
@@ -23,8 +23,12 @@ use damages::{DAMAGES, Damage};
 
 /// What a check of a server's store finds.
 pub async fn report(server: &Server, repair: bool) -> StoreReport {
-    let extent = if repair { Extent::Repair } else { Extent::Store };
-    let mut found = check(&server.app.site, server.app.moment(), extent, |_| {}).await.unwrap();
+    report_of(Part::Whole, server, repair).await
+}
+
+/// What a check of a part of a server's store finds.
+pub async fn report_of(part: Part, server: &Server, repair: bool) -> StoreReport {
+    let mut found = check(&server.app.site, part, server.app.moment(), repair, |_| {}).await.unwrap();
     if server.redis.is_some() {
         // A Redis server expires keys by its own clock, whatever the clock of the test says.
         found.differences.retain(|difference| difference.found != "voters with another expiry");

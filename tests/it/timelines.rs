@@ -16,7 +16,7 @@ use tidings_domain::home_servers;
 use tidings_domain::moderation::{self, ModerationRequest};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::check::TimelineCheck;
+use tidings_domain::store_check::{self, Part};
 use tidings_domain::timelines::follows::{follow, unfollow};
 use tidings_domain::timelines::moving::{self, Destination, OldTimelines, TimelineMove};
 use tidings_domain::timelines::reading;
@@ -354,19 +354,8 @@ impl World {
 
     /// How many differences a check finds, and does not mend.
     async fn differences(&self, repair: bool) -> u64 {
-        if repair {
-            background::finish_waiting(self.site(), Moment(self.now)).await.unwrap();
-        }
-        let mut check = TimelineCheck::begin(self.site(), Moment(self.now), repair).await.unwrap();
-        let mut found = check.check_everyone().await.unwrap();
-        while let Some(some) = check.next_tweets().await.unwrap() {
-            found = found.and(some);
-        }
-        while let Some(some) = check.next_user().await.unwrap() {
-            found = found.and(some);
-        }
-        check.deliver_pulled().await.unwrap();
-        found.different - found.repaired
+        let (site, now) = (self.site(), Moment(self.now));
+        store_check::check(site, Part::Timelines, now, repair, |_| {}).await.unwrap().left()
     }
 }
 
@@ -555,39 +544,6 @@ async fn a_new_follower_gets_the_newest_200_and_pages_to_the_rest() {
     world.take(&Step::Unfollow(1, 2)).await;
     assert_eq!(world.count("user:1:home_timeline").await, 3);
     assert_eq!(world.seen(1).await, world.expected(1));
-}
-
-#[tokio::test]
-async fn a_check_finds_and_mends_what_was_changed_by_hand() {
-    let mut world = World::new(open("redb::memory:").await, 800).await;
-    world.take(&Step::Follow(1, 2)).await;
-    for author in [1, 2, 2, 3] {
-        world.take(&Step::Tweet(author)).await;
-        world.now += 1;
-    }
-    background::finish_waiting(world.site(), Moment(world.now)).await.unwrap();
-    assert_eq!(world.differences(false).await, 0);
-    type Damage = fn(&mut Batch);
-    let damages: [(&str, Damage); 7] = [
-        ("a tweet is missing at home", |batch| batch.sorted_remove("user:1:home_timeline", "2")),
-        ("all of it is missing", |batch| batch.delete("user:1:home_timeline")),
-        ("a stranger's tweet", |batch| batch.sorted_add("user:1:home_timeline", "4", 1.0)),
-        ("a tweet that is gone", |batch| batch.sorted_add("user:1:home_timeline", "99", 1.0)),
-        ("an author's own list lacks one", |batch| batch.sorted_remove("user:2:user_timeline", "3")),
-        ("an author's own list has one that is gone", |batch| {
-            batch.sorted_add("user:2:user_timeline", "99", 2e9);
-        }),
-        ("a follower who is not known", |batch| batch.sorted_remove("user:2:followers", "1")),
-    ];
-    for (what, damage) in damages {
-        let mut batch = Batch::new();
-        damage(&mut batch);
-        world.site().store.commit(batch).await.unwrap();
-        assert!(world.differences(false).await > 0, "{what}");
-        world.differences(true).await;
-        assert_eq!(world.differences(false).await, 0, "{what}");
-        world.check().await;
-    }
 }
 
 #[tokio::test]

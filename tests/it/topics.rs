@@ -7,18 +7,18 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::Value;
 use tidings_domain::accounts::users::User;
-use tidings_domain::articles::repair::{self, NewsWalk};
 use tidings_domain::articles::topic_moves::{self, Move};
-use tidings_domain::report::CheckReport;
+use tidings_domain::store_check::{Part, StoreReport, Totals};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::topic::Topic;
-use tidings_keyspace::{Batch, Expiry, Query};
+use tidings_keyspace::{Expiry, Query};
 
 use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, START, Server, each_engine};
+use crate::store_check::report_of;
 
 /// An administrator, who may create topics, and a user who may not.
 async fn people(server: &Server) -> (Client, Client) {
@@ -462,23 +462,13 @@ async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
     .await;
 }
 
-/// Checks, and mends if asked to: what was found of articles, of articles
-/// without news, and of topics.
-async fn check(server: &Server, repair: bool) -> [CheckReport; 3] {
-    let site = &server.app.site;
-    let mut walk = NewsWalk::new(site, Timestamp(server.now()), repair);
-    let mut articles = CheckReport::default();
-    while let Some(found) = walk.next().await.unwrap() {
-        articles = articles.and(found);
-    }
-    let orphans = repair::check_orphans(site, repair).await.unwrap();
-    [articles, orphans, repair::check_topics(site, walk.into_topics(), repair).await.unwrap()]
+/// Checks articles and topics, and mends them if asked to.
+async fn check(server: &Server, repair: bool) -> StoreReport {
+    report_of(Part::Articles, server, repair).await
 }
 
 async fn check_is_clean(server: &Server) {
-    for found in check(server, false).await {
-        assert_eq!(found.different, 0, "{found:?}");
-    }
+    assert_eq!(check(server, false).await.differences, []);
 }
 
 #[tokio::test]
@@ -510,67 +500,12 @@ async fn the_repair_makes_what_the_site_would_have_made() {
     assert!(keys.len() >= 7, "{keys:?}");
     server.write(|batch| keys.iter().for_each(|key| batch.delete(key))).await;
 
-    let [articles, orphans, topics] = check(&server, false).await;
-    assert_eq!((articles.checked, articles.different, articles.repaired), (2, 2, 0));
-    assert_eq!(orphans, CheckReport::default());
-    assert_eq!(topics.repaired, 0);
-    let [articles, _, _] = check(&server, true).await;
-    assert_eq!((articles.different, articles.repaired), (2, 2));
+    assert_eq!(check(&server, false).await.totals, Totals { mendable: 2, ..Totals::default() });
+    assert_eq!(check(&server, true).await.left(), 0);
     assert_eq!(server.dump().await, before);
     check_is_clean(&server).await;
     let left = server.expiry("voted:2").await;
     assert_eq!(left, Expiry::In(Duration::from_secs(2 * 86_400)));
-}
-
-/// Breaks something behind the site's back.
-type Breakage<'a> = &'a dyn Fn(&mut Batch);
-
-#[tokio::test]
-async fn the_check_finds_and_mends_every_difference() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        alice.submit_on("rust", "One").await;
-        let two = bob.submit_on("rust", "Two").await;
-        ok(alice.vote(two, "up").await);
-        let good = server.dump().await;
-        let breakages: [(&str, Breakage<'_>); 14] = [
-            ("title", &|batch| batch.set_field("article:1", "title", "Another")),
-            ("link", &|batch| batch.delete_field("article:1", "link")),
-            ("poster", &|batch| batch.set_field("article:1", "poster", "user:2")),
-            ("a sixth field", &|batch| batch.set_field("article:1", "extra", "1")),
-            ("votes", &|batch| batch.set_field("article:1", "votes", "9")),
-            ("score", &|batch| batch.sorted_add("score:", "article:2", 5.0)),
-            ("time", &|batch| batch.sorted_remove("time:", "article:2")),
-            ("a voter is missing", &|batch| batch.remove_member("voted:2", "user:1")),
-            ("all voters are missing", &|batch| batch.delete("voted:2")),
-            ("a whole article is missing", &|batch| {
-                for key in ["article:2", "voted:2"] {
-                    batch.delete(key);
-                }
-                batch.sorted_remove("score:", "article:2");
-                batch.sorted_remove("time:", "article:2");
-            }),
-            ("missing in a group", &|batch| batch.remove_member("group:rust", "article:1")),
-            ("a stranger in a group", &|batch| batch.add_member("group:rust", "article:7")),
-            ("a wrong count", &|batch| batch.sorted_add("topics", "rust", 7.0)),
-            ("articles without news", &|batch| {
-                batch.sorted_add("score:", "article:7", 1.0);
-                batch.sorted_add("time:", "article:8", 1.0);
-                batch.set_field("article:7", "title", "Nobody's");
-            }),
-        ];
-        for (what, breakage) in breakages {
-            server.write(|batch| breakage(batch)).await;
-            let found = check(&server, false).await;
-            assert!(found.iter().any(|found| found.different > 0), "{what}: {found:?}");
-            assert_ne!(server.dump().await, good, "{what}");
-            let repaired = check(&server, true).await;
-            assert!(repaired.iter().all(|found| found.different == found.repaired), "{what}: {repaired:?}");
-            assert_eq!(server.dump().await, good, "{what}");
-            check_is_clean(&server).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -620,8 +555,8 @@ async fn the_repair_of_a_busy_site_counts_every_vote() {
                 ok(user.vote(id, "up").await);
             }
         }));
-        let (_, [articles, ..]) = tokio::join!(votes, check(&server, true));
-        assert_eq!(articles.different, articles.repaired);
+        tokio::join!(votes, check(&server, true));
+        check(&server, true).await;
         check_is_clean(&server).await;
         for id in 1..=6 {
             assert_eq!(server.number(&format!("article:{id}"), "votes").await, 12);

@@ -13,7 +13,6 @@ pub struct RealFolder(PathBuf);
 
 impl RealFolder {
     /// The folder that contains the file at a path.
-    #[must_use]
     pub fn of(file: &Path) -> Self {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         Self(folder.unwrap_or(Path::new(".")).to_owned())

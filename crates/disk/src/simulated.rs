@@ -86,7 +86,6 @@ pub struct Dice(u64);
 
 impl Dice {
     /// Dice that always fall the same way after this seed.
-    #[must_use]
     pub fn new(seed: u64) -> Self {
         // The generator never leaves zero, and takes a while to forget a small seed.
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
@@ -112,7 +111,6 @@ impl Dice {
 
 impl Content {
     /// What a power cut at this moment leaves. All of it is durable.
-    #[must_use]
     pub fn after_cut(&self, dice: &mut Dice) -> Self {
         let sector = if dice.hits(2) { 512 } else { 4096 };
         let mut names = self.durable_names.clone();
@@ -132,7 +130,6 @@ impl Content {
     }
 
     /// The bytes of a file, if there is one of this name.
-    #[must_use]
     pub fn bytes(&self, name: &OsStr) -> Option<&[u8]> {
         self.names.get(name).and_then(|file| self.files.get(*file)).map(|file| file.now.as_slice())
     }
@@ -220,7 +217,6 @@ fn sectors_of(offset: usize, data: &[u8], sector: usize) -> Vec<(usize, &[u8])> 
 
 impl SimulatedDisk {
     /// A disk with this content.
-    #[must_use]
     pub fn of(content: Content) -> Self {
         Self(Arc::new(Mutex::new(State { content, ..State::default() })))
     }
@@ -236,13 +232,11 @@ impl SimulatedDisk {
     }
 
     /// A copy of the content.
-    #[must_use]
     pub fn content(&self) -> Content {
         self.state().content.clone()
     }
 
     /// The number of flushes of files so far.
-    #[must_use]
     pub fn flushes(&self) -> usize {
         self.state().flushes
     }

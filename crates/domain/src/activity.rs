@@ -94,7 +94,6 @@ pub struct Figures {
 
 impl Figures {
     /// How often an action was done.
-    #[must_use]
     pub const fn of(&self, action: CountedAction) -> u64 {
         self.actions[action as usize]
     }

@@ -12,7 +12,6 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::identity::{ABOUT, ACCENT, DESCRIPTION, Identity, LINKS, LOGO, NAME, RULES, stored_picture};
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::identity::stored_links;
 use crate::values::logo::Logo;
@@ -46,8 +45,7 @@ pub async fn change_identity(site: &Site, viewer: &User, identity: &Identity) ->
             None => batch.delete_field(keys::SITE, name),
         }
     }
-    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
+    viewer.commit(site, batch).await?;
     let name = identity.name.as_ref().map_or("", |name| name.as_str());
     tracing::info!(target: AUDIT, by = viewer.username, name, "the appearance of the site was changed");
     Ok(())
@@ -70,8 +68,7 @@ pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Res
             batch.delete(keys::SITE_LOGO);
         }
     }
-    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
+    viewer.commit(site, batch).await?;
     let file = logo.map(|logo| logo.file.name());
     tracing::info!(target: AUDIT, by = viewer.username, file, "the logo of the site was changed");
     Ok(())
@@ -96,7 +93,6 @@ pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

@@ -33,7 +33,6 @@ struct LineMinute {
 
 impl LineLimit {
     /// At most so many lines in a minute.
-    #[must_use]
     pub const fn per_minute(per_minute: u32) -> Self {
         Self { per_minute, minute: Mutex::new(None) }
     }

@@ -137,13 +137,11 @@ impl<V> Shared<V> {
 
     /// The unique number of this value; a value that replaces it has another. It can be
     /// the cache key of what is derived from the value.
-    #[must_use]
     pub fn id(&self) -> u64 {
         self.entry.id
     }
 
     /// Whether it came from a cache: then it is worth caching what is derived from it.
-    #[must_use]
     pub const fn is_cached(&self) -> bool {
         self.is_cached
     }
@@ -340,7 +338,6 @@ impl<K: CacheKind> Cache<K> {
     }
 
     /// The number and size of its entries, and its hits and misses.
-    #[must_use]
     pub fn status(&self) -> CacheStatus {
         CacheStatus {
             name: K::NAME,
@@ -466,13 +463,11 @@ impl Default for Caches {
 
 impl Caches {
     /// Caches of about this many bytes together.
-    #[must_use]
     pub fn with_bytes(bytes: u64) -> Self {
         Self { slots: (0..MAX_KINDS).map(|_| OnceLock::new()).collect(), bytes }
     }
 
     /// The cache of a kind.
-    #[must_use]
     pub fn of<K: CacheKind>(&self) -> &Cache<K> {
         let slot = self.slots.get(K::slot().index());
         let cache = slot.map(|slot| slot.get_or_init(|| Box::new(Cache::<K>::new(self.share_of(K::BYTES)))));
@@ -490,7 +485,6 @@ impl Caches {
     }
 
     /// The figures of each cache that has been used, by name.
-    #[must_use]
     pub fn status(&self) -> Vec<CacheStatus> {
         let used = self.slots.iter().filter_map(OnceLock::get);
         let mut status: Vec<CacheStatus> = used.map(|cache| cache.status()).collect();
@@ -505,7 +499,6 @@ impl Caches {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use tidings_keyspace::{Batch, Query};

@@ -162,7 +162,6 @@ pub fn last() -> impl Fetch<Value = Place> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

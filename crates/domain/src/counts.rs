@@ -39,7 +39,6 @@ pub enum CountedAction {
 
 impl CountedAction {
     /// Its word in metrics.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

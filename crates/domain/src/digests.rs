@@ -30,7 +30,6 @@ const CHUNK: usize = 500;
 const SECONDS_A_DAY: u64 = 86_400;
 
 /// When digests became due the last time: every day at a full hour (UTC), and every Monday.
-#[must_use]
 pub fn last_due(now: Timestamp, hour: u64) -> DigestsDue {
     let begun = Timestamp(now.0.saturating_sub(hour * 3_600));
     let day = Day::of(begun);

@@ -505,14 +505,12 @@ fn with_article(kind: &str) -> String {
 
 impl Refusal {
     /// The refusal of a vote that needs so much karma.
-    #[must_use]
     pub const fn of_vote(needed: i64, rules: &KarmaRules) -> Self {
         let KarmaRules { visit_increment, visit_seconds, .. } = *rules;
         Self::NotEnoughKarma { needed, visit_increment, visit_seconds }
     }
 
     /// The seconds after which the action may succeed, if it is only a question of time.
-    #[must_use]
     pub const fn retry_after(&self) -> Option<u64> {
         match self {
             Self::AccountCreatedRecently { seconds }
@@ -529,7 +527,6 @@ impl Refusal {
     }
 
     /// The decision of a moderator that is the reason, if one can appeal against it.
-    #[must_use]
     pub const fn decision(&self) -> Option<ModerationId> {
         match self {
             Self::Silenced(restriction) | Self::Banned(restriction) | Self::VotesDiscounted(restriction) => {

@@ -86,7 +86,6 @@ pub enum Section {
 
 impl Section {
     /// The name for programs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -142,7 +141,6 @@ impl Drop for Place<'_> {
 
 impl Site {
     /// How many exports are under way.
-    #[must_use]
     pub fn exports_under_way(&self) -> usize {
         self.of::<UnderWay>().0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -197,7 +195,6 @@ impl<'a> Export<'a> {
     }
 
     /// The account: the profile and the settings.
-    #[must_use]
     pub const fn account(&self) -> &AccountRecord {
         &self.account
     }

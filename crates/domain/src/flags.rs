@@ -14,7 +14,7 @@ pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 
 use crate::accounts::actor::Actor;
 use crate::accounts::trust;
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -85,7 +85,6 @@ pub async fn flag(
         let Flagging { reason, note } = flagging;
         let flag = Flag { reason: *reason, time: now, weight, decided: None, note: note.as_str().into() };
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(actor.id), DEACTIVATED);
         flags.add(&mut batch, (actor.id, flag), now);
         let flagged = keys::user_flags(actor.id);
         batch.sorted_add(&flagged, thing.key(), now.as_score());
@@ -94,10 +93,7 @@ pub async fn flag(
         if hides && subject.withheld().is_none() {
             subject.write_withheld(&mut batch, Some(&Withheld::Flagged));
         }
-        let session_ended = Err(Refusal::SessionEnded.into());
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, session_ended)
-            .once(actor.request.as_ref(), &())
+        actor.decide(batch, (), &())
     });
     flagged.await?;
     site.of::<ActionCounters>().count(CountedAction::Flag);

@@ -31,7 +31,6 @@ pub enum Finding {
 
 impl Finding {
     /// The thing that it is.
-    #[must_use]
     pub fn of(&self) -> Findable {
         match self {
             Self::Story(line) => Findable::Story(line.news.id),

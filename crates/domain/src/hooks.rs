@@ -62,7 +62,6 @@ const TEST: &str = "test";
 
 impl Event {
     /// The kind that hooks choose; `None` for a test, which each gets.
-    #[must_use]
     pub const fn kind(&self) -> Option<HookKind> {
         match self {
             Self::Story(_) => Some(HookKind::Story),
@@ -76,7 +75,6 @@ impl Event {
     }
 
     /// The name of its kind.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind().map_or(TEST, HookKind::name)
     }
@@ -174,7 +172,6 @@ pub struct Look {
 
 impl Look {
     /// Whether there are events that hooks may want.
-    #[must_use]
     pub fn has_events(&self) -> bool {
         !self.hooks.is_empty() && !self.events.is_empty()
     }
@@ -326,7 +323,6 @@ pub enum Fate {
 }
 
 /// The fate of a message that a hook has not taken.
-#[must_use]
 pub fn after_failure(now: Timestamp, message: &Message) -> Fate {
     wait_after(now.seconds_since(message.since)).map_or(Fate::GivenUp, Fate::After)
 }
@@ -366,7 +362,6 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

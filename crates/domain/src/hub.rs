@@ -55,13 +55,11 @@ pub struct HubState {
 
 impl HubState {
     /// Whether no more feeds are noted but those of the whole site, because very many wait.
-    #[must_use]
     pub const fn is_full(&self) -> bool {
         self.waiting >= MOST_HUB_FEEDS
     }
 
     /// Whether other stories are on the front page than were noted. Their order does not count.
-    #[must_use]
     pub fn has_other_front(&self) -> bool {
         self.stored_front.as_ref() != Some(&self.front)
     }

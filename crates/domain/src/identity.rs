@@ -146,7 +146,6 @@ impl IdentityRead {
 impl Site {
     /// The identity as far as it is known without a read: the cached one, or the one that was
     /// read last.
-    #[must_use]
     pub fn known_identity(&self) -> Shared<Identity> {
         // The time does not matter: an identity is valid until it is written.
         let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };

@@ -212,7 +212,6 @@ pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedCo
 /// The topics in a text from another site: names separated by commas, semicolons or spaces,
 /// in any case. Names that are not valid here are left out, and so are more topics than an
 /// item may have.
-#[must_use]
 pub fn imported_topics(text: &str) -> Topics {
     let separators = |character: char| character == ',' || character == ';' || character.is_whitespace();
     Topics::from_stored(&text.to_lowercase().split(separators).collect::<Vec<_>>().join(","))
@@ -220,7 +219,6 @@ pub fn imported_topics(text: &str) -> Topics {
 
 /// Repairs text that was encoded as UTF-8 twice (`Ã©` for `é`), a common fault of exported
 /// files. Returns other text unchanged.
-#[must_use]
 pub fn mend_encoding(text: &str) -> String {
     let bytes: Option<Vec<u8>> =
         text.chars().map(|character| u8::try_from(u32::from(character)).ok()).collect();

@@ -36,7 +36,6 @@ pub struct InboxWindow {
 
 impl InboxWindow {
     /// The newest entries.
-    #[must_use]
     pub const fn newest(count: usize) -> Self {
         Self { before: None, kind: None, unread: false, count }
     }
@@ -74,13 +73,11 @@ pub struct InboxEntry {
 
 impl InboxEntry {
     /// The second in which it happened.
-    #[must_use]
     pub fn time(&self) -> Timestamp {
         Timestamp::from_score(self.place.time)
     }
 
     /// The text of the comment, tweet or message; `None` for a follow.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         match &self.event {
             InboxEvent::Comment { text, .. }

@@ -171,7 +171,6 @@ pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<(), Er
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

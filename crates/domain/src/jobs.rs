@@ -432,7 +432,6 @@ pub async fn status(site: &Site) -> Result<JobStatus, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

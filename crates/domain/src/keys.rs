@@ -53,7 +53,6 @@ macro_rules! schema {
         )*
         $(
             $(#[doc = $what_each])+
-            #[must_use]
             pub fn $function($($argument: $Argument),+) -> String {
                 format!(concat!($($text, $(placeholder!($value),)?)+), $($($value,)?)+)
             }
@@ -520,14 +519,12 @@ schema! {
 }
 
 /// The folded name in a key of [`username_folded`]; `None` for other keys.
-#[must_use]
 pub fn name_of_folded(key: &str) -> Option<&str> {
     key.strip_prefix("username.folded:")
 }
 
 /// The keys under which a URL may have been posted: ours first, then the
 /// exact URL, which is what the original used.
-#[must_use]
 pub fn urls(link: &NewsUrl) -> Vec<String> {
     let mut keys = vec![url(&link.normalised())];
     let exact = url(link.as_str());
@@ -538,19 +535,16 @@ pub fn urls(link: &NewsUrl) -> Vec<String> {
 }
 
 /// The story whose comments a key has.
-#[must_use]
 pub fn news_of_thread(key: &str) -> Option<NewsId> {
     key.strip_prefix("thread:comment:")?.parse().ok()
 }
 
 /// The site whose votes a key has.
-#[must_use]
 pub fn host_of_votes(key: &str) -> Option<Hostname> {
     Hostname::parse(key.strip_prefix("link:")?.strip_suffix(":votes")?).ok()
 }
 
 /// The news item of an article in a list or group.
-#[must_use]
 pub fn news_of_article(name: &str) -> Option<NewsId> {
     match name.split_once(':') {
         Some(("article", id)) => id.parse().ok(),
@@ -559,7 +553,6 @@ pub fn news_of_article(name: &str) -> Option<NewsId> {
 }
 
 /// The tweet with a key.
-#[must_use]
 pub fn id_of_tweet(key: &str) -> Option<TweetId> {
     match key.split_once(':') {
         Some(("tweet", id)) => id.parse().ok(),

@@ -52,7 +52,6 @@ impl ThreadMark {
     ///
     /// A new reading begins after a break, and when the first page is opened some time after
     /// the last reading began.
-    #[must_use]
     pub fn after(earlier: Option<Self>, page: PageRead) -> Self {
         let PageRead { now, newest, comments, is_first } = page;
         let Some(earlier) = earlier else {

@@ -24,7 +24,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::MAX_SAVED;
 use std::pin::Pin;
-use tidings_keyspace::{Batch, Expiry, Fetch, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 
 /// The version of the layout that this program reads and writes.
 pub const LAYOUT_VERSION: u64 = 6;
@@ -265,16 +265,14 @@ pub enum UnusableStore {
 
 /// What a store says about itself. Rounds: 2.
 pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
-    let mut query = Query::new();
-    let (version, unfinished) = (query.string(keys::LAYOUT_VERSION), query.string(keys::UNFINISHED_RESTORE));
-    let mut answers = store.query(query).await?;
-    let version = answers.take(version);
+    let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED_RESTORE));
+    let (version, unfinished_restore) = store.fetch(reads).await?;
     let layout = version.as_deref().map_or(Some(0), |text| text.parse().ok());
     Ok(StoreState {
         layout: layout.unwrap_or(0),
         unreadable_layout: version.filter(|_| layout.is_none()),
         keys: store.count_keys().await?,
-        unfinished_restore: answers.take(unfinished),
+        unfinished_restore,
     })
 }
 
@@ -408,12 +406,12 @@ pub async fn end_restore(store: &Store) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::fields;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
+    use tidings_keyspace::Query;
 
     async fn site() -> Site {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())

@@ -63,13 +63,11 @@ pub struct StoredPassword {
 impl StoredPassword {
     /// What of a typed password counts: for an account that Lamer News made, all but the
     /// blanks around it, as there.
-    #[must_use]
     pub fn counting<'a>(&self, typed: &'a str) -> &'a str {
         if self.ignores_blanks() { without_blanks(typed) } else { typed }
     }
 
     /// Whether blanks around the password do not matter: for accounts that Lamer News made.
-    #[must_use]
     pub fn ignores_blanks(&self) -> bool {
         self.trimmed || is_weak(&self.hash) || self.hash.starts_with(WRAPPED)
     }
@@ -113,7 +111,6 @@ pub fn hash_password(password: &str) -> Result<String, PasswordError> {
 ///
 /// The original removed blanks around passwords. So its digests are also compared with the
 /// password without them, and a hash that replaced a digest is of that.
-#[must_use]
 pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &str) -> Verification {
     let digests = || legacy::digests(stored.salt.as_deref(), legacy_salt, password);
     if let Some(wrapped) = stored.hash.strip_prefix(WRAPPED) {
@@ -131,7 +128,6 @@ pub fn verify_password(stored: &StoredPassword, legacy_salt: &str, password: &st
 }
 
 /// Whether this is a digest of the original as it stored it: weak, and not wrapped yet.
-#[must_use]
 pub fn is_weak(hash: &str) -> bool {
     legacy::parse(hash).is_some()
 }
@@ -149,7 +145,6 @@ pub fn wrap_digest(hash: &str) -> Result<String, PasswordError> {
 /// What the field `salt` holds beside an Argon2id hash, which has its own. Lamer News, which
 /// may run on the same Redis, hashes whatever is typed with this field: without it, a login
 /// fails there with a 500 instead of a refusal.
-#[must_use]
 pub fn salt_beside(hash: &str) -> String {
     hex::encode(hash.split('$').nth(4).unwrap_or_default())
 }
@@ -157,7 +152,6 @@ pub fn salt_beside(hash: &str) -> String {
 /// Whether an account needs a random field `salt` for the same reason. An earlier version of
 /// Tidings did not write one. A digest of 2011 without its own salt has that of the site, so
 /// it must not get another.
-#[must_use]
 pub fn lacks_salt(hash: Option<&str>, salt: Option<&str>) -> bool {
     salt.is_none() && !hash.is_some_and(|hash| is_weak(hash) || hash.starts_with(WRAPPED))
 }

@@ -95,7 +95,6 @@ pub(crate) struct CheckedPost<'a> {
 
 impl PostRules {
     /// Compiles rules.
-    #[must_use]
     pub fn new(mut all: Vec<PostRule>) -> Self {
         all.sort_by_key(|rule| rule.id);
         let positions = |kind: RuleKind| {
@@ -119,7 +118,6 @@ impl PostRules {
     }
 
     /// All rules, by number.
-    #[must_use]
     pub fn all(&self) -> &[PostRule] {
         &self.all
     }
@@ -237,7 +235,6 @@ pub(crate) async fn check(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::values::limits::MAX_RULES;

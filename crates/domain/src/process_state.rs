@@ -20,7 +20,6 @@ pub struct Slot(OnceLock<usize>);
 
 impl Slot {
     /// A position that is assigned on first use.
-    #[must_use]
     pub const fn unassigned() -> Self {
         Self(OnceLock::new())
     }

@@ -309,7 +309,6 @@ pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::fields::log::logged;

@@ -72,7 +72,6 @@ impl Eq for NamedRequest {}
 
 impl NamedRequest {
     /// A request of an account, with the address that it was sent to and all its fields that matter.
-    #[must_use]
     pub fn new(user: UserId, name: RequestName, address: &str, fields: &[(&str, &str)]) -> Self {
         let hash = RequestHash::of(&name, address, fields);
         Self { key: keys::request(user, &hash), name, sets_state: false, is_noted: Arc::default() }
@@ -87,7 +86,6 @@ impl NamedRequest {
     }
 
     /// What the client calls the request.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_str()
     }
@@ -281,7 +279,6 @@ fn hash(key: &str) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Refusal;

@@ -1,4 +1,4 @@
-//! What checks find: of derived values, and of votes. What became of backups.
+//! What a check of votes finds, and what became of backups.
 
 use crate::process_state::process_state;
 use crate::values::clock::Timestamp;
@@ -11,36 +11,6 @@ use std::time::Duration;
 /// Told how far a migration is: how much of how much is done. The caller also learns from it that
 /// the migration advances, so one that takes long calls it at least every few seconds.
 pub type Advance<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
-
-/// How much was checked, and how much of it was wrong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CheckReport {
-    /// Values that were checked.
-    pub checked: u64,
-    /// Values that differ from what they should be.
-    pub different: u64,
-    /// Different values that were repaired.
-    pub repaired: u64,
-}
-
-impl CheckReport {
-    /// Counts one value.
-    pub(crate) fn count(&mut self, different: bool, repaired: bool) {
-        self.checked += 1;
-        self.different += u64::from(different);
-        self.repaired += u64::from(repaired);
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self {
-            checked: self.checked + other.checked,
-            different: self.different + other.different,
-            repaired: self.repaired + other.repaired,
-        }
-    }
-}
 
 /// What became of the backups that this server makes.
 #[derive(Debug, Default)]
@@ -61,7 +31,6 @@ pub struct BackupState {
 
 impl BackupReport {
     /// What is known now.
-    #[must_use]
     pub fn state(&self) -> BackupState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -157,14 +126,12 @@ impl<T> Default for BackgroundCheck<T> {
 
 impl<T> BackgroundCheck<T> {
     /// Whether it runs.
-    #[must_use]
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Acquire)
     }
 
     /// The last result, and when its check began; `None` if there was none since the start of the
     /// server.
-    #[must_use]
     pub fn last(&self) -> Option<Arc<(Timestamp, T)>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -192,7 +159,6 @@ impl<T> Drop for RunningCheck<'_, T> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

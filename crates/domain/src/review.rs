@@ -98,14 +98,12 @@ impl Place {
     pub const ORDINARY: u64 = 100;
 
     /// The score in the queue: higher for more weight, then for an earlier time.
-    #[must_use]
     pub fn as_score(self) -> f64 {
         let age = SECONDS - 1 - self.since.0.min(SECONDS - 1);
         (self.weight.clamp(1, MAX_WEIGHT) * SECONDS + age) as f64
     }
 
     /// The place with a score; `None` if no place has it.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_score(score: f64) -> Option<Self> {
         let range = SECONDS as f64..((MAX_WEIGHT + 1) * SECONDS) as f64;
@@ -135,7 +133,6 @@ pub fn settle(batch: &mut Batch, thing: &Thing) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -44,7 +44,6 @@ pub(crate) enum Applied {
 
 impl Site {
     /// A site on a store.
-    #[must_use]
     pub fn new(store: Store, rules: Rules, passwords: PasswordWorker) -> Self {
         Self {
             store,
@@ -60,7 +59,6 @@ impl Site {
     }
 
     /// The state of a feature in the memory of this process.
-    #[must_use]
     pub fn of<T: ProcessState>(&self) -> &T {
         self.states.of()
     }

@@ -54,7 +54,7 @@ use crate::error::Error;
 use crate::keys::families;
 use crate::keys::families::Family;
 use crate::site::Site;
-use crate::timelines::check::TimelineCheck;
+use crate::timelines::check::HomeCheck;
 use crate::timelines::place;
 use crate::values::clock::Moment;
 use claims::{Claims, Found};
@@ -127,6 +127,41 @@ static RULES: [&[Rule]; 18] = [
     withdrawn::RULES,
 ];
 
+/// What of a store is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All keys, and the file of an embedded store.
+    Whole,
+    /// All keys.
+    Keys,
+    /// Articles and topics.
+    Articles,
+    /// Timelines and follows. Home timelines on servers of their own are looked at only here.
+    Timelines,
+}
+
+impl Part {
+    /// The rules about it.
+    fn rules(self) -> impl Iterator<Item = &'static Rule> {
+        let tables = match self {
+            Self::Whole | Self::Keys => RULES.to_vec(),
+            Self::Articles => vec![articles::RULES],
+            Self::Timelines => vec![timelines::RULES, timelines::APART],
+        };
+        tables.into_iter().flatten()
+    }
+
+    /// Whether all keys are looked at.
+    fn is_all(self) -> bool {
+        matches!(self, Self::Whole | Self::Keys)
+    }
+
+    /// Whether keys of a family are looked at.
+    fn has(self, family: &Family) -> bool {
+        self.is_all() || self.rules().any(|rule| rule.of == family)
+    }
+}
+
 /// What a check tells about how far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
@@ -138,40 +173,39 @@ pub enum Progress {
     Keys(u64),
 }
 
-/// How much a check does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// It looks at every key.
-    Keys,
-    /// It also reads the whole file of an embedded store, and compares its checksums.
-    Store,
-    /// It also mends what follows from something else.
-    Repair,
-}
-
-/// Checks everything that is stored.
+/// Checks a part of what is stored, and with `repair` mends what follows from something else.
 pub async fn check(
     site: &Site,
+    part: Part,
     now: Moment,
-    extent: Extent,
+    repair: bool,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<StoreReport, Error> {
-    let repair = extent == Extent::Repair;
-    if repair {
+    if repair && part != Part::Articles {
         // What a job will still do is no difference.
         background::finish_waiting(site, now).await?;
     }
-    let file = match extent {
-        Extent::Keys => FileState::NoFile,
-        Extent::Store | Extent::Repair => {
-            site.store.check_file(|read, all| progress(Progress::File(read, all))).await?
-        }
+    let file = match part {
+        Part::Whole => site.store.check_file(|read, all| progress(Progress::File(read, all))).await?,
+        Part::Keys | Part::Articles | Part::Timelines => FileState::NoFile,
     };
-    let (mut report, mut wrong) = look(site, now, &mut progress).await?;
+    let mut wrong = Wrong::default();
+    let mut report = StoreReport::default();
+    let mut purpose = "checking keys";
+    for _ in 0..MOST_LOOKING_WALKS {
+        let known = wrong.count();
+        progress(Progress::Walk(purpose));
+        let walk = Walk::new(site, part, now, false, &mut wrong);
+        report = walk.run(&mut |keys| progress(Progress::Keys(keys))).await?;
+        if wrong.count() == known || report.totals.mendable == 0 {
+            break;
+        }
+        purpose = "looking for what follows";
+    }
     if repair && report.totals.mendable > 0 {
         for _ in 0..MOST_MENDING_WALKS {
             progress(Progress::Walk("mending"));
-            let walk = Walk::new(site, now, true, &mut wrong);
+            let walk = Walk::new(site, part, now, true, &mut wrong);
             let mended = walk.run(&mut |keys| progress(Progress::Keys(keys))).await?;
             let is_done = mended.totals.mended == 0;
             report = report.followed_by(mended);
@@ -181,36 +215,14 @@ pub async fn check(
         }
     }
     file::add_state(&mut report, file);
-    if repair {
-        // What else the checks of articles and timelines do.
+    if repair && part != Part::Timelines {
+        // The articles that were made have the numbers of stories.
         raise_article_count(site).await?;
-        if place::is_store(site).await? {
-            TimelineCheck::begin(site, now, true).await?.deliver_pulled().await?;
-        }
+    }
+    if repair && (part == Part::Timelines || part == Part::Whole && place::is_store(site).await?) {
+        HomeCheck::begin(site, now).await?.deliver_pulled().await?;
     }
     Ok(report)
-}
-
-/// Walks over all keys until no more is called wrong.
-async fn look(
-    site: &Site,
-    now: Moment,
-    progress: &mut (impl FnMut(Progress) + Send),
-) -> Result<(StoreReport, Wrong), Error> {
-    let mut wrong = Wrong::default();
-    let mut report = StoreReport::default();
-    let mut purpose = "checking keys";
-    for _ in 0..MOST_LOOKING_WALKS {
-        let known = wrong.count();
-        progress(Progress::Walk(purpose));
-        report =
-            Walk::new(site, now, false, &mut wrong).run(&mut |keys| progress(Progress::Keys(keys))).await?;
-        if wrong.count() == known || report.totals.mendable == 0 {
-            break;
-        }
-        purpose = "looking for what follows";
-    }
-    Ok((report, wrong))
 }
 
 /// Where the counters that draw ids are checked.

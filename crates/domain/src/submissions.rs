@@ -161,7 +161,6 @@ pub enum Submitted {
 
 impl Submitted {
     /// The item, new or earlier.
-    #[must_use]
     pub const fn id(self) -> NewsId {
         match self {
             Self::New(id) | Self::Held(id) | Self::Earlier(id) => id,

@@ -258,7 +258,6 @@ fn holds(key: &str) -> Option<Holds> {
 }
 
 /// Whether a key has the text or the counts of something that can be found.
-#[must_use]
 pub fn are_in(key: &str) -> bool {
     holds(key).is_some()
 }
@@ -299,14 +298,12 @@ impl Walk {
     }
 
     /// How many rounds it takes.
-    #[must_use]
     pub fn rounds(&self) -> u64 {
         let of_stage = |(stage, end): (usize, &u64)| (weight(stage) * end).div_ceil(AT_ONCE);
         self.ends.iter().enumerate().map(of_stage).sum::<u64>() + 1
     }
 
     /// How much of the walk is done, from 0 to 1.
-    #[must_use]
     pub fn done(&self) -> f64 {
         // Each story counts for the comments that are read with it.
         let weighed = |ids: &[u64]| ids.iter().enumerate().map(|(stage, id)| weight(stage) * id).sum::<u64>();

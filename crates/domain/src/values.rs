@@ -47,7 +47,6 @@ macro_rules! text_values {
     ($($Name:ident),+) => {$(
         impl $Name {
             /// The text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }

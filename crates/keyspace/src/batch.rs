@@ -114,7 +114,6 @@ pub enum Within {
 
 impl Check {
     /// The key that is checked.
-    #[must_use]
     pub fn key(&self) -> &str {
         match self {
             Self::KeyAbsent(key)
@@ -132,7 +131,6 @@ impl Check {
 
 impl Write {
     /// The key that is written; for a message, its channel.
-    #[must_use]
     pub fn key(&self) -> &str {
         match self {
             Self::Set(key, _, _)
@@ -221,19 +219,16 @@ impl Committed {
     }
 
     /// The new value of a string that [`Batch::increment`] has changed.
-    #[must_use]
     pub fn counter(&self, key: &str) -> Option<i64> {
         self.find(key, None)
     }
 
     /// The new value of a field that [`Batch::increment_field`] has changed.
-    #[must_use]
     pub fn field(&self, key: &str, field: &str) -> Option<i64> {
         self.find(key, Some(field))
     }
 
     /// The new values of all counters, in the order of the batch.
-    #[must_use]
     pub fn values(&self) -> Vec<i64> {
         self.counters.iter().map(|(.., value)| *value).collect()
     }
@@ -274,19 +269,16 @@ pub struct Batch {
 
 impl Batch {
     /// A batch without checks and writes.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The checks, in order.
-    #[must_use]
     pub fn checks(&self) -> &[Check] {
         &self.checks
     }
 
     /// The writes, in order.
-    #[must_use]
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
@@ -581,7 +573,6 @@ fn in_range(number: i64) -> bool {
 }
 
 /// Parses a counter as Redis does: canonical decimal digits, within [`COUNTER_LIMIT`].
-#[must_use]
 pub fn parse_counter(text: &str) -> Option<i64> {
     let number: i64 = text.parse().ok()?;
     (in_range(number) && number.to_string() == text).then_some(number)

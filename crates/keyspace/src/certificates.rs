@@ -9,7 +9,6 @@ use rustls::pki_types::CertificateDer;
 /// The certificates of the authorities that the system trusts, in DER: of its own store, or of
 /// the file in the variable `SSL_CERT_FILE` and the folder in `SSL_CERT_DIR`. What cannot be read is
 /// logged and left out.
-#[must_use]
 pub fn of_system() -> Vec<Vec<u8>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {

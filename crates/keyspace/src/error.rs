@@ -37,7 +37,6 @@ pub enum KeyspaceError {
 impl KeyspaceError {
     /// The key whose value is to blame, if only that value cannot be used: the rest of the
     /// store works.
-    #[must_use]
     pub fn unreadable_key(&self) -> Option<&str> {
         match self {
             Self::WrongType(key) | Self::NotAnInteger(key) | Self::Damaged(key) => Some(key),

@@ -401,7 +401,6 @@ fetch_tuples! {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::read;
     use crate::{Batch, Store};

@@ -52,7 +52,6 @@ pub enum EngineClock {
 
 impl EngineClock {
     /// The time now, in Unix milliseconds.
-    #[must_use]
     pub fn now_ms(&self) -> u64 {
         match self {
             Self::System => std::time::SystemTime::now()

@@ -56,13 +56,11 @@ pub struct Hash(pub Vec<(String, String)>);
 
 impl Hash {
     /// The value of a field. Looks at the fields one after the other.
-    #[must_use]
     pub fn get(&self, field: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == field).map(|(_, value)| value.as_str())
     }
 
     /// Whether the hash has no fields, which means that its key is absent.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -119,7 +117,6 @@ pub enum Read {
 
 impl Read {
     /// The key that is read.
-    #[must_use]
     pub fn key(&self) -> &str {
         match self {
             Self::String(key)
@@ -234,19 +231,16 @@ pub struct Query {
 
 impl Query {
     /// A query without reads.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Whether the query has no reads.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.reads.is_empty()
     }
 
     /// The reads, in order.
-    #[must_use]
     pub fn reads(&self) -> &[Read] {
         &self.reads
     }
@@ -445,19 +439,16 @@ pub struct Answers {
 impl Answers {
     /// Answers in the order of the reads, each of the variant that belongs to its read.
     /// The engines make them; a caller needs this only to imitate an engine.
-    #[must_use]
     pub fn new(answers: Vec<Answer>) -> Self {
         Self { answers, failures: Vec::new(), noted: Vec::new() }
     }
 
     /// Why a [tolerant](Handle::or_absent) read failed; `None` if it did not.
-    #[must_use]
     pub fn failure<T>(&self, handle: &Handle<T>) -> Option<&KeyspaceError> {
         self.failures.iter().find(|(index, _)| *index == handle.index).map(|(_, error)| error)
     }
 
     /// All answers in the order of the reads, or why a [tolerant](Handle::or_absent) read failed.
-    #[must_use]
     pub fn into_outcomes(self) -> Vec<Result<Answer, KeyspaceError>> {
         let mut outcomes: Vec<_> = self.answers.into_iter().map(Ok).collect();
         for (index, error) in self.failures {
@@ -502,7 +493,6 @@ impl Answers {
 
     /// All answers, in the order of the reads. For queries that were made with
     /// [`Query::read`].
-    #[must_use]
     pub fn into_vec(self) -> Vec<Answer> {
         self.answers
     }

@@ -398,7 +398,6 @@ impl ReadSet {
     }
 
     /// The approximate memory of the set, in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.items)
     }

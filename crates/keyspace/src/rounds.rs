@@ -26,7 +26,6 @@ pub fn note_rounds(count: u64) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::count_rounds;
     use crate::{Batch, Query, Store};

@@ -33,13 +33,11 @@ impl Snapshot {
 
     /// The moment, in Unix milliseconds by the clock that expires keys. Times to live of the
     /// entries count from it.
-    #[must_use]
     pub const fn taken_at_ms(&self) -> u64 {
         self.taken_at_ms
     }
 
     /// About how many keys there are, for a progress bar.
-    #[must_use]
     pub const fn keys(&self) -> u64 {
         self.keys
     }
@@ -155,7 +153,6 @@ impl PageSender {
 
 impl Entry {
     /// About how much memory the entry takes, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         const EACH: usize = 24;
         let text = |text: &String| EACH + text.len();

@@ -95,7 +95,6 @@ fn failed(error: &dyn std::error::Error) -> KeyspaceError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::Snapshot;
 

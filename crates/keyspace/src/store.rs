@@ -102,7 +102,6 @@ impl Store {
 
     /// What the server calls the store ([`Served::name`](crate::Served::name)), if it is the store of a
     /// running server.
-    #[must_use]
     pub fn served_as(&self) -> Option<&str> {
         match &self.engine {
             Engine::Remote(engine) => Some(engine.name()),
@@ -235,7 +234,6 @@ impl Store {
     }
 
     /// Whether a replica may answer [`Store::query_replica`] now.
-    #[must_use]
     pub fn has_replica(&self) -> bool {
         match &self.engine {
             Engine::Redis(engine) => engine.has_replica(),
@@ -244,7 +242,6 @@ impl Store {
     }
 
     /// Whether replicas may answer [`Store::query_replica`] whenever there are any.
-    #[must_use]
     pub fn reads_replicas(&self) -> bool {
         match &self.engine {
             Engine::Redis(engine) => engine.reads_replicas(),
@@ -254,7 +251,6 @@ impl Store {
 
     /// Whether what was cached of the server itself is as new as what a replica may answer: the reports of
     /// all writes before the last [`limits::READ_STALENESS`](crate::limits::READ_STALENESS) have arrived.
-    #[must_use]
     pub fn is_as_current_as_replicas(&self) -> bool {
         match &self.engine {
             Engine::Redis(engine) => engine.is_as_current_as_replicas(),
@@ -341,7 +337,6 @@ impl Store {
     }
 
     /// Batches that wait for the writer of the embedded engine, or are being written.
-    #[must_use]
     pub fn queued_batches(&self) -> usize {
         match &self.engine {
             Engine::Redb(engine) => engine.queued_batches(),
@@ -371,14 +366,12 @@ impl Store {
 
     /// The number of rounds (queries and commits) that this store and its clones have
     /// been asked for. Tests use it to bound the cost of an action.
-    #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Relaxed)
     }
 
     /// The same store with a round counter of its own, for background work that should
     /// not count with the rest.
-    #[must_use]
     pub fn counted_apart(&self) -> Self {
         Self { rounds: Arc::default(), ..self.clone() }
     }
@@ -397,7 +390,6 @@ impl Store {
     /// On a Redis server the writes of other processes become known with the next answer
     /// of the server, and only if [`Store::tracks_writes`] is true. If the server has not answered
     /// anything that was sent within the last 2 seconds (it is asked once a second), this is false.
-    #[must_use]
     pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
         let may_be_cached = match &self.engine {
             Engine::Redb(_) | Engine::Remote(_) => true,
@@ -427,7 +419,6 @@ impl Store {
     }
 
     /// Whether [`Store::learn_writes`] would find that what now counts as written was not.
-    #[must_use]
     pub fn has_doubts(&self) -> bool {
         self.versions.has_doubts()
     }
@@ -436,7 +427,6 @@ impl Store {
     /// with the answer to a round that starts after it. Always true on the embedded engine.
     /// False on Redis if the connection is down, or if the server does not permit
     /// `CLIENT TRACKING`, and for the store of a running server; then nothing must be cached.
-    #[must_use]
     pub fn tracks_writes(&self) -> bool {
         match &self.engine {
             Engine::Redb(_) => true,
@@ -450,7 +440,6 @@ impl Store {
     /// wherever the collection says so: after a lost connection, or when too many have been written.
     ///
     /// `is_wanted` runs at every write, so it must be fast.
-    #[must_use]
     pub fn watch_keys(&self, is_wanted: fn(&str) -> bool) -> Arc<WrittenKeys> {
         self.versions.watchers.add(is_wanted)
     }
@@ -459,7 +448,6 @@ impl Store {
     ///
     /// On Redis it opens a connection of its own, in the background, and renews it if it
     /// breaks. It must be called within a Tokio runtime.
-    #[must_use]
     pub fn subscribe(&self, channel: &str) -> Subscription {
         match &self.engine {
             Engine::Redb(engine) => engine.subscribe(channel),
@@ -471,14 +459,12 @@ impl Store {
     /// Whether other processes may use this store at the same time as equals: true on Redis, and for
     /// the store of a running server. False for a server's own embedded store, which commands
     /// use through the server.
-    #[must_use]
     pub const fn is_shared(&self) -> bool {
         matches!(self.engine, Engine::Redis(_) | Engine::Remote(_))
     }
 
     /// Whether a commit is acknowledged only when replicas have it ([`StoreOptions::replicas`]). An empty batch
     /// then waits until they have everything that was written before, by anyone.
-    #[must_use]
     pub fn waits_for_replicas(&self) -> bool {
         match &self.engine {
             Engine::Redis(engine) => engine.waits_for_replicas(),

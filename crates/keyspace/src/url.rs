@@ -10,7 +10,6 @@ const SENTINEL_PASSWORD: &str = "sentinel_password=";
 
 /// What is wrong with a URL that begins with `redis+sentinel:` or `rediss+sentinel:`. Other URLs are
 /// not looked at.
-#[must_use]
 pub fn flaw_of_sentinel_url(store_url: &str) -> Option<String> {
     redis::flaw_of_url(store_url)
 }
@@ -19,7 +18,6 @@ pub fn flaw_of_sentinel_url(store_url: &str) -> Option<String> {
 ///
 /// It works on the text, because the URLs shown most often are those that cannot be parsed,
 /// and often it is the password that breaks them.
-#[must_use]
 pub fn without_password(store_url: &str) -> String {
     let hidden = |url: &str| {
         let (scheme, rest) = url.split_once("://")?;

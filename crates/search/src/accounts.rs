@@ -25,7 +25,6 @@ pub enum AccountOrder {
 
 impl AccountOrder {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -123,7 +122,6 @@ fn range(field: Field, least: Bound<i64>, most: Bound<i64>) -> Box<dyn Query> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Account, Document, Index, Progress};

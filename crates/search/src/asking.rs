@@ -132,7 +132,6 @@ pub struct Relevance {
 
 impl Relevance {
     /// The relevance: the product of its parts. Documents with every word in their titles come first whatever it is.
-    #[must_use]
     pub fn score(&self) -> f64 {
         self.text * self.votes * self.age
     }
@@ -669,7 +668,6 @@ impl Collector for Best {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Document, Index, Language, Progress};

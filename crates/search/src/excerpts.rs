@@ -33,7 +33,6 @@ pub struct Matcher {
 
 impl View {
     /// The matcher that recognises the words of a search.
-    #[must_use]
     pub fn matcher(&self, search: &Search) -> Matcher {
         let mut matcher = Matcher {
             words: HashSet::new(),
@@ -123,7 +122,6 @@ impl Matcher {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::index::{Index, Language};

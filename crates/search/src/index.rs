@@ -80,19 +80,16 @@ pub enum Kind {
 
 impl Kind {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Whether its documents are found by titles.
-    #[must_use]
     pub const fn has_title(self) -> bool {
         !matches!(self, Self::Comment | Self::Post)
     }
 
     /// Whether its documents are found by the words of their host, path and topics.
-    #[must_use]
     pub const fn has_place(self) -> bool {
         !matches!(self, Self::Comment)
     }
@@ -171,7 +168,6 @@ impl Account {
 
 impl Document {
     /// Its numbers that change often.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         let of_account = self.account.as_ref().map(|account| (account.karma, account.seen, account.digest()));
         let (karma, seen, tags) = of_account.unwrap_or_default();
@@ -345,13 +341,11 @@ impl View {
     }
 
     /// How many documents there are.
-    #[must_use]
     pub fn documents(&self) -> u64 {
         self.reader.searcher().num_docs()
     }
 
     /// Its size on disk, or in memory, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.reader.searcher().space_usage().map_or(0, |usage| usage.total().get_bytes())
     }
@@ -436,7 +430,6 @@ impl Index {
 
     /// A complete index of another version or language in the same folder, to answer until this one is complete;
     /// `None` if it has none of the same fields.
-    #[must_use]
     pub fn previous(&self) -> Option<View> {
         let opened = self.others().into_iter().filter_map(|path| {
             let index = tantivy::Index::open_in_dir(path).ok()?;
@@ -625,7 +618,6 @@ impl Index {
     }
 
     /// The folder that it uses.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }

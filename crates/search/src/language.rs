@@ -117,7 +117,6 @@ pub enum StoryKind {
 
 impl StoryKind {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -134,13 +133,11 @@ pub struct Bounds {
 
 impl Bounds {
     /// Numbers from this one on.
-    #[must_use]
     pub const fn from(least: i64) -> Self {
         Self { least, most: i64::MAX }
     }
 
     /// Numbers up to this one.
-    #[must_use]
     pub const fn until(most: i64) -> Self {
         Self { least: i64::MIN, most }
     }
@@ -166,7 +163,6 @@ impl Bounds {
 
 impl Term {
     /// A term that nobody typed.
-    #[must_use]
     pub const fn of(what: What) -> Self {
         Self { text: String::new(), field: None, is_excluded: false, what }
     }
@@ -183,7 +179,6 @@ impl Term {
     }
 
     /// The words that it looks for in texts.
-    #[must_use]
     pub fn words(&self) -> &[String] {
         match &self.what {
             What::Words(words) | What::Phrase(words) | What::Title(words) => words,
@@ -195,7 +190,6 @@ impl Term {
 
 impl Search {
     /// A search for words that begin with a text in lower case, however short it is.
-    #[must_use]
     pub fn beginning(text: &str) -> Self {
         let what = What::Prefix(text.to_owned());
         Self {
@@ -254,13 +248,11 @@ impl Search {
     }
 
     /// Whether nothing is asked for.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
     /// The terms that are one word, with the numbers of their groups and terms.
-    #[must_use]
     pub fn single_words(&self) -> Vec<((usize, usize), &str)> {
         let mut found = Vec::new();
         for (group, terms) in self.groups.iter().enumerate() {
@@ -276,7 +268,6 @@ impl Search {
     }
 
     /// The search as it would be typed, with a word in place of one term, by the numbers of group and term.
-    #[must_use]
     pub fn with_word(&self, place: (usize, usize), word: &str) -> String {
         let group = |(group, terms): (usize, &Vec<Term>)| {
             let typed = |(number, term): (usize, &Term)| {
@@ -288,13 +279,11 @@ impl Search {
     }
 
     /// Whether it looks for its words as they were typed, and not by their stems alone.
-    #[must_use]
     pub fn is_exact(&self) -> bool {
         self.terms().map(|term| term.words().len()).sum::<usize>() <= MAX_EXACT_WORDS
     }
 
     /// Whether it looks for words, and not only by filters.
-    #[must_use]
     pub fn has_words(&self) -> bool {
         self.terms().any(|term| !term.is_excluded && !term.words().is_empty())
     }
@@ -428,7 +417,6 @@ fn age(text: &str, now: i64) -> Option<Bounds> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -24,7 +24,6 @@ pub struct Word {
 }
 
 /// The words of a text, in their order.
-#[must_use]
 pub fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut position = 0;
@@ -69,7 +68,6 @@ pub fn words(text: &str) -> Vec<Word> {
 }
 
 /// The words to look for: of those at one position the one with signs, which says most.
-#[must_use]
 pub fn asked(text: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
     for word in words(text) {

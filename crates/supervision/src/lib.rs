@@ -49,19 +49,12 @@ pub fn end_process_on_failure() {
 /// Ends the process, because a vital worker has failed. Nothing that was acknowledged is lost:
 /// it was written before. Does nothing but log until [`end_process_on_failure`] was called.
 ///
-/// Threads that are no tasks call this themselves; see [`run_vital_thread`].
+/// Threads that are no tasks call this themselves.
 #[allow(clippy::disallowed_methods)] // The store may hang on its worker, so it cannot be closed.
 pub fn fail(worker: &str) {
     tracing::error!(worker, status = FAILED, "a worker has failed that the server cannot do without");
     if ENDS_PROCESS.load(Ordering::SeqCst) {
         std::process::exit(FAILED);
-    }
-}
-
-/// Runs what a vital thread does, which may end. If it panics, the process ends.
-pub fn run_vital_thread(worker: &str, work: impl FnOnce()) {
-    if std::panic::catch_unwind(AssertUnwindSafe(work)).is_err() {
-        fail(worker);
     }
 }
 
@@ -112,7 +105,6 @@ impl Default for Pauses {
 
 impl Pauses {
     /// The pause after a worker that has lived for so long.
-    #[must_use]
     pub fn after(&mut self, lived: Duration) -> Duration {
         let pause = if lived >= RECOVERED_AFTER { FIRST_PAUSE } else { self.next };
         self.next = (pause * 2).min(LONGEST_PAUSE);
@@ -130,7 +122,7 @@ pub async fn catch<Output>(name: &'static str, work: impl Future<Output = Output
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
+#[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
     use std::cell::Cell;
@@ -205,7 +197,7 @@ mod tests {
         let Ok(how) = std::env::var("TIDINGS_VICTIM") else { return };
         end_process_on_failure();
         if how == "thread" {
-            std::thread::spawn(|| run_vital_thread("test", || panic!("planted"))).join().ok();
+            std::thread::spawn(|| fail("test")).join().ok();
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async {

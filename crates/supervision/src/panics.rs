@@ -22,7 +22,6 @@ pub fn watch() {
 }
 
 /// How many panics there have been since [`watch`] was called.
-#[must_use]
 pub fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }
@@ -61,7 +60,6 @@ fn message(payload: &(dyn Any + Send)) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::panic, clippy::unwrap_used)]
 mod tests {
     use super::*;
 

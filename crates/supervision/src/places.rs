@@ -96,7 +96,6 @@ impl Seat {
 
 impl Places {
     /// No client yet.
-    #[must_use]
     pub fn new(limits: PlaceLimits) -> Arc<Self> {
         Arc::new(Self { limits, taken: Mutex::default() })
     }
@@ -171,7 +170,6 @@ impl Place {
     }
 
     /// The client is not idle until the returned value is dropped. `None` if it has lost its place.
-    #[must_use]
     pub fn work(&self) -> Option<Working> {
         let mut state = self.seat.state();
         match *state {
@@ -259,7 +257,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeardStream<S> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::future::pending;

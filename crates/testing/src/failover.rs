@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tidings_domain::store_check::{self, Extent};
+use tidings_domain::store_check::{self, Part};
 use tidings_keyspace::Value;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -209,7 +209,7 @@ async fn compare(server: &Server, ledgers: &[Ledger]) -> Outcome {
         outcome.done_though_refused.extend(ledger.refused.iter().filter(is_stored).cloned());
     }
     let site = &server.app.site;
-    let found = store_check::check(site, server.app.moment(), Extent::Store, |_| {})
+    let found = store_check::check(site, Part::Whole, server.app.moment(), false, |_| {})
         .await
         .expect("the store answers");
     outcome.half_done = found.differences.iter().map(|difference| format!("{difference:?}")).collect();

@@ -85,13 +85,11 @@ impl Ballots {
     }
 
     /// The number of votes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.votes.len()
     }
 
     /// Whether there are no votes.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.votes.is_empty()
     }

@@ -34,7 +34,6 @@ pub struct Found {
 }
 
 /// The groups in some votes. Takes about 60 MiB for a million votes.
-#[must_use]
 pub fn search(ballots: &Ballots) -> Vec<Found> {
     let groups = groups::find(&Ties::of(ballots));
     let found = groups.into_iter().map(|(group, tie)| {

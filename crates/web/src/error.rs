@@ -190,7 +190,6 @@ pub fn correctable_message(failure: RequestError) -> Result<String, RequestError
 
 /// The names of the form fields that a failure can be about, the likeliest first; none if it is
 /// about the whole form. Forms give different names to the same thing, so there can be several.
-#[must_use]
 pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
     match failure {
         RequestError::Field { name, .. } => vec![name],
@@ -265,13 +264,11 @@ impl RequestError {
     pub const MISSING: &'static str = "it is missing";
 
     /// A field that is missing, or not as expected.
-    #[must_use]
     pub const fn field(name: &'static str, expected: &'static str) -> Self {
         Self::Field { name, expected }
     }
 
     /// The seconds after which the request may succeed, if the failure says so.
-    #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::Domain(error) => match &**error {
@@ -289,7 +286,6 @@ impl RequestError {
     }
 
     /// The decision of a moderator that is the reason, if one can appeal against it.
-    #[must_use]
     pub fn decision(&self) -> Option<ModerationId> {
         match self {
             Self::Domain(error) => match &**error {
@@ -301,7 +297,6 @@ impl RequestError {
     }
 
     /// The status of the response for a page.
-    #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Domain(error) => match &**error {
@@ -357,7 +352,6 @@ impl RequestError {
     }
 
     /// What the user is told, as a sentence.
-    #[must_use]
     pub fn message(&self) -> String {
         sentence(&match self {
             Self::Domain(error) => match &**error {
@@ -413,7 +407,6 @@ impl RequestError {
     }
 
     /// What a program is told, which has no form to go back to.
-    #[must_use]
     pub fn message_for_program(&self) -> String {
         match self {
             Self::WrongSecret => sentence("the field apisecret is missing, or belongs to an earlier session"),
@@ -498,7 +491,6 @@ pub(crate) const INTERNAL: &str = "something went wrong on our side";
 
 /// A message as a sentence, with a capital letter and a full stop: in the code,
 /// messages have neither.
-#[must_use]
 pub fn sentence(message: &str) -> String {
     let mut rest = message.chars();
     let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();

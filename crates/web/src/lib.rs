@@ -74,7 +74,6 @@ impl Deref for App {
 
 impl App {
     /// The app of a process that has answered nothing yet.
-    #[must_use]
     pub fn new(
         site: impl Into<Arc<Site>>,
         settings: Settings,
@@ -94,19 +93,16 @@ impl App {
     }
 
     /// The time now.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::now(&self.clock)
     }
 
     /// A visit without a session, which begins now.
-    #[must_use]
     pub fn visitor(&self) -> Visit {
         Visit::new(self.site.clone(), self.now(), None)
     }
 
     /// The time now, in milliseconds.
-    #[must_use]
     pub fn moment(&self) -> Moment {
         Moment::now(&self.clock)
     }

@@ -18,7 +18,6 @@ pub mod moderation_tools;
 pub mod parts;
 pub mod qr_code;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub mod test_support;
 pub mod vote_buttons;
 pub mod withheld;

@@ -145,7 +145,6 @@ fn description_with(parts: Parts) -> Value {
 }
 
 /// The whole description.
-#[must_use]
 pub fn description() -> Value {
     let mut document = <Document as utoipa::OpenApi>::openapi();
     for (tag, action) in router::actions() {
@@ -388,7 +387,6 @@ fn add_session_fields(call: &mut Operation, takes_request: bool) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;

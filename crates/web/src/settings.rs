@@ -61,7 +61,6 @@ impl Default for SearchSettings {
 
 impl Settings {
     /// Whether an address is that of a trusted proxy.
-    #[must_use]
     pub fn trusts(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         self.trusted_proxies.iter().any(|network| network.contains(&peer))
@@ -119,26 +118,22 @@ pub struct SiteSettings {
 
 impl SiteSettings {
     /// Whether visitors use https, so that cookies may be `Secure`.
-    #[must_use]
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
     }
 
     /// The full address of a page of this site, `path` beginning with `/`.
-    #[must_use]
     pub fn link(&self, path: &str) -> String {
         format!("{}{path}", self.url.as_str().trim_end_matches('/'))
     }
 
     /// The name of the host that the site began with, which ids of its entries keep when it moves.
-    #[must_use]
     pub fn first_host(&self) -> &str {
         self.old_hosts.first().map(String::as_str).or(self.url.host_str()).unwrap_or_default()
     }
 
     /// A text in which links to hosts of the site before are links to the present one, as long as that makes the
     /// text at most twice as long.
-    #[must_use]
     pub fn with_moved_links<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.old_hosts.is_empty() || !self.old_hosts.iter().any(|host| text.contains(host.as_str())) {
             return Cow::Borrowed(text);

@@ -6,7 +6,7 @@ use crate::backup::time_text;
 use crate::config::Config;
 use clap::Args;
 use std::path::PathBuf;
-use tidings_domain::store_check::Extent;
+use tidings_domain::store_check::Part;
 use tidings_domain::values::words::counted;
 use tidings_keyspace::EngineClock;
 
@@ -29,7 +29,7 @@ impl CheckBackup {
         let RestoredBackup { site, summary, .. } =
             &temporary::restored(&self.file, config, Some(EngineClock::System)).await?;
         // Its file was written a moment ago.
-        let report = check_site(site, Extent::Keys).await;
+        let report = check_site(site, Part::Keys, false).await;
         site.store.close().await;
         if !self.json {
             let taken = time_text(summary.header.taken_at_ms);

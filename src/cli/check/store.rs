@@ -1,6 +1,6 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{print, progress_bar, reach_existing_store, site_on};
+use crate::cli::{on_site, print, progress_bar};
 use crate::config::Config;
 use anyhow::bail;
 use clap::Args;
@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use tidings_domain::site::Site;
-use tidings_domain::store_check::{self, Difference, Extent, Progress, StoreReport, Totals};
+use tidings_domain::store_check::{self, Difference, Part, Progress, StoreReport, Totals};
 use tidings_domain::values::clock::Moment;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped};
@@ -34,11 +34,28 @@ impl CheckStore {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config);
-        let report = check_site(&site, if self.repair { Extent::Repair } else { Extent::Store }).await;
-        store.close().await;
-        tell(&report?, self.json)
+        let report = on_site(config, async |site| check_site(&site, Part::Whole, self.repair).await);
+        tell(&report.await?, self.json)
+    }
+}
+
+/// The options of a check of a part of the store.
+#[derive(Debug, Args)]
+pub struct CheckPart {
+    /// Repair what differs.
+    #[arg(long)]
+    repair: bool,
+}
+
+impl CheckPart {
+    /// Checks the part and prints how much differs.
+    ///
+    /// # Errors
+    /// When the store fails, or something differs and is not mended.
+    pub(super) async fn run(self, config: &Config, part: Part) -> anyhow::Result<()> {
+        let report = on_site(config, async |site| check_site(&site, part, self.repair).await).await?;
+        print(&totals_in_words(part, &report))?;
+        demand_mended(report.totals)
     }
 }
 
@@ -52,17 +69,21 @@ pub(super) fn tell(report: &StoreReport, json: bool) -> anyhow::Result<()> {
     } else {
         print(&text_of(report))?;
     }
-    match failure(report.totals) {
+    demand_mended(report.totals)
+}
+
+fn demand_mended(totals: Totals) -> anyhow::Result<()> {
+    match failure(totals) {
         Some(message) => bail!(message),
         None => Ok(()),
     }
 }
 
-/// Checks what is stored of a site, and shows how far it is.
+/// Checks a part of the store of a site, and shows how far it is.
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn check_site(site: &Site, extent: Extent) -> anyhow::Result<StoreReport> {
+pub(super) async fn check_site(site: &Site, part: Part, repair: bool) -> anyhow::Result<StoreReport> {
     let keys = site.store.count_keys().await?;
     let bar = progress_bar(keys, "checking keys");
     let now = Moment::now(&EngineClock::System);
@@ -76,7 +97,7 @@ pub(super) async fn check_site(site: &Site, extent: Extent) -> anyhow::Result<St
             eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
         }
     };
-    let report = store_check::check(site, now, extent, show).await?;
+    let report = store_check::check(site, part, now, repair, show).await?;
     bar.finish_and_clear();
     Ok(report)
 }
@@ -117,9 +138,14 @@ fn failure(totals: Totals) -> Option<String> {
 }
 
 /// The last line of the report: how many differences there are, and what becomes of them.
-fn totals_in_words(report: &StoreReport) -> String {
+fn totals_in_words(part: Part, report: &StoreReport) -> String {
     let totals = report.totals;
-    let mut text = format!("store: {} checked, ", counted(report.keys, "key", "keys"));
+    let name = match part {
+        Part::Whole | Part::Keys => "store",
+        Part::Articles => "articles",
+        Part::Timelines => "timelines",
+    };
+    let mut text = format!("{name}: {} checked, ", counted(report.keys, "key", "keys"));
     if totals.all() == 0 {
         return text + "no differences\n";
     }
@@ -174,7 +200,7 @@ fn text_of(report: &StoreReport) -> String {
             counted(report.unsettled, "thing", "things"),
         );
     }
-    text + &totals_in_words(report)
+    text + &totals_in_words(Part::Whole, report)
 }
 
 #[cfg(test)]
@@ -248,7 +274,10 @@ mod tests {
             ),
         ] {
             let report = report(outcomes);
-            assert_eq!(totals_in_words(&report), format!("store: 1,200 keys checked, {total}\n"));
+            assert_eq!(
+                totals_in_words(Part::Whole, &report),
+                format!("store: 1,200 keys checked, {total}\n")
+            );
             assert_eq!(failure(report.totals).as_deref(), left);
         }
     }

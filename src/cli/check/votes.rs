@@ -1,6 +1,6 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::{print, reach_existing_store, site_on};
+use crate::cli::{on_site, print};
 use crate::config::Config;
 use clap::Args;
 use std::fmt::Write;
@@ -26,11 +26,8 @@ impl CheckVotes {
     /// # Errors
     /// When the store fails.
     pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config).await?;
-        let site = site_on(&store, config);
-        let report = vote_rings::check(&site, Timestamp::now(&EngineClock::System)).await;
-        store.close().await;
-        let report = report?;
+        let now = Timestamp::now(&EngineClock::System);
+        let report = on_site(config, async |site| Ok(vote_rings::check(&site, now).await?)).await?;
         if self.json {
             say!("{}", serde_json::to_string(&report)?);
         } else {

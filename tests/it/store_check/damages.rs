@@ -109,6 +109,9 @@ pub const DAMAGES: &[Damage] = &[
     named("a thread of no story", "thread:comment:79", |b, key| b.set_field(key, "nextid", "0")),
     mended("an article is gone", "article:1", |b, key| b.delete(key)),
     mended("an article has another title", "article:1", |b, key| b.set_field(key, "title", "x")),
+    mended("an article lacks its link", "article:1", |b, key| b.delete_field(key, "link")),
+    mended("an article has a field too many", "article:1", |b, key| b.set_field(key, "extra", "1")),
+    mended("an article is not listed", "article:1", |b, _| b.sorted_remove("time:", "article:1")),
     mended("an article has another score", "article:1", |b, _| b.sorted_add("score:", "article:1", 5.0)),
     mended("an article of no story", "time:", |b, key| b.sorted_add(key, "article:77", 5.0)),
     mended("an article of a deleted story", "score:", |b, key| b.sorted_add(key, "article:3", 5.0)),
@@ -159,6 +162,11 @@ pub const DAMAGES: &[Damage] = &[
     mended("another's tweet is in a timeline", "user:1:user_timeline", |b, key| b.sorted_add(key, "2", 1.0)),
     mended("no tweet is in the timeline of everyone", "global_timeline", |b, key| {
         b.sorted_add(key, "77", 1.0)
+    }),
+    mended("a home timeline is lost", "user:3:home_timeline", |b, key| b.delete(key)),
+    mended("no tweet is in a home timeline", "user:3:home_timeline", |b, key| b.sorted_add(key, "99", 1.0)),
+    mended("a stranger's tweet is in a home timeline", "user:3:home_timeline", |b, key| {
+        b.sorted_add(key, "3", 1.0)
     }),
     mended("a home timeline lacks a tweet", "user:3:home_timeline", |b, key| b.sorted_remove(key, "2")),
     named("a tweet without a text", "tweet:2", |b, key| b.delete_field(key, "text")),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tidings_domain::store_check::{self, Extent, Outcome};
+use tidings_domain::store_check::{Outcome, Part};
 
 use super::{demand_clean, everything, left, report};
 use crate::community::Community;
@@ -74,12 +74,12 @@ async fn voters_that_are_known_a_little_longer_than_their_week_are_no_difference
         server.write(|batch| batch.expire("voted:1", Duration::from_secs(week + 300))).await;
         demand_clean(&server).await;
         server.write(|batch| batch.expire("voted:1", Duration::from_secs(week + 7_200))).await;
-        let repair = async || {
+        let check = async |repair| {
             let (site, now) = (&server.app.site, server.app.moment());
-            store_check::check(site, now, Extent::Repair, |_| {}).await.unwrap()
+            tidings_domain::store_check::check(site, Part::Whole, now, repair, |_| {}).await.unwrap()
         };
-        assert_eq!(repair().await.totals.mended, 1);
-        assert_eq!(repair().await.totals.all(), 0, "a second repair finds nothing");
+        assert_eq!(check(true).await.totals.mended, 1);
+        assert_eq!(check(true).await.totals.all(), 0, "a second repair finds nothing");
     })
     .await;
 }

@@ -1,8 +1,10 @@
 //! A user who does something, with the address that the request comes from.
 
 use crate::accounts::trust;
-use crate::accounts::users::User;
-use crate::error::Error;
+use crate::accounts::users::{DEACTIVATED, User};
+use crate::action::Decision;
+use crate::error::{Error, Refusal};
+use crate::keys;
 use crate::rates::{self, RatedAccount};
 use crate::repeats::{self, KeptAnswer};
 use crate::site::Site;
@@ -10,6 +12,7 @@ use crate::values::clock::Moment;
 use crate::values::rates::RatedAction;
 use std::net::IpAddr;
 use std::ops::Deref;
+use tidings_keyspace::Batch;
 
 /// A user who does something. The rates count the account and the address.
 #[derive(Debug, Clone, Copy)]
@@ -77,5 +80,26 @@ impl User {
         E: From<Error>,
     {
         repeats::once(site, self.request.as_ref(), action).await
+    }
+
+    /// Decides to commit a batch, unless the account has been deactivated meanwhile. `noted` answers a repeat of
+    /// the request.
+    pub(crate) fn decide<T>(
+        &self,
+        mut batch: Batch,
+        answer: T,
+        noted: &impl KeptAnswer,
+    ) -> Result<Decision<T>, Error> {
+        let account_there = batch.field_absent(keys::user(self.id), DEACTIVATED);
+        Decision::commit(batch, answer)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(self.request.as_ref(), noted)
+    }
+
+    /// Commits a batch that needs no decision.
+    pub(crate) async fn commit(&self, site: &Site, mut batch: Batch) -> Result<(), Error> {
+        repeats::note(self.request.as_ref(), &mut batch, &())?;
+        site.store.commit(batch).await?;
+        Ok(())
     }
 }

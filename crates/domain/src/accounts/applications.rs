@@ -23,7 +23,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use crate::values::secrets::random_token;
-use tidings_keyspace::{Batch, CheckId, Hash, Query, read};
+use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 
 /// The field of a user with the text of the application. It stays when it is answered.
 const TEXT: &str = "application";
@@ -219,18 +219,14 @@ impl NameHolders {
         let ids = [&by_name, &by_look].map(|id| id.as_ref().and_then(|id| id.parse::<UserId>().ok()));
         let mut holders: Vec<UserId> = ids.into_iter().flatten().collect();
         holders.dedup();
-        let mut rejected = Vec::new();
-        if !holders.is_empty() {
-            let mut query = Query::new();
-            let ask = |id: &UserId| (*id, query.hash_fields(keys::user(*id), ["username", REJECTED]));
-            let reads: Vec<_> = holders.iter().map(ask).collect();
-            let mut answers = site.store.query(query).await?;
-            for (id, read) in reads {
-                if let [Some(username), Some(time)] = fields::each(answers.take(read)) {
-                    rejected.push(RejectedAccount { id, username, rejected: time });
-                }
-            }
-        }
+        let read = |id: UserId| {
+            read::fields(keys::user(id), ["username", REJECTED]).map(move |fields| match fields {
+                [Some(username), Some(rejected)] => Some(RejectedAccount { id, username, rejected }),
+                _ => None,
+            })
+        };
+        let found = site.store.fetch(holders.into_iter().map(read).collect::<Vec<_>>()).await?;
+        let rejected = found.into_iter().flatten().collect();
         let keys = [keys::username_to_id(username), keys::username_folded(username)];
         let [name, look] = keys;
         Ok(Self { names: [(name, by_name), (look, by_look)], rejected })

@@ -26,7 +26,7 @@ use crate::values::secrets::random_token;
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 impl User {
     /// Refuses who has not confirmed their e-mail address, where that is asked for.
@@ -38,25 +38,21 @@ impl User {
     }
 
     /// Whether the user can only read until their e-mail address is confirmed.
-    #[must_use]
     pub fn must_confirm(&self, site: &Site) -> bool {
         self.unconfirmed && site.rules.accounts.confirm_email
     }
 
     /// Whether the e-mail address of the account is confirmed.
-    #[must_use]
     pub fn is_email_confirmed(&self) -> bool {
         !self.email.is_empty() && self.confirmed_email == self.email
     }
 
     /// The address that the owner has typed last, which may wait to be confirmed.
-    #[must_use]
     pub fn typed_email(&self) -> &str {
         if self.new_email.is_empty() { &self.email } else { &self.new_email }
     }
 
     /// The address that a link would confirm. `None` also if that refuses mails.
-    #[must_use]
     pub fn email_to_confirm(&self) -> Option<&str> {
         let typed = self.typed_email();
         let is_stopped = self.new_email.is_empty() && self.is_mail_stopped();
@@ -64,25 +60,21 @@ impl User {
     }
 
     /// Whether the address has refused so many mails that it gets no more.
-    #[must_use]
     pub const fn is_mail_stopped(&self) -> bool {
         self.mail_refused >= MAX_REFUSED_MAILS
     }
 
     /// Where the owner is told of what concerns the account.
-    #[must_use]
     pub fn notice_address(&self) -> Option<&str> {
         (!self.email.is_empty() && !self.is_mail_stopped()).then_some(&self.email)
     }
 
     /// Where mails go that the user subscribes to.
-    #[must_use]
     pub fn letter_address(&self) -> Option<&str> {
         self.notice_address().filter(|_| self.is_email_confirmed())
     }
 
     /// Whether what arrives in the inbox is also mailed.
-    #[must_use]
     pub fn gets_replies_by_mail(&self) -> bool {
         self.preferences.mail_replies && self.letter_address().is_some()
     }
@@ -272,16 +264,11 @@ pub(crate) async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -
 }
 
 async fn confirm_known_addresses_of(site: &Site, users: RangeInclusive<u64>) -> Result<(), Error> {
-    let mut query = Query::new();
-    let mut ask = |id| {
-        let fields = ["email", "mail_replies", "digest", UNCONFIRMED];
-        (id, query.hash_fields(keys::user(id), fields).or_absent(&mut query))
-    };
-    let reads: Vec<_> = users.map(UserId).map(&mut ask).collect();
-    let mut answers = site.store.query(query).await?;
+    let ids = users.map(UserId);
+    let fields = |id| read::fields(keys::user(id), ["email", "mail_replies", "digest", UNCONFIRMED]);
+    let accounts = site.store.fetch(ids.clone().map(fields).collect::<Vec<_>>().or_absent()).await?;
     let mut batch = Batch::new();
-    for (id, read) in reads {
-        let [email, replies, digest, unconfirmed] = fields::each(answers.take(read));
+    for (id, [email, replies, digest, unconfirmed]) in ids.zip(accounts) {
         let gets_mail = replies.as_deref() == Some("1") || digest.is_some_and(|digest| digest != "off");
         let email = email.filter(|email| !email.is_empty() && gets_mail && unconfirmed.is_none());
         if let Some(email) = email {

@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::HARDEN_CHUNK;
 use futures_util::future::try_join_all;
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Attempts at one chunk of accounts while their owners log in.
 const CHUNK_ATTEMPTS: usize = 24;
@@ -56,14 +56,11 @@ pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, 
 /// Wraps the weak digests of the accounts with these ids. Returns their number.
 async fn harden_chunk(site: &Site, first: u64, last: u64) -> Result<u64, Error> {
     site.act_without_turns(CHUNK_ATTEMPTS, || async {
-        let mut query = Query::new();
-        let reads: Vec<_> = (first..=last)
-            .map(|id| keys::user(UserId(id)))
-            .map(|key| (query.hash_fields(&key, ["password"]), key))
-            .collect();
-        let mut answers = site.store.query(query).await?;
-        let weak = reads.into_iter().filter_map(|(password, key)| {
-            let digest = fields::only(answers.take(password)).filter(|hash| is_weak(hash))?;
+        let keys: Vec<String> = (first..=last).map(|id| keys::user(UserId(id))).collect();
+        let digests = keys.iter().map(|key| read::field(key, "password")).collect::<Vec<_>>();
+        let digests = site.store.fetch(digests).await?;
+        let weak = keys.into_iter().zip(digests).filter_map(|(key, digest)| {
+            let digest = digest.filter(|hash| is_weak(hash))?;
             Some(async move { Ok::<_, Error>((key, site.passwords.wrap(digest.clone()).await?, digest)) })
         });
         let wrapped = try_join_all(weak).await?;

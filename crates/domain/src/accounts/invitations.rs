@@ -28,7 +28,7 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
 use crate::values::text::Email;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The field of a user that counts changes of their unused invitations.
 const VERSION: &str = "invitations_version";
@@ -112,7 +112,6 @@ pub struct OpenInvitation {
 
 impl OpenInvitation {
     /// When it ends.
-    #[must_use]
     pub const fn ends(&self) -> Timestamp {
         Timestamp(self.since.0.saturating_add(INVITATION_SECONDS))
     }
@@ -154,8 +153,9 @@ impl Open {
     }
 }
 
-fn ask_open(query: &mut Query, user: UserId) -> Handle<Vec<(String, f64)>> {
-    query.sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX)
+fn open_of(user: UserId, now: Timestamp) -> impl Fetch<Value = Open> {
+    let open = read::sorted_range(keys::invites_open(user), Order::Descending, 0, u64::MAX);
+    open.map(move |open| Open::of(open, now))
 }
 
 /// How many people a user may still invite; `None` for any number. `open` and `used` are the
@@ -196,12 +196,9 @@ fn allowance(
 /// # Errors
 /// As [`invite`], [`Refusal::TooManyInvitationMails`], or the store's.
 pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), Error> {
-    let mut query = Query::new();
-    let open = ask_open(&mut query, user.id);
-    let used = query.sorted_count(keys::invites_by(user.id));
-    let mut answers = site.store.query(query).await?;
-    let open = Open::of(answers.take(open), now);
-    allowance(site, now, user, (open.count(), answers.take(used)))?;
+    let used = read::sorted_count(keys::invites_by(user.id));
+    let (open, used) = site.store.fetch((open_of(user.id, now), used)).await?;
+    allowance(site, now, user, (open.count(), used))?;
     let key = keys::invitation_mails(user.id);
     if notices::may_send_today(site, &key, MAX_DAILY_INVITATION_MAILS).await? {
         Ok(())
@@ -234,14 +231,9 @@ pub async fn invite(
 ) -> Result<InvitationCode, Error> {
     let (key, list) = (keys::user(user.id), keys::invites_open(user.id));
     site.act(&list, || async {
-        let mut query = Query::new();
-        let open = ask_open(&mut query, user.id);
-        let used = query.sorted_count(keys::invites_by(user.id));
-        let version = query.hash_fields(&key, [VERSION]);
-        let mut answers = site.store.query(query).await?;
-        let open = Open::of(answers.take(open), now);
-        let used = answers.take(used);
-        let version = fields::only(answers.take(version));
+        let used = read::sorted_count(keys::invites_by(user.id));
+        let reads = (open_of(user.id, now), used, read::field(&key, VERSION));
+        let (open, used, version) = site.store.fetch(reads).await?;
         allowance(site, now, user, (open.count(), used))?;
         let code = InvitationCode::random()?;
         let invitation = keys::invitation(&code);
@@ -298,42 +290,32 @@ pub struct OwnInvitations {
 
 /// The invitations of a user. Rounds: 2.
 pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result<OwnInvitations, Error> {
-    let mut query = Query::new();
-    let open = ask_open(&mut query, user.id);
-    let used = query.sorted_count(keys::invites_by(user.id));
-    let invited = ask_invited(&mut query, user.id);
-    let mut answers = site.store.query(query).await?;
-    let open = Open::of(answers.take(open), now);
-    let used = answers.take(used);
-    let invited = ids_with_times(user.id, answers.take(invited));
+    let used = read::sorted_count(keys::invites_by(user.id));
+    let reads = (open_of(user.id, now), used, listed_invited(user.id));
+    let (open, used, invited) = site.store.fetch(reads).await?;
     let allowance = allowance(site, now, user, (open.count(), used));
-    let mut query = Query::new();
-    let emails: Vec<_> = open
-        .codes
-        .iter()
-        .map(|(code, _)| query.hash_fields(keys::invitation(code), ["email"]).or_absent(&mut query))
-        .collect();
-    let names = query.ask(People::of(invited.iter().map(|(id, _)| *id).collect::<Vec<_>>()));
-    let mut answers = site.store.query(query).await?;
-    let emails: Vec<String> =
-        emails.into_iter().map(|email| fields::only(answers.take(email)).unwrap_or_default()).collect();
+    let emails: Vec<_> =
+        open.codes.iter().map(|(code, _)| read::field(keys::invitation(code), "email").or_absent()).collect();
+    let names = People::of(invited.iter().map(|(id, _)| *id));
+    let (emails, names) = site.store.fetch((emails, names)).await?;
     let open = open.codes.into_iter().zip(emails);
-    let open = open.map(|((code, since), email)| OpenInvitation { code, since, email }).collect();
-    let invited = with_names(invited, answers.of(names));
+    let open =
+        open.map(|((code, since), email)| OpenInvitation { code, since, email: email.unwrap_or_default() });
+    let (open, invited) = (open.collect(), with_names(invited, names));
     Ok(OwnInvitations { open, invited, invited_count: used, allowance })
 }
 
 /// Whom a user invited, the newest first; at most 200. Rounds: 2.
 pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
-    let mut query = Query::new();
-    let invited = ask_invited(&mut query, user);
-    let invited = ids_with_times(user, site.store.query(query).await?.take(invited));
+    let invited = site.store.fetch(listed_invited(user)).await?;
     let names = site.store.fetch(People::of(invited.iter().map(|(id, _)| *id))).await?;
     Ok(with_names(invited, names))
 }
 
-fn ask_invited(query: &mut Query, user: UserId) -> Handle<Vec<(String, f64)>> {
-    query.sorted_range(keys::invites_by(user), Order::Descending, 0, MAX_LISTED_INVITED)
+/// The newest of those whom a user invited.
+fn listed_invited(user: UserId) -> impl Fetch<Value = Vec<(UserId, Timestamp)>> {
+    let invited = read::sorted_range(keys::invites_by(user), Order::Descending, 0, MAX_LISTED_INVITED);
+    invited.map(move |members| ids_with_times(user, members))
 }
 
 /// The members of the list of those whom a user invited.

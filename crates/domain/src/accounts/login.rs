@@ -252,7 +252,6 @@ process_state!(Attacked);
 
 impl Site {
     /// Takes the accounts whose owners are to be told that many addresses try to log in.
-    #[must_use]
     pub fn take_attacked(&self) -> Vec<UserId> {
         std::mem::take(&mut *self.of::<Attacked>().0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -461,7 +460,6 @@ impl Failure {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::accounts::signup::add_account_with_password;

@@ -57,7 +57,6 @@ impl MessageThread {
     }
 
     /// Reads a thread; `None` when there is none.
-    #[must_use]
     pub fn from_hash(id: MessageThreadId, hash: &Hash) -> Option<Self> {
         if hash.is_empty() {
             return None;

@@ -7,13 +7,11 @@ use crate::accounts::actor::Actor;
 use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
 use crate::accounts::people::UserNamesRead;
-use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
@@ -69,12 +67,9 @@ pub async fn mute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -> 
             return Err(Refusal::TooManyMutes { limit: MAX_MUTES as u64 }.into());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.field_absent(&key, &field);
         batch.set_field(&key, &field, now.timestamp().to_string());
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &())
+        user.decide(batch, (), &())
     })
     .await
 }
@@ -89,9 +84,7 @@ pub async fn unmute(site: &Site, now: Moment, user: Actor<'_>, what: &Mutable) -
     let field = what.field(site, user.id).await?;
     let mut batch = Batch::new();
     batch.delete_field(keys::user_mutes(user.id), field);
-    repeats::note(user.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
-    Ok(())
+    user.commit(site, batch).await
 }
 
 /// Something that a user has muted.
@@ -137,21 +130,18 @@ pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>,
 /// since are left out. Rounds: 2.
 pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> {
     let (mutes_key, blocks_key) = (keys::user_mutes(user), keys::user_blocks(user));
-    let mut query = Query::new();
-    let mutes = query.hash(&mutes_key);
-    let blocks = query.hash(&blocks_key);
-    let topics = query.sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
-    let mut answers = visit.run(query).await?;
+    let topics = read::sorted_range(keys::topics_muted(user), Order::Descending, 0, MAX_MUTED_TOPICS);
+    let reads = (read::hash(&mutes_key), read::hash(&blocks_key), topics);
+    let (mutes, blocks, topics) = visit.fetch(reads).await?;
     let time = |stored: &str| stored.parse().map_or_else(|_| Timestamp::default(), Timestamp);
     let mute = |(field, since): (String, String)| {
         let (kind, value) = field.split_once(':')?;
         let kind = kind.parse().ok().filter(|kind| *kind != MuteKind::Topic)?;
         Some(Mute { kind, value: value.to_owned(), since: time(&since) })
     };
-    let mut mutes = fields::members(answers.take(mutes).0, &mutes_key, mute);
+    let mut mutes = fields::members(mutes.0, &mutes_key, mute);
     let block = |(id, since): (String, String)| Some((id.parse::<UserId>().ok()?, time(&since)));
-    let blocks = fields::members(answers.take(blocks).0, &blocks_key, block);
-    let topics = answers.take(topics);
+    let blocks = fields::members(blocks.0, &blocks_key, block);
 
     let id_of = |mute: &Mute| (mute.kind == MuteKind::User).then(|| mute.value.parse::<UserId>().ok())?;
     let mut query = Query::new();

@@ -186,14 +186,11 @@ pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), E
 
 /// [`fold_anew`] of some entries: each with its earlier key and the new one. Rounds: 1.
 async fn fold_some_anew(site: &Site, stale: &[(String, String)]) -> Result<Decision<()>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        stale.iter().map(|(key, anew)| (anew, query.string(key), query.string(anew))).collect();
-    let mut answers = site.store.query(query).await?;
+    let reads: Vec<_> = stale.iter().map(|(key, anew)| [read::string(key), read::string(anew)]).collect();
+    let stored = site.store.fetch(reads).await?;
     let number = |text: Option<&String>| text.and_then(|text| text.parse::<UserId>().ok());
     let mut entries: BTreeMap<&String, (Option<String>, Option<UserId>)> = BTreeMap::new();
-    for (anew, earlier, stored) in reads {
-        let (earlier, stored) = (answers.take(earlier), answers.take(stored));
+    for ((_, anew), [earlier, stored]) in stale.iter().zip(stored) {
         let known = number(stored.as_ref());
         let (_, oldest) = entries.entry(anew).or_insert((stored, known));
         *oldest = [*oldest, number(earlier.as_ref())].into_iter().flatten().min();

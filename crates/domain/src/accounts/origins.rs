@@ -23,10 +23,10 @@ use crate::values::limits::{
 use crate::values::network::{Network, NetworkTag};
 use crate::values::secrets::random_token;
 use ipnet::IpNet;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 use tokio::sync::OnceCell;
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -177,44 +177,28 @@ pub(crate) async fn posted_from(site: &Site, now: Timestamp, network: IpNet) -> 
     let days: Vec<Day> = Day::of(now).last(days).collect();
     let mut people = people_of(site, &tags, &days).await?;
     if !Network::is_wide(network) {
-        let mut query = Query::new();
-        let reads: Vec<_> = people
-            .iter()
-            .flat_map(|user| days.iter().map(move |day| (*user, keys::user_addresses(*user, *day))))
-            .map(|(user, key)| (user, query.sorted_range(key, Order::Descending, 0, u64::MAX)))
-            .collect();
-        let mut answers = site.store.query(query).await?;
+        let reads = people.iter().map(|user| {
+            let keys = days.iter().map(|day| keys::user_addresses(*user, *day));
+            keys.map(|key| read::sorted_range(key, Order::Descending, 0, u64::MAX)).collect::<Vec<_>>()
+        });
+        let addresses = site.store.fetch(reads.collect::<Vec<_>>()).await?;
         let is_inside = |(address, _): &(String, f64)| {
             address.parse().is_ok_and(|address: IpAddr| network.contains(&address.to_canonical()))
         };
-        let found = reads.into_iter().filter_map(|(user, read)| {
-            let addresses: Vec<(String, f64)> = answers.take(read);
-            addresses.iter().any(is_inside).then_some(user)
-        });
-        let inside: HashSet<UserId> = found.collect();
-        people.retain(|user| inside.contains(user));
+        let mut addresses = addresses.into_iter();
+        people.retain(|_| addresses.next().is_some_and(|of_days| of_days.iter().flatten().any(is_inside)));
     }
     Ok(Some(people.len() as u64))
 }
 
 /// The people who have posted from some networks on some days, by number. Rounds: 1.
 pub(crate) async fn people_of(site: &Site, tags: &[NetworkTag], days: &[Day]) -> Result<Vec<UserId>, Error> {
-    let mut query = Query::new();
     let keys = tags.iter().flat_map(|tag| days.iter().map(move |day| keys::network_people(tag, *day)));
-    let reads: Vec<_> = keys
-        .map(|key| {
-            let people = query.sorted_range(&key, Order::Descending, 0, PEOPLE_OF_A_NETWORK_AND_DAY);
-            (key, people)
-        })
-        .collect();
-    if reads.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut answers = site.store.query(query).await?;
-    let mut people: Vec<UserId> = Vec::new();
-    for (key, read) in reads {
-        people.extend(fields::members(answers.take(read), &key, |(user, _)| user.parse::<UserId>().ok()));
-    }
+    let people = |key: String| {
+        let people = read::sorted_range(&key, Order::Descending, 0, PEOPLE_OF_A_NETWORK_AND_DAY);
+        people.map(move |people| fields::members(people, &key, |(user, _)| user.parse::<UserId>().ok()))
+    };
+    let mut people = site.store.fetch(keys.map(people).collect::<Vec<_>>()).await?.concat();
     people.sort_unstable();
     people.dedup();
     Ok(people)

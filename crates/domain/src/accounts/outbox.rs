@@ -121,7 +121,6 @@ pub enum MailSubject {
 
 impl Waiting {
     /// The kind of the mail; `None` if nobody switches it on or off.
-    #[must_use]
     pub const fn kind(&self) -> Option<MailKind> {
         match self.subject {
             MailSubject::Entry(_) => Some(MailKind::Replies),

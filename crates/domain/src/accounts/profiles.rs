@@ -9,7 +9,7 @@ use crate::keys;
 use crate::values::ids::UserId;
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, Query, Reads, Tracked, read};
+use tidings_keyspace::{Fetch, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Profiles as everyone sees them, by the key of the name.
@@ -57,7 +57,6 @@ pub struct ProfileFacts {
 
 impl ProfileFacts {
     /// The profile for a viewer who follows the user, or does not.
-    #[must_use]
     pub fn followed(self, followed: bool) -> Profile {
         Profile { facts: self.into(), followed }
     }
@@ -80,14 +79,8 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
         CacheResult::Miss(flight) => flight,
     };
     let mut reads = Reads::default();
-    let mut query = Query::new();
-    let id = query.string(&name);
-    let id = query.track(id);
-    let id = visit.run(query).await?.take_tracked(id).collect_into(&mut reads);
+    let id = visit.fetch(read::string(&name).tracked()).await?.collect_into(&mut reads);
     let id: UserId = id.and_then(|id| id.parse().ok()).ok_or(Refusal::NoSuchUser)?;
-    let mut query = Query::new();
-    let user = query.hash(keys::user(id));
-    let user = query.track(user);
     let counts = [
         keys::user_posted(id),
         keys::user_comments(id),
@@ -96,17 +89,10 @@ pub async fn profile(visit: &mut Visit, username: &str) -> Result<Profile, Error
         keys::followings(id),
         keys::invites_by(id),
     ];
-    let counts = counts.map(|list| {
-        let count = query.sorted_count(list);
-        query.track(count)
-    });
-    let followed = query.ask(is_followed(visit, id));
-    let mut answers = visit.run(query).await?;
-    let [posted, comments, tweets, followers, followings, invited] =
-        counts.map(|count| answers.take_tracked(count).collect_into(&mut reads));
-    let user = answers.take_tracked(user).collect_into(&mut reads);
+    let shown = (read::hash(keys::user(id)), counts.map(read::sorted_count)).tracked();
+    let (shown, followed) = visit.fetch((shown, is_followed(visit, id))).await?;
+    let (user, [posted, comments, tweets, followers, followings, invited]) = shown.collect_into(&mut reads);
     let user = User::from_hash(&user).ok_or(Refusal::NoSuchUser)?;
-    let followed = answers.of(followed);
     let inviter = tree::inviter_of(visit, &user, &mut reads).await?;
     let user = user.into();
     let facts = ProfileFacts { user, inviter, invited, posted, comments, tweets, followers, followings };

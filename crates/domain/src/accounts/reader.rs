@@ -82,7 +82,6 @@ impl RoleFacts {
 
 impl Reader {
     /// Somebody who has chosen nothing yet.
-    #[must_use]
     pub fn new(id: UserId) -> Self {
         Self {
             id,
@@ -126,25 +125,21 @@ impl Reader {
     }
 
     /// Whether the reader has hidden a story.
-    #[must_use]
     pub fn has_hidden(&self, id: NewsId) -> bool {
         self.hidden.binary_search(&id).is_ok()
     }
 
     /// Whether a story is among the newest that the reader has saved.
-    #[must_use]
     pub fn has_saved(&self, id: NewsId) -> bool {
         self.saved.binary_search(&id).is_ok()
     }
 
     /// Whether the reader has muted a person.
-    #[must_use]
     pub fn has_muted(&self, person: UserId) -> bool {
         self.muted_people.binary_search(&person).is_ok()
     }
 
     /// Whether the reader has blocked a person.
-    #[must_use]
     pub fn has_blocked(&self, person: UserId) -> bool {
         self.blocked.binary_search(&person).is_ok()
     }
@@ -160,31 +155,26 @@ impl Reader {
     }
 
     /// Whether the reader does not want to read a person, muted or blocked.
-    #[must_use]
     pub fn avoids(&self, person: UserId) -> bool {
         self.has_muted(person) || self.has_blocked(person)
     }
 
     /// Whether the reader has muted a topic.
-    #[must_use]
     pub fn has_muted_topic(&self, topic: &Topic) -> bool {
         self.muted_topics.contains(topic)
     }
 
     /// Whether the reader has muted any site.
-    #[must_use]
     pub fn has_muted_sites(&self) -> bool {
         !self.domains.is_empty()
     }
 
     /// Whether the reader has muted a site, or one that it is a subdomain of.
-    #[must_use]
     pub fn has_muted_site(&self, site: &Hostname) -> bool {
         self.domains.cover(site)
     }
 
     /// The muted words and phrases.
-    #[must_use]
     pub const fn words(&self) -> &Phrases {
         &self.words
     }
@@ -220,7 +210,6 @@ pub enum Sight {
 
 impl Sight {
     /// Whether all of it is shown.
-    #[must_use]
     pub fn is_shown(self) -> bool {
         self == Self::Shown
     }
@@ -261,13 +250,11 @@ pub struct Perspective<'a> {
 
 impl Perspective<'_> {
     /// Whether somebody is the author, or moderates: they see what is withheld from others.
-    #[must_use]
     pub fn is_insider(self, author: UserId) -> bool {
         self.reader.is_some_and(|reader| reader.id == author || reader.is_moderator)
     }
 
     /// How something is seen, whatever the reader has muted.
-    #[must_use]
     pub fn of_withheld(self, written: Written<'_>) -> Sight {
         let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
         match written.withheld {
@@ -282,13 +269,11 @@ impl Perspective<'_> {
     }
 
     /// The reader whose mutes count here: nobody's, if the page was asked to show all.
-    #[must_use]
     pub fn muting(&self) -> Option<&Reader> {
         self.reader.filter(|_| !self.shows_all)
     }
 
     /// How a text is seen: `text` is searched for muted words.
-    #[must_use]
     pub fn of_text(self, written: Written<'_>, text: &str) -> Sight {
         let sight = self.of_withheld(written);
         let Some(reader) = self.muting().filter(|_| sight.is_shown()) else {
@@ -435,7 +420,6 @@ pub(crate) mod test_support {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::test_support::reader;
     use super::*;

@@ -78,7 +78,6 @@ impl RecentVotes {
 
     /// Whether the user may take a vote back now, where votes can be taken back for
     /// `window_seconds`.
-    #[must_use]
     pub fn may_take_back(&self, on: VotedOn, now: Timestamp, window_seconds: u64) -> bool {
         if self.records.is_empty() {
             return false;
@@ -253,7 +252,6 @@ fn superfluous(all: &Hash, now: Timestamp, window_seconds: u64) -> impl Iterator
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

@@ -181,7 +181,6 @@ pub enum GivenRole {
 
 impl GivenRole {
     /// What the role is called.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -18,7 +18,9 @@ use crate::values::session_token::{SessionHash, SessionToken};
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};
-use tidings_keyspace::{Answers, Batch, CheckId, Hash, Order, Query, Reads, Tracked, TrackedHandle, read};
+use tidings_keyspace::{
+    Answers, Batch, CheckId, Fetch, Hash, Order, Query, Reads, Tracked, TrackedHandle, read,
+};
 
 /// How long a session lasts after the last visit.
 const SESSION_LIFE: Duration = Duration::from_secs(SESSION_SECONDS);
@@ -71,7 +73,6 @@ pub struct Device {
 impl Device {
     /// A program at an address. `agent` is its `User-Agent`, which is shortened if it is
     /// very long.
-    #[must_use]
     pub fn new(agent: &str, address: IpAddr) -> Self {
         let printable = agent.chars().filter(|character| !character.is_control());
         Self { agent: printable.take(MAX_AGENT).collect(), address, is_local: false }
@@ -402,17 +403,13 @@ pub(crate) const EARLIER_ID: &str = "earlier";
 /// The sessions of an account, the newest first. Rounds: 2.
 pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<OpenSession>, Error> {
     let all = AllSessions::read(site, session.user_id).await?;
-    let mut query = Query::new();
     let hashes: Vec<SessionHash> =
         all.hashes.iter().rev().filter_map(|hash| SessionHash::parse(hash)).collect();
-    let reads: Vec<_> =
-        hashes.iter().map(|hash| query.hash(keys::session(hash)).or_absent(&mut query)).collect();
-    let auth = all.earlier();
-    let earlier = auth.as_ref().map(|token| query.string(keys::auth(token.expose())));
-    let mut answers = site.store.query(query).await?;
-    let mut sessions = Vec::with_capacity(reads.len() + 1);
-    for (hash, read) in hashes.into_iter().zip(reads) {
-        let stored = answers.take(read);
+    let reads: Vec<_> = hashes.iter().map(|hash| read::hash(keys::session(hash)).or_absent()).collect();
+    let earlier = all.earlier().map(|token| read::string(keys::auth(token.expose())));
+    let (stored, earlier) = site.store.fetch((reads, earlier)).await?;
+    let mut sessions = Vec::with_capacity(stored.len() + 1);
+    for (hash, stored) in hashes.into_iter().zip(stored) {
         // What has expired stays on the list until there are too many.
         if all.has(&stored) {
             let time = |field| fields::read(stored.get(field), || keys::session(&hash), field).map(Timestamp);
@@ -427,7 +424,7 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
             });
         }
     }
-    if earlier.and_then(|earlier| answers.take(earlier)).is_some_and(|id| id == session.user_id.to_string()) {
+    if earlier.flatten().is_some_and(|id| id == session.user_id.to_string()) {
         let current = matches!(session.key, SessionKey::Earlier(_));
         let (agent, address) = Default::default();
         sessions.push(OpenSession {
@@ -450,17 +447,12 @@ pub(crate) async fn end_surplus(site: &Site, user_id: UserId) -> Result<(), Erro
     if all.hashes.len() <= MAX_SESSIONS {
         return Ok(());
     }
-    let mut query = Query::new();
-    let read = |hash: &String| {
-        let hash = SessionHash::parse(hash)?;
-        Some(query.hash(keys::session(&hash)))
-    };
-    let reads: Vec<_> = all.hashes.iter().map(read).collect();
-    let mut answers = site.store.query(query).await?;
+    let read = |hash: &String| SessionHash::parse(hash).map(|hash| read::hash(keys::session(&hash)));
+    let sessions = site.store.fetch(all.hashes.iter().map(read).collect::<Vec<_>>()).await?;
     let mut batch = Batch::new();
     let mut live = 0;
-    for (hash, read) in all.hashes.iter().zip(reads).rev() {
-        let is_live = read.is_some_and(|read| all.has(&answers.take(read)));
+    for (hash, session) in all.hashes.iter().zip(sessions).rev() {
+        let is_live = session.is_some_and(|session| all.has(&session));
         live += usize::from(is_live);
         if !is_live || live > MAX_SESSIONS {
             end_listed(&mut batch, user_id, hash);

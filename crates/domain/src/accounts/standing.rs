@@ -8,13 +8,11 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 
 impl User {
     /// The ban that is in force.
-    #[must_use]
     pub fn ban(&self, now: Timestamp) -> Option<&Restriction> {
         self.restrictions.in_force(RestrictionKind::Ban, now)
     }
 
     /// The silence that is in force.
-    #[must_use]
     pub fn silence(&self, now: Timestamp) -> Option<&Restriction> {
         self.restrictions.in_force(RestrictionKind::Silence, now)
     }

@@ -19,7 +19,6 @@ use linkify::{LinkFinder, LinkKind};
 use tidings_keyspace::Batch;
 
 /// What an account lacks to be trusted; `None` if it is.
-#[must_use]
 pub fn lacking(rules: &TrustRules, now: Timestamp, user: &User) -> Option<Lacking> {
     if user.role() > Role::Member || user.is_established {
         return None;

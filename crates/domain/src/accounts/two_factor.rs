@@ -50,7 +50,6 @@ impl SecondFactors {
     }
 
     /// Whether there is one.
-    #[must_use]
     pub const fn any(self) -> bool {
         self.totp || self.passkeys
     }

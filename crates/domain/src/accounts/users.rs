@@ -211,14 +211,12 @@ impl ApiSecret {
     }
 
     /// The secret itself, for programs. Pages show it masked.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// The secret for the forms of one page, different each time. Empty, so that no form is
     /// accepted, in the case that the operating system has no random bytes.
-    #[must_use]
     pub fn masked(&self) -> String {
         secrets::mask(&self.0).unwrap_or_else(|error| {
             tracing::error!(%error, "cannot mask the secret of forms");
@@ -227,14 +225,12 @@ impl ApiSecret {
     }
 
     /// Whether this is the secret. An empty secret is nothing's.
-    #[must_use]
     pub fn is(&self, given: &str) -> bool {
         secrets::same_secret(&self.0, given)
     }
 
     /// Whether a form carried this secret, masked or as it is. An empty secret matches
     /// nothing.
-    #[must_use]
     pub fn matches(&self, given: &str) -> bool {
         self.is(given) || secrets::is_masked(&self.0, given)
     }
@@ -249,20 +245,17 @@ impl std::fmt::Debug for ApiSecret {
 impl User {
     /// The role that counts, for somebody who acts: that of a member until [`User::acting`] has
     /// looked at what counts now.
-    #[must_use]
     pub const fn role(&self) -> Role {
         self.counted_role
     }
 
     /// Whether the role that counts is that of an administrator.
-    #[must_use]
     pub fn is_administrator(&self) -> bool {
         self.role() == Role::Administrator
     }
 
     /// The role that somebody was given, whether it counts or not: what others see of them, and
     /// whom it protects from moderators of a lower one.
-    #[must_use]
     pub const fn given_role(&self) -> Role {
         self.flags.given_role()
     }
@@ -282,7 +275,6 @@ impl User {
 
     /// Whether the user sees what `author` wrote even if it is withheld from readers: authors and
     /// moderators do.
-    #[must_use]
     pub fn is_insider(&self, author: UserId) -> bool {
         self.id == author || self.role() >= Role::Moderator
     }
@@ -313,7 +305,6 @@ impl User {
 
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
     /// deactivation.
-    #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         let id = fields::read(hash.get("id"), || "a user".to_owned(), "id")?;
         let fields = StoredFields::new(hash, || keys::user(id));

@@ -83,7 +83,6 @@ enum Stage {
 impl Visit {
     /// A visit with the session token of the request, if there is one. Text that cannot
     /// be a token counts as none.
-    #[must_use]
     pub fn new(site: Arc<Site>, now: Timestamp, token: Option<&str>) -> Self {
         let stage = token.and_then(SessionToken::parse).map_or(Stage::Anonymous, Stage::Token);
         let current = !site.store.is_shared();
@@ -174,7 +173,6 @@ impl Visit {
     }
 
     /// Whether lists also show what the viewer has hidden or muted. A visitor has done neither.
-    #[must_use]
     pub fn shows_hidden(&self) -> bool {
         self.shows_hidden && self.viewer_id().is_some()
     }
@@ -203,7 +201,6 @@ impl Visit {
     }
 
     /// Who is looking, once [`Visit::reader`] has been asked.
-    #[must_use]
     pub fn perspective(&self) -> Perspective<'_> {
         Perspective { reader: self.known_reader().map(|reader| &**reader), shows_all: self.shows_hidden() }
     }
@@ -228,7 +225,6 @@ impl Visit {
     }
 
     /// The session, once it is known; see [`Visit::viewer`].
-    #[must_use]
     pub fn session(&self) -> Option<&VisitSession> {
         self.session.as_deref()
     }
@@ -273,7 +269,6 @@ impl Visit {
     }
 
     /// The site that is visited.
-    #[must_use]
     pub fn site(&self) -> &Site {
         &self.site
     }
@@ -284,13 +279,11 @@ impl Visit {
     }
 
     /// The moment of the visit.
-    #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.now
     }
 
     /// Whether the request has a session token, valid or not.
-    #[must_use]
     pub const fn has_token(&self) -> bool {
         !matches!(self.stage, Stage::Anonymous)
     }
@@ -491,7 +484,6 @@ impl Visit {
 
     /// How this visit sees the caches. On a shared store it can use them only after its
     /// first round, which also fetches the keys that other servers have written.
-    #[must_use]
     pub fn view(&self) -> View<'_> {
         let keeps = self.source == ReadSource::Primary;
         View { store: &self.site.store, now: self.now, is_current: self.current, keeps }
@@ -532,7 +524,6 @@ impl Visit {
 
     /// The viewer's id as far as it is known: `None` for a visitor without a session, and
     /// usually before the first round.
-    #[must_use]
     pub fn viewer_id(&self) -> Option<UserId> {
         match &self.stage {
             Stage::Known(id) => Some(*id),
@@ -569,7 +560,6 @@ impl Visit {
 
     /// Whether the viewer has been away for so long that the home timeline is being
     /// rebuilt; known after [`Visit::viewer`].
-    #[must_use]
     pub const fn has_returned(&self) -> bool {
         self.returned
     }
@@ -641,13 +631,11 @@ impl SharedVisit<'_> {
     }
 
     /// As [`Visit::view`].
-    #[must_use]
     pub fn view(&self) -> View<'_> {
         self.0.view()
     }
 
     /// The site that is visited.
-    #[must_use]
     pub fn site(&self) -> &Site {
         self.0.site()
     }
@@ -658,7 +646,6 @@ impl SharedVisit<'_> {
     }
 
     /// The moment of the visit.
-    #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.0.now()
     }

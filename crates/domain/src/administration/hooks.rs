@@ -16,7 +16,7 @@ use crate::values::clock::Timestamp;
 use crate::values::hook::{Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret};
 use crate::values::ids::HookId;
 use crate::values::limits::{HOOK_RESULTS, MAX_HOOKS};
-use tidings_keyspace::{Batch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Hash, Order, read};
 
 /// A change of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,26 +150,19 @@ pub async fn all(site: &Site, viewer: &User) -> Result<Vec<ShownHook>, Error> {
     if hooks.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = Query::new();
-    let reads: Vec<_> = hooks
-        .into_iter()
-        .map(|(id, hook)| {
-            let key = keys::hook_results(id);
-            let results = query.sorted_range(&key, Order::Descending, 0, HOOK_RESULTS);
-            (id, hook, results, query.sorted_count(keys::hook_outbox(id)))
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
-    let shown = reads.into_iter().map(|(id, hook, results, waiting)| ShownHook {
+    let reads = |(id, _): (&HookId, &Hook)| {
+        let results = read::sorted_range(keys::hook_results(*id), Order::Descending, 0, HOOK_RESULTS);
+        (results, read::sorted_count(keys::hook_outbox(*id)))
+    };
+    let stored = site.store.fetch(hooks.iter().map(reads).collect::<Vec<_>>()).await?;
+    let shown = hooks.into_iter().zip(stored).map(|((id, hook), (results, waiting))| ShownHook {
         id,
         is_signed: !hook.secret.is_empty(),
         address: hook.address,
         kinds: hook.kinds,
         format: hook.format,
-        waiting: answers.take(waiting),
-        results: fields::members(answers.take(results), &keys::hook_results(id), |(json, _)| {
-            HookResult::from_json(&json)
-        }),
+        waiting,
+        results: fields::members(results, &keys::hook_results(id), |(json, _)| HookResult::from_json(&json)),
     });
     Ok(shown.collect())
 }

@@ -26,13 +26,11 @@ pub const VOTE_SCORE: u32 = 86_400 / 200;
 pub const OPEN_SECONDS: u64 = 7 * 86_400;
 
 /// The score of an article posted at a time with some votes.
-#[must_use]
 pub fn score(posted: Timestamp, votes: i64) -> f64 {
     posted.as_score() + f64::from(VOTE_SCORE) * votes as f64
 }
 
 /// How much longer votes on an article count; `None` when they no longer do.
-#[must_use]
 pub fn open_for(posted: Timestamp, now: Timestamp) -> Option<Duration> {
     let left = posted.0.saturating_add(OPEN_SECONDS).checked_sub(now.0)?;
     (left > 0).then(|| Duration::from_secs(left))
@@ -91,7 +89,6 @@ impl Article {
     }
 
     /// The score that follows from time and votes.
-    #[must_use]
     pub fn score(&self) -> f64 {
         score(self.time, self.votes)
     }

@@ -160,7 +160,6 @@ async fn common(visit: &mut Visit, topics: &[Topic], lists: &[TopicList]) -> Res
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

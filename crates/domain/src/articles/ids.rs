@@ -107,7 +107,6 @@ pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

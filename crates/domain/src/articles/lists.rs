@@ -55,13 +55,11 @@ impl PageNumber {
     pub const FIRST: Self = Self(1);
 
     /// The number itself, at least 1.
-    #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// The part of a list on this page, if each page has `count` articles.
-    #[must_use]
     pub const fn of(self, count: u64) -> ArticlePart {
         ArticlePart { start: (self.0 - 1) * count, count }
     }

@@ -6,18 +6,15 @@
 
 use crate::action::Decision;
 use crate::articles::article::{Article, OPEN_SECONDS, open_for};
-use crate::articles::ids::raise_article_count;
 use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
-use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
-use crate::values::limits::ARTICLE_CHECK_CHUNK;
 use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
@@ -29,63 +26,6 @@ const LATE_EXPIRY: u64 = 3_600;
 const REPAIRS_AT_ONCE: usize = 100;
 /// No bound: more than any list has members.
 const ALL: u64 = 1 << 40;
-
-/// A walk through the listed news, some at a time, that checks their articles.
-pub struct NewsWalk<'a> {
-    site: &'a Site,
-    now: Timestamp,
-    repair: bool,
-    start: u64,
-    /// The topics of the items seen so far.
-    named: BTreeSet<Topic>,
-}
-
-impl<'a> NewsWalk<'a> {
-    /// A walk from the oldest item on.
-    #[must_use]
-    pub const fn new(site: &'a Site, now: Timestamp, repair: bool) -> Self {
-        Self { site, now, repair, start: 0, named: BTreeSet::new() }
-    }
-
-    /// Checks the next items; `None` after the last. A repair then raises the counter of
-    /// articles to that of stories. Rounds: 3, and some for each item
-    /// that is repaired.
-    pub async fn next(&mut self) -> Result<Option<CheckReport>, Error> {
-        let ids = self
-            .site
-            .store
-            .fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, self.start, ARTICLE_CHECK_CHUNK))
-            .await?;
-        if ids.is_empty() {
-            if self.repair {
-                // The articles that were made have the numbers of stories.
-                raise_article_count(self.site).await?;
-            }
-            return Ok(None);
-        }
-        self.start += ARTICLE_CHECK_CHUNK;
-        let ids: Vec<NewsId> = ids.into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
-        let mut found = CheckReport::default();
-        let states = read_states(self.site, self.now, &ids).await?;
-        for state in states {
-            self.named.extend(state.news.topics.iter().cloned());
-            let different = state.differs(self.site);
-            // Where the votes on the item are lost, nobody knows how many the article has.
-            let repaired = different
-                && self.repair
-                && state.has_voters
-                && repair_article(self.site, self.now, state).await?;
-            found.count(different, repaired);
-        }
-        Ok(Some(found))
-    }
-
-    /// The topics of the items seen so far.
-    #[must_use]
-    pub fn into_topics(self) -> BTreeSet<Topic> {
-        self.named
-    }
-}
 
 /// An item and its article as stored.
 struct State {
@@ -316,49 +256,11 @@ pub(crate) async fn differences(
 
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
 pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
-    let states = read_states(site, now, ids).await?.into_iter().filter(|state| state.differs(site));
+    // Where the votes on a story are lost, nobody knows how many the article has.
+    let is_mendable = |state: &State| state.has_voters && state.differs(site);
+    let states = read_states(site, now, ids).await?.into_iter().filter(is_mendable);
     let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
     repairs.buffer_unordered(REPAIRS_AT_ONCE).try_for_each(|_| ready(Ok(()))).await
-}
-
-/// Finds articles whose news are deleted or withheld, and names of articles that do not exist, and with
-/// `repair` removes them. A whole article that has no news item is another program's, and
-/// stays.
-pub async fn check_orphans(site: &Site, repair: bool) -> Result<CheckReport, Error> {
-    let mut orphans: BTreeMap<String, Owner> = BTreeMap::new();
-    for list in [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE] {
-        let mut start = 0;
-        loop {
-            let names = site
-                .store
-                .fetch(read::sorted_range(list, Order::Ascending, start, ARTICLE_CHECK_CHUNK))
-                .await?;
-            if names.is_empty() {
-                break;
-            }
-            start += ARTICLE_CHECK_CHUNK;
-            let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
-            let found = find_owners(site, &names).await?;
-            let is_gone = |owner: &Owner| matches!(owner, Owner::Withheld(_) | Owner::Nobody);
-            orphans.extend(names.into_iter().zip(found).filter(|(_, owner)| is_gone(owner)));
-        }
-    }
-    let mut found = CheckReport::default();
-    for (name, owner) in orphans {
-        if repair {
-            let mut batch = Batch::new();
-            // What is withheld comes back with its votes.
-            if let Some(id) = keys::news_of_article(&name).filter(|_| matches!(owner, Owner::Nobody)) {
-                batch.delete(keys::article(id));
-                batch.delete(keys::voted(id));
-            }
-            batch.sorted_remove(keys::ARTICLES_BY_TIME, &name);
-            batch.sorted_remove(keys::ARTICLES_BY_SCORE, &name);
-            site.apply(batch).await?;
-        }
-        found.count(true, repair);
-    }
-    Ok(found)
 }
 
 /// What an article belongs to.
@@ -384,91 +286,4 @@ impl Owner {
             None => Self::Nobody,
         }
     }
-}
-
-/// What each article belongs to. Rounds: 1.
-async fn find_owners(site: &Site, names: &[String]) -> Result<Vec<Owner>, Error> {
-    let owner = |name: &String| {
-        keys::news_of_article(name).map(|id| {
-            let hashes = (read::hash(keys::news(id)), read::hash(keys::article(id)));
-            hashes.map(move |(news, article)| Owner::of(id, &news, &article))
-        })
-    };
-    let owners = site.store.fetch(names.iter().map(owner).collect::<Vec<_>>()).await?;
-    Ok(owners.into_iter().map(|owner| owner.unwrap_or(Owner::Nobody)).collect())
-}
-
-/// Compares the groups of topics with the topics of news, and the counts of articles with
-/// the groups. `named` are the topics that news have.
-pub async fn check_topics(site: &Site, named: BTreeSet<Topic>, repair: bool) -> Result<CheckReport, Error> {
-    let listed = site.store.fetch(read::sorted_range(keys::TOPICS, Order::Ascending, 0, ALL)).await?;
-    let listed = listed.into_iter().filter_map(|(name, _)| Topic::parse("topic", &name).ok());
-    let topics: BTreeSet<Topic> = named.into_iter().chain(listed).collect();
-    let mut found = CheckReport::default();
-    for topic in topics {
-        let strangers = strangers_in(site, &topic).await?;
-        let removed = strangers.len();
-        if repair {
-            for name in strangers {
-                let mut batch = Batch::new();
-                batch.remove_member(keys::group(&topic), name);
-                site.apply(batch).await?;
-            }
-        }
-        let surplus = surplus_of(site, &topic).await?;
-        let surplus = if surplus == 0.0 || !repair { surplus } else { settle(site, &topic).await? };
-        let different = removed > 0 || surplus != 0.0;
-        found.count(different, different && repair);
-    }
-    Ok(found)
-}
-
-/// The members of a topic's group that should not be in it: news without the topic, and
-/// names of nothing.
-async fn strangers_in(site: &Site, topic: &Topic) -> Result<Vec<String>, Error> {
-    let members = site.store.fetch(read::members(keys::group(topic))).await?;
-    let mut strangers = Vec::new();
-    for names in members.chunks(usize::try_from(ARTICLE_CHECK_CHUNK).unwrap_or(usize::MAX)) {
-        for (name, owner) in names.iter().zip(find_owners(site, names).await?) {
-            let belongs = match owner {
-                Owner::Shown(news) => news.topics.contains(topic),
-                Owner::OtherProgram => true,
-                Owner::Withheld(_) | Owner::Nobody => false,
-            };
-            if !belongs {
-                strangers.push(name.clone());
-            }
-        }
-    }
-    Ok(strangers)
-}
-
-/// The number of articles by which the count of a topic is too high.
-async fn surplus_of(site: &Site, topic: &Topic) -> Result<f64, Error> {
-    let (members, counted) = site
-        .store
-        .fetch((read::member_count(keys::group(topic)), read::score(keys::TOPICS, topic.as_str())))
-        .await?;
-    let members = members as f64;
-    // A topic that is not listed at all has to be, even without articles.
-    Ok(counted.map_or(-members, |counted| counted - members))
-}
-
-/// Corrects the count of a topic once two reads in a row have found the same surplus, so
-/// that a concurrent submission is not counted twice. Returns the surplus.
-async fn settle(site: &Site, topic: &Topic) -> Result<f64, Error> {
-    let mut before = surplus_of(site, topic).await?;
-    loop {
-        let surplus = surplus_of(site, topic).await?;
-        if surplus.total_cmp(&before).is_eq() {
-            break;
-        }
-        before = surplus;
-    }
-    if before != 0.0 {
-        let mut batch = Batch::new();
-        batch.sorted_increment(keys::TOPICS, topic.as_str(), -before);
-        site.apply(batch).await?;
-    }
-    Ok(before)
 }

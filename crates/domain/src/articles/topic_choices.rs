@@ -4,11 +4,10 @@
 //! muted topic leave the user's lists (`news::listing`). A topic is one or the other.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::limits::{MAX_FOLLOWED_TOPICS, MAX_MUTED_TOPICS};
@@ -86,13 +85,10 @@ pub async fn choose(
             return Err(too_many.clone().into());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_member_absent(&key, topic.as_str());
         batch.sorted_add(&key, topic.as_str(), now.timestamp().as_score());
         batch.sorted_remove(stance.other().key(&user), topic.as_str());
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &())
+        user.decide(batch, (), &())
     })
     .await
 }
@@ -119,8 +115,7 @@ pub async fn leave(
     if chosen.is_some() {
         let mut batch = Batch::new();
         batch.sorted_remove(key, topic.as_str());
-        repeats::note(user.request.as_ref(), &mut batch, &())?;
-        site.store.commit(batch).await?;
+        user.commit(site, batch).await?;
     } else if !is_known {
         return Err(Refusal::NoSuchTopic(topic.to_string()).into());
     }

@@ -16,7 +16,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::topic::Topic;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Fetch, Query, read};
 
 /// How a topic moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,21 +176,15 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
 /// no topic.
 async fn move_withheld(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<(), Error> {
     site.act(keys::TOPIC_MOVES, || async {
-        let mut query = Query::new();
-        let mut read = |name: &String| {
-            let id = keys::news_of_article(name)?;
-            let inside = query.has_member(keys::withheld_group(from), name);
-            Some((name.clone(), id, query.hash(keys::news(id)), inside))
+        let read = |name: &String| {
+            let (id, name) = (keys::news_of_article(name)?, name.clone());
+            let inside = read::has_member(keys::withheld_group(from), &name);
+            Some((read::hash(keys::news(id)), inside).map(move |(hash, inside)| (name, id, hash, inside)))
         };
-        let reads: Vec<_> = names.iter().filter_map(&mut read).collect();
-        let mut answers = site.store.query(query).await?;
+        let stories = site.store.fetch(names.iter().filter_map(read).collect::<Vec<_>>()).await?;
         let mut batch = Batch::new();
         batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
-        for (name, id, hash, inside) in reads {
-            let (hash, inside) = (answers.take(hash), answers.take(inside));
-            if !inside {
-                continue;
-            }
+        for (name, id, hash, _) in stories.into_iter().filter(|(.., inside)| *inside) {
             batch.remove_member(keys::withheld_group(from), &name);
             if let Some(news) = News::from_hash(&hash).filter(|news| news.topics.contains(from)) {
                 replace(&mut batch, id, &news, from, to);

@@ -9,7 +9,6 @@ use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::{
@@ -18,7 +17,7 @@ use crate::values::limits::{
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Fetch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// A topic as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,8 +100,7 @@ pub async fn describe(
         Some(sentence) => batch.set_field(keys::TOPIC_SENTENCES, topic.as_str(), sentence.as_str()),
         None => batch.delete_field(keys::TOPIC_SENTENCES, topic.as_str()),
     }
-    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
+    viewer.commit(site, batch).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %topic, "changed the sentence about a topic");
     Ok(())
 }
@@ -128,15 +126,12 @@ pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
 }
 
 async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error> {
-    let mut query = Query::new();
-    let topics = query.sorted_range(keys::TOPICS, Order::Descending, 0, most);
-    let moves = query.hash(keys::TOPIC_MOVES).or_absent(&mut query);
-    let sentences = query.hash(keys::TOPIC_SENTENCES).or_absent(&mut query);
-    let mut answers = visit.run(query).await?;
-    let sentences: HashMap<String, String> = answers.take(sentences).0.into_iter().collect();
+    let topics = read::sorted_range(keys::TOPICS, Order::Descending, 0, most);
+    let hashes = [keys::TOPIC_MOVES, keys::TOPIC_SENTENCES].map(read::hash);
+    let (topics, [moves, sentences]) = visit.fetch((topics, hashes.or_absent())).await?;
+    let sentences: HashMap<String, String> = sentences.0.into_iter().collect();
     // In this order: that of ZREVRANGE.
-    let topics: Vec<TopicLine> = answers
-        .take(topics)
+    let topics: Vec<TopicLine> = topics
         .into_iter()
         .filter_map(|(name, articles)| {
             // A topic stays when its last article leaves, but it is nothing to read.
@@ -145,7 +140,7 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
             Some(TopicLine { topic, articles: whole(articles), sentence })
         })
         .collect();
-    Ok(TopicsOverview { topics, moves: answers.take(moves).0.into_iter().collect() })
+    Ok(TopicsOverview { topics, moves: moves.0.into_iter().collect() })
 }
 
 /// A count that is stored as a score; 0 for a negative one.

@@ -90,7 +90,6 @@ pub struct Moderated {
 
 impl CommandEntry {
     /// The line that a question asks the server to write, if it is such a question.
-    #[must_use]
     pub fn of_question(question: &str) -> Option<Self> {
         serde_json::from_str(question.strip_prefix(QUESTION)?).ok()
     }

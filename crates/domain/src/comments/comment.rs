@@ -176,7 +176,6 @@ impl Comment {
 
     /// Reads a comment; `None` when the field is not an id (such as `nextid`) or the value
     /// is not a comment.
-    #[must_use]
     pub fn from_field(field: &str, json: &str) -> Option<Self> {
         Self::from_json(field.parse().ok()?, json)
     }
@@ -294,20 +293,17 @@ impl Comment {
     }
 
     /// How somebody sees it.
-    #[must_use]
     pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
         let written = Written { author: self.user_id, withheld: self.withheld.as_ref() };
         perspective.of_text(written, &self.body)
     }
 
     /// Whether it is in no list or count: it is deleted, removed, or waits for approval.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
     /// Whether it was erased.
-    #[must_use]
     pub fn is_erased(&self) -> bool {
         self.withheld == Some(Withheld::Erased)
     }
@@ -341,21 +337,18 @@ impl Comment {
 
     /// The votes up and down that are shown and ranked: those here and those of the site that it was
     /// imported from.
-    #[must_use]
     pub fn votes(&self) -> [i64; 2] {
         let count = |votes: &[u64]| i64::try_from(votes.len()).unwrap_or(i64::MAX);
         self.imported_votes.and(count(&self.up), count(&self.down))
     }
 
     /// Votes up minus votes down.
-    #[must_use]
     pub fn score(&self) -> i64 {
         let [up, down] = self.votes();
         up.saturating_sub(down)
     }
 
     /// A user's vote.
-    #[must_use]
     pub fn vote_of(&self, user: UserId) -> Option<Direction> {
         if self.up.contains(&user.0) {
             Some(Direction::Up)
@@ -632,7 +625,6 @@ pub struct Posted {
 
 impl Posted {
     /// A comment that was there before.
-    #[must_use]
     pub const fn changed(change: CommentChange, address: CommentAddress, comment: &Comment) -> Self {
         Self { change, address, parent: comment.parent_id, waits: false }
     }
@@ -822,7 +814,6 @@ pub async fn delete_comment(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

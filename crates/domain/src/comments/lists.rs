@@ -32,7 +32,6 @@ pub struct UserComment {
 
 impl UserComment {
     /// The comment as a line.
-    #[must_use]
     pub fn line(&self) -> ThreadLine<'_> {
         ThreadLine { comment: &self.comment, depth: 0, username: Some(&self.username) }
     }
@@ -77,27 +76,18 @@ pub async fn of_user(
 ) -> Result<UserComments, Error> {
     visit.want_reader();
     let (addresses, total) = read_addresses(visit, user, start, count).await?;
-    let mut query = Query::new();
-    let reads: Vec<_> = addresses
-        .into_iter()
-        .map(|address| {
-            let title = query.hash_fields(keys::news(address.news), TITLE).or_absent(&mut query);
-            (
-                address,
-                title,
-                query
-                    .hash_fields(keys::thread(address.news), [address.comment.to_string()])
-                    .or_absent(&mut query),
-            )
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
+    let read = |address: &CommentAddress| {
+        let comment = read::field(keys::thread(address.news), address.comment.to_string());
+        (read::hash_fields(keys::news(address.news), TITLE), comment)
+    };
+    let reads: Vec<_> = addresses.iter().map(read).collect();
+    let read = visit.fetch(reads.or_absent()).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
     let username: Arc<str> = username.into();
-    let (mut comments, mut unlisted) = (Vec::with_capacity(reads.len()), 0);
-    for (address, title, json) in reads {
-        let (title, json) = (title_of(perspective, answers.take(title)), fields::only(answers.take(json)));
+    let (mut comments, mut unlisted) = (Vec::with_capacity(read.len()), 0);
+    for (address, (title, json)) in addresses.into_iter().zip(read) {
+        let title = title_of(perspective, title);
         let comment = json
             .and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json))
             .filter(|comment| !comment.deleted);
@@ -133,13 +123,11 @@ pub struct SiteComment {
 
 impl SiteComment {
     /// Its address.
-    #[must_use]
     pub const fn address(&self) -> CommentAddress {
         CommentAddress { news: self.news.id, comment: self.comment.id }
     }
 
     /// The comment as a line.
-    #[must_use]
     pub fn line(&self) -> ThreadLine<'_> {
         ThreadLine { comment: &self.comment, depth: 0, username: self.username.as_deref() }
     }

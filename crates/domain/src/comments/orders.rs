@@ -15,19 +15,16 @@ pub struct OrderedLines<'a> {
 
 impl<'a> OrderedLines<'a> {
     /// A thread by score in another order.
-    #[must_use]
     pub fn new(lines: &'a ThreadLines, order: CommentOrder) -> Self {
         Self { lines, reordered: Reordered::of(lines, order, None) }
     }
 
     /// The places of the comments, in this order.
-    #[must_use]
     pub fn outline(&self) -> &ThreadLines {
         self.reordered.as_ref().map_or(self.lines, |reordered| &reordered.outline)
     }
 
     /// The line at a position of the outline.
-    #[must_use]
     pub fn line(&self, position: usize) -> Option<ThreadLine<'a>> {
         match &self.reordered {
             Some(reordered) => self.lines.line(reordered.source(position)?),
@@ -107,7 +104,6 @@ fn sort_for_taking(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::outline::test_support::thread;
     use super::*;

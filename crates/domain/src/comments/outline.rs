@@ -129,7 +129,6 @@ impl ThreadLines {
 
     /// A whole thread: comments in the order of [`arrange`], each with its depth, and the
     /// names of their authors.
-    #[must_use]
     pub fn new(
         news: NewsId,
         arranged: Vec<(usize, Comment)>,
@@ -156,25 +155,21 @@ impl ThreadLines {
     }
 
     /// The item that the comments are on.
-    #[must_use]
     pub const fn news(&self) -> NewsId {
         self.news
     }
 
     /// Where the comments are.
-    #[must_use]
     pub const fn places(&self) -> &[ThreadPlace] {
         &self.places
     }
 
     /// The position of a comment; `None` if it is not listed.
-    #[must_use]
     pub fn position(&self, id: CommentId) -> Option<usize> {
         self.places.iter().position(|place| place.id == id)
     }
 
     /// A deleted comment.
-    #[must_use]
     pub fn deleted(&self, id: CommentId) -> Option<&DeletedComment> {
         self.deleted.iter().find(|deleted| deleted.id == id)
     }
@@ -182,7 +177,6 @@ impl ThreadLines {
     /// The positions of the comments below a position, or of those on the item itself, of which a visitor
     /// without a session is told: not of those that wait for approval, and of deleted and removed ones only
     /// while there is such a comment below them.
-    #[must_use]
     pub fn told_below(&self, parent: Option<usize>) -> Vec<usize> {
         let top = parent.and_then(|parent| self.places.get(parent)).map_or(0, |place| place.depth + 1);
         let first = parent.map_or(0, |parent| parent + 1);
@@ -193,7 +187,6 @@ impl ThreadLines {
 
     /// The positions of all comments that pages have for a visitor without a session: of deleted and removed ones, and
     /// of those that wait for approval, only while there is such a comment below them.
-    #[must_use]
     pub fn told(&self) -> Vec<usize> {
         self.told_in(0, self.places.len(), true).into_iter().map(|(position, _)| position).collect()
     }
@@ -224,13 +217,11 @@ impl ThreadLines {
     }
 
     /// Whether it has the comments and not only their places.
-    #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.comments.is_some()
     }
 
     /// The line at a position of a whole thread.
-    #[must_use]
     pub fn line(&self, position: usize) -> Option<ThreadLine<'_>> {
         self.line_with(position, self.comments.as_ref()?.get(position)?)
     }
@@ -260,7 +251,6 @@ impl ThreadLines {
     ///
     /// A branch begins with the last level that the pages above it show, so that all but the comments of
     /// its first level have their parents above them.
-    #[must_use]
     pub fn branch_of(&self, position: usize) -> Option<usize> {
         let levels_below = THREAD_LEVELS - 1;
         let depth = self.places.get(position)?.depth;
@@ -271,7 +261,6 @@ impl ThreadLines {
 
     /// The pages of the thread, or of a comment with all comments below it. `None` if there
     /// is no such comment.
-    #[must_use]
     pub fn pages(&self, root: Option<CommentId>, bounds: PartBounds) -> Option<ThreadPages<'_>> {
         let (start, depth) = match root {
             None => (0, 0),
@@ -298,7 +287,6 @@ impl ThreadLines {
 
     /// The part of the thread after a comment, or its beginning. `None` if there is no such
     /// comment. Room is counted as in JSON.
-    #[must_use]
     pub fn part(&self, after: Option<CommentId>, bounds: PartBounds) -> Option<Range<usize>> {
         let start = match after {
             None => 0,
@@ -370,27 +358,23 @@ pub struct ThreadPages<'a> {
 
 impl ThreadPages<'_> {
     /// How many pages there are, at least one.
-    #[must_use]
     pub const fn count(&self) -> usize {
         self.pages.len()
     }
 
     /// The positions of the comments on a page, by its number from 1 on. `None` for a page
     /// that does not exist.
-    #[must_use]
     pub fn shown(&self, number: u64) -> Option<Vec<usize>> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
         Some(self.pages.get(index)?.clone().filter(|position| self.is_shown(*position)).collect())
     }
 
     /// The level of a comment, from 0 on.
-    #[must_use]
     pub fn level(&self, position: usize) -> usize {
         self.places.get(position).map_or(0, |place| place.depth.saturating_sub(self.depth))
     }
 
     /// Whether a comment has replies that are too deep to be shown.
-    #[must_use]
     pub fn has_hidden_replies(&self, position: usize) -> bool {
         position + 1 < self.places.len()
             && self.is_shown(position)
@@ -399,7 +383,6 @@ impl ThreadPages<'_> {
 
     /// The first and the last comment of a page, counted from 1 on, and how many all pages have. They
     /// count what is too deep to be shown.
-    #[must_use]
     pub fn span(&self, number: u64) -> Option<[usize; 3]> {
         let page = self.pages.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
         let before = self.pages.first()?.start;
@@ -407,7 +390,6 @@ impl ThreadPages<'_> {
     }
 
     /// The number of the page with the comment at a position. `None` if no page shows it.
-    #[must_use]
     pub fn page_of(&self, position: usize) -> Option<usize> {
         let index = self.pages.partition_point(|page| page.end <= position);
         let is_there = self.pages.get(index)?.contains(&position) && self.is_shown(position);
@@ -415,7 +397,6 @@ impl ThreadPages<'_> {
     }
 
     /// Whether all comments are on one page.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         let first = self.pages.first().cloned().unwrap_or_default();
         self.pages.len() <= 1 && first.into_iter().all(|position| self.is_shown(position))
@@ -467,7 +448,6 @@ fn deleted_of(comments: &[Comment]) -> Vec<DeletedComment> {
 /// is. A comment whose parent is missing counts as a comment on the item.
 ///
 /// There is no recursion: a thread may be as deep as it has comments.
-#[must_use]
 pub fn arrange(comments: Vec<Comment>) -> Vec<(usize, Comment)> {
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
     let mut answers: HashMap<Option<CommentId>, Vec<Comment>> = HashMap::new();
@@ -507,7 +487,6 @@ fn without_bare_deleted(arranged: Vec<(usize, Comment)>) -> Vec<(usize, Comment)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod test_support {
     use super::*;
 
@@ -534,7 +513,6 @@ pub(super) mod test_support {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::test_support::{comment, thread};
     use super::*;

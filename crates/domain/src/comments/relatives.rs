@@ -19,7 +19,6 @@ pub struct Relatives {
 }
 
 /// The relatives of each comment, by position.
-#[must_use]
 pub fn relatives(places: &[ThreadPlace]) -> Vec<Relatives> {
     let mut all: Vec<Relatives> = Vec::with_capacity(places.len());
     // The comments above the current one, and the last one on its own level and on those below.

@@ -59,7 +59,6 @@ pub struct Thread {
 
 impl Thread {
     /// A whole thread, by score.
-    #[must_use]
     pub fn whole(news: NewsLine, lines: ThreadLines) -> Self {
         let order = CommentOrder::Score;
         let subscription = Subscription::default();
@@ -69,14 +68,12 @@ impl Thread {
     }
 
     /// Who is looking.
-    #[must_use]
     pub fn perspective(&self) -> Perspective<'_> {
         Perspective { reader: self.choices.as_deref(), shows_all: self.shows_all }
     }
 
     /// How the viewer sees the comment at a position of the outline. A comment that waits for
     /// approval leaves a line in its place if there are comments below it.
-    #[must_use]
     pub fn sight(&self, position: usize) -> Sight {
         let Some(line) = self.line(position) else { return Sight::LeftOut };
         match line.comment.sight(self.perspective()) {
@@ -92,13 +89,11 @@ impl Thread {
     }
 
     /// The places of the comments, in the order that the viewer sees.
-    #[must_use]
     pub fn outline(&self) -> &ThreadLines {
         self.reordered.as_ref().map_or(&*self.lines, |reordered| &reordered.outline)
     }
 
     /// The line at a position of the outline. `None` for a comment that was not wanted.
-    #[must_use]
     pub fn line(&self, position: usize) -> Option<ThreadLine<'_>> {
         let position = match &self.reordered {
             Some(reordered) => reordered.source(position)?,
@@ -108,28 +103,24 @@ impl Thread {
     }
 
     /// The line of a wanted comment.
-    #[must_use]
     pub fn line_of(&self, id: CommentId) -> Option<ThreadLine<'_>> {
         self.line(self.outline().position(id)?)
     }
 
     /// The comments that the first page of the thread marks as new, without a visit of it; `None` for a
     /// visitor without a session, and if there was no visit.
-    #[must_use]
     pub fn new_on_first_page(&self, now: Timestamp) -> Option<NewComments> {
         let (reader, mark) = self.reader?;
         Some(NewComments { reader, after: self.mark_after(mark?, now, true).new_after })
     }
 
     /// The comments that are new on a page that the viewer is reading; see [`ThreadMark`].
-    #[must_use]
     pub fn new_while_reading(&self, now: Timestamp) -> Option<NewComments> {
         let (reader, mark) = self.reader?;
         Some(NewComments { reader, after: self.mark_after(mark?, now, false).new_after })
     }
 
     /// The same, and notes the visit. It is stored later.
-    #[must_use]
     pub fn note_visit(&self, site: &Site, now: Timestamp, is_first_page: bool) -> Option<NewComments> {
         let (reader, mark) = self.reader?;
         let page = self.page_read(now, is_first_page);
@@ -157,7 +148,6 @@ pub struct NewComments {
 
 impl NewComments {
     /// Whether a comment is new.
-    #[must_use]
     pub fn has(&self, place: &ThreadPlace) -> bool {
         place.id.0 > self.after && place.user_id != self.reader && !place.deleted
     }

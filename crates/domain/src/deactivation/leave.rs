@@ -5,7 +5,6 @@ use crate::accounts::inbox::{EntryId, Removal};
 use crate::accounts::message_threads;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::fields;
 use crate::jobs::{Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::news::subscriptions;
@@ -17,7 +16,7 @@ use crate::timelines::versions;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use std::collections::HashMap;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Order, read};
 
 /// The jobs `leave:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
@@ -124,17 +123,15 @@ async fn remove_from_homes(
 ) -> Result<(), Error> {
     let site = current.site;
     let homes = homes::read_homes(site, place, readers).await?;
-    let mut query = Query::new();
     let mut entries = Vec::new();
     for (reader, home) in readers.iter().zip(homes) {
-        for (tweet, _) in home.entries {
-            entries.push((*reader, tweet, query.hash_fields(keys::tweet(tweet), ["user_id"])));
-        }
+        entries.extend(home.entries.into_iter().map(|(tweet, _)| (*reader, tweet)));
     }
-    let mut answers = site.store.query(query).await?;
+    let authors: Vec<_> =
+        entries.iter().map(|(_, tweet)| read::field(keys::tweet(*tweet), "user_id")).collect();
+    let authors = site.store.fetch(authors).await?;
     let mut removals: HashMap<UserId, Vec<TweetId>> = HashMap::new();
-    for (reader, tweet, user_id) in entries {
-        let user_id = fields::only(answers.take(user_id));
+    for ((reader, tweet), user_id) in entries.into_iter().zip(authors) {
         if user_id.is_none_or(|id| id == author.to_string()) {
             removals.entry(reader).or_default().push(tweet);
         }

@@ -53,7 +53,6 @@ pub enum Section {
 
 impl Section {
     /// The name of its file.
-    #[must_use]
     pub fn file(self) -> &'static str {
         self.into()
     }
@@ -103,13 +102,11 @@ impl SiteExport {
     }
 
     /// The highest number of an item that is exported.
-    #[must_use]
     pub const fn highest(&self) -> u64 {
         self.highest
     }
 
     /// The last number of an item, or of a person, that was looked at.
-    #[must_use]
     pub const fn position(&self) -> u64 {
         self.read
     }

@@ -228,7 +228,6 @@ impl ThingFlags {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::values::flag::Weight;

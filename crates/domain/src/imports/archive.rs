@@ -147,7 +147,6 @@ pub async fn is_own_export(site: &Site, source: &Source) -> Result<bool, Error> 
 }
 
 /// What items of this site are called elsewhere: its host. `None` if that is no name of a source.
-#[must_use]
 pub fn source_of_site(site: &Site) -> Option<Source> {
     url::Url::parse(&site.address).ok()?.host_str()?.parse().ok()
 }

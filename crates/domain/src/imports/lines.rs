@@ -345,7 +345,6 @@ fn body(what: &'static str, text: &str) -> Result<Option<Body>, LineError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -25,7 +25,6 @@ pub enum Holds {
 
 impl Holds {
     /// The name of the type.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -74,7 +73,6 @@ const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
 
 impl Family {
     /// When its keys expire, in words.
-    #[must_use]
     pub fn lifetime(&self) -> String {
         let duration = match self.seconds {
             0 => "never".to_owned(),
@@ -85,14 +83,12 @@ impl Family {
 
     /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
     /// from where, and whatever else is gone or made anew within a day.
-    #[must_use]
     pub fn is_left_out_of_backups(&self) -> bool {
         let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
         is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
     }
 
     /// The family of a key, with the parts that vary; `None` if the key is none of ours.
-    #[must_use]
     pub fn of(key: &str) -> Option<(&'static Self, Vec<&str>)> {
         let mut parts = Vec::new();
         let (_, family) = BEGINNINGS.iter().find(|(beginning, family)| {
@@ -144,7 +140,6 @@ fn fits(kind: &str, part: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::keys::families::*;

@@ -30,7 +30,6 @@ pub enum Kept {
 
 impl Kept {
     /// In words, on a site with these rules.
-    #[must_use]
     pub fn on(&self, rules: &Rules) -> String {
         match self {
             Self::Until(words) => (*words).to_owned(),
@@ -43,7 +42,6 @@ impl Kept {
     }
 
     /// In words, for every site.
-    #[must_use]
     pub fn in_general(&self) -> String {
         match self {
             Self::Setting { name, days, after, never } => {

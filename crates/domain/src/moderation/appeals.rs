@@ -45,7 +45,6 @@ pub struct Appeal {
 
 impl Appeal {
     /// Reads an appeal; `None` when there is none.
-    #[must_use]
     pub fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
         if hash.is_empty() {
             return None;

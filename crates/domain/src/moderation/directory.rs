@@ -25,7 +25,7 @@ use crate::values::network::NetworkTag;
 use crate::values::restriction::RestrictionKind;
 use crate::values::rules::TrustRules;
 use strum::{EnumString, IntoStaticStr, VariantArray};
-use tidings_keyspace::{Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Accounts that a command reads in one round.
 const ACCOUNTS_AT_ONCE: usize = 500;
@@ -50,7 +50,6 @@ pub enum AccountState {
 
 impl AccountState {
     /// Its name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -182,27 +181,16 @@ async fn rows_with(
 ) -> Result<Vec<AccountRow>, Error> {
     let secret = origins::network_secret(site).await?;
     let days: Vec<Day> = Day::of(now).last(network_days(site)).rev().collect();
-    let mut query = Query::new();
-    let reads: Vec<_> = ids
-        .iter()
-        .take(DIRECTORY_ROWS)
-        .map(|id| {
-            let counts =
-                [keys::user_posted(*id), keys::user_comments(*id)].map(|key| query.sorted_count(key));
-            let flags = query.ask(decided_flags(*id));
-            let last =
-                |day: &Day| query.sorted_range(keys::user_addresses(*id, *day), Order::Descending, 0, 1);
-            let addresses: Vec<_> = days.iter().map(last).collect();
-            (*id, query.hash(keys::user(*id)), counts, flags, addresses)
-        })
-        .collect();
-    let mut answers = site.store.query(query).await?;
+    let row = |id: UserId| {
+        let counts = [keys::user_posted(id), keys::user_comments(id)].map(read::sorted_count);
+        let last = |day: &Day| read::sorted_range(keys::user_addresses(id, *day), Order::Descending, 0, 1);
+        let addresses: Vec<_> = days.iter().map(last).collect();
+        (counts, decided_flags(id), addresses, read::hash(keys::user(id)))
+    };
+    let ids = ids.iter().copied().take(DIRECTORY_ROWS);
+    let rows = site.store.fetch(ids.clone().map(row).collect::<Vec<_>>()).await?;
     let mut found = Vec::new();
-    for (id, hash, [stories, comments], flags, addresses) in reads {
-        let hash: Hash = answers.take(hash);
-        let (stories, comments) = (answers.take(stories), answers.take(comments));
-        let (flags_upheld, _) = answers.of(flags);
-        let used = addresses.into_iter().map(|read| answers.take(read)).collect::<Vec<_>>();
+    for (id, ([stories, comments], (flags_upheld, _), used, hash)) in ids.zip(rows) {
         let address = used.iter().flatten().find_map(|(address, _)| address.parse().ok());
         let user = User::from_hash(&hash);
         if user.is_none() && hash.get(DEACTIVATED).is_none() {

@@ -28,7 +28,7 @@ use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
 use crate::values::moderation::Thing;
 use crate::values::ranking;
 use crate::values::restriction::{Restriction, RestrictionKind};
-use tidings_keyspace::{Batch, Fetch, Hash, Query, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The jobs `discount:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "discount", step: |current| Box::pin(step(current)) };
@@ -123,15 +123,8 @@ impl<'a> Story<'a> {
         now: Timestamp,
         (user, records): (UserId, Vec<(NewsId, Option<String>)>),
     ) -> Result<Vec<Self>, Error> {
-        let mut query = Query::new();
-        let ask = |record| query.ask(Self::of(site, now, record, user));
-        let reads: Vec<_> = records.into_iter().map(ask).collect();
-        if reads.is_empty() {
-            return Ok(Vec::new());
-        }
-        query.expect_large();
-        let mut answers = site.store.query(query).await?;
-        Ok(reads.into_iter().filter_map(|story| answers.of(story)).collect())
+        let reads: Vec<_> = records.into_iter().map(|record| Self::of(site, now, record, user)).collect();
+        Ok(site.store.fetch(reads.large()).await?.into_iter().flatten().collect())
     }
 
     /// Adds to a batch that the votes on the story and its comments are out, or back.

@@ -226,7 +226,6 @@ impl Line {
 }
 
 /// Adds the line of a moderator who speaks as such in a comment. Rounds: 1. Fails when the store does.
-#[must_use]
 pub fn write_speaking<'a>(
     site: &'a Site,
     batch: &'a mut Batch,

@@ -21,8 +21,7 @@ use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::login::{self, Attempt};
 use crate::accounts::message_threads::{CLOSED_BY, MessageThread, THREAD, WAITING};
 use crate::accounts::notices::count_sent;
-use crate::accounts::users::{DEACTIVATED, Role, User};
-use crate::action::Decision;
+use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
@@ -127,7 +126,6 @@ async fn write_to_moderators(
         if thread.next().message >= MESSAGES_IN_THREAD {
             return Err(Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.into());
         }
-        let account_there = batch.field_absent(keys::user(member.id), DEACTIVATED);
         let stored = StoredMessage {
             time: now.timestamp(),
             from: member.id,
@@ -137,9 +135,7 @@ async fn write_to_moderators(
         };
         thread.write(&mut batch, now, &stored);
         let address = thread.next();
-        Decision::commit(batch, address)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(member.request.as_ref(), &address)
+        member.decide(batch, address, &address)
     });
     let written = written.await?;
     site.of::<WaitingRows>().forget();

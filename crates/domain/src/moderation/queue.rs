@@ -91,7 +91,6 @@ pub enum Why {
 
 impl Why {
     /// The name for programs.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -490,7 +489,6 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

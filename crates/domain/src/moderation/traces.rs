@@ -8,7 +8,6 @@ use crate::action::Decision;
 use crate::contributions::erasing::{TRACES, place_of};
 use crate::deactivation::leave;
 use crate::error::Error;
-use crate::fields;
 use crate::jobs::{self, Job, JobKind, Outcome, Step};
 use crate::keys;
 use crate::site::Site;
@@ -18,7 +17,7 @@ use crate::values::flag::Flag;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::moderation::{Action, Thing};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The jobs `erase:<thing>`.
 pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pin(of_thing(current)) };
@@ -131,18 +130,12 @@ fn names(text: &str, address: &str) -> bool {
 /// The authors of the stories into which others were merged. Rounds: 1, none without any.
 async fn authors_of(site: &Site, lines: &[Line], about: &About) -> Result<HashMap<NewsId, UserId>, Error> {
     let About::Person(_) = about else { return Ok(HashMap::new()) };
-    let mut query = Query::new();
-    let reads: Vec<_> = lines
-        .iter()
-        .filter_map(merged_into)
-        .map(|id| (id, query.hash_fields(keys::news(id), ["user_id"])))
-        .collect();
-    if reads.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let mut answers = site.store.query(query).await?;
-    let author = |(id, read)| Some((id, fields::only::<String>(answers.take(read))?.parse().ok()?));
-    Ok(reads.into_iter().filter_map(author).collect())
+    let author = |id| {
+        let author = read::field(keys::news(id), "user_id");
+        author.map(move |author: Option<String>| Some((id, author?.parse().ok()?)))
+    };
+    let reads: Vec<_> = lines.iter().filter_map(merged_into).map(author).collect();
+    Ok(site.store.fetch(reads).await?.into_iter().flatten().collect())
 }
 
 /// Adds to a batch that the texts of appeals against some lines are gone. Rounds: 1, none without lines.

@@ -269,7 +269,6 @@ impl News {
     }
 
     /// Reads an item; `None` when the hash is absent or not a news item.
-    #[must_use]
     pub fn from_hash(hash: &Hash) -> Option<Self> {
         Self::from_fields(Self::FIELDS.map(|field| hash.get(field).map(str::to_owned)).into())
     }
@@ -287,20 +286,17 @@ impl News {
     }
 
     /// Whether it is in no list, because a moderator has removed it or it waits for approval.
-    #[must_use]
     pub fn is_unlisted(&self) -> bool {
         self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
     /// Whether there is nothing of it to see, vote on or answer in public: it is deleted,
     /// removed, or waits for approval.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.deleted || self.is_unlisted()
     }
 
     /// Whether it was erased.
-    #[must_use]
     pub fn is_erased(&self) -> bool {
         self.withheld == Some(Withheld::Erased)
     }
@@ -311,7 +307,6 @@ impl News {
     }
 
     /// Whether somebody may see it, or a page that says why it is gone. Every action asks this first.
-    #[must_use]
     pub fn is_seen_by(&self, viewer: &users::User) -> bool {
         !self.is_secret() || viewer.is_insider(self.user_id)
     }
@@ -348,51 +343,43 @@ impl News {
     }
 
     /// The tokens of its title, to be searched for muted words.
-    #[must_use]
     pub fn title_tokens(&self) -> &[Token] {
         self.title_tokens.get_or_init(|| mutes::tokens(&self.title).collect())
     }
 
     /// The text of a text item.
-    #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.url.strip_prefix(TEXT_SCHEME)
     }
 
     /// Where the item links to: an http(s) URL; `None` for a text item.
-    #[must_use]
     pub fn link(&self) -> Option<&Link> {
         self.link.get_or_init(|| Link::of(&self.url)).as_ref()
     }
 
     /// The address of the link, safe in `href`; `None` for a text item.
-    #[must_use]
     pub fn link_address(&self) -> Option<&str> {
         self.link().map(|link| link.safe_address.as_deref().unwrap_or(&self.url))
     }
 
     /// The site that the item links to, if it is one that can be voted on.
-    #[must_use]
     pub fn site(&self) -> Option<&Hostname> {
         self.link()?.site.as_ref()
     }
 
     /// The votes up and down that are shown and ranked: those here and those of the site that it was
     /// imported from.
-    #[must_use]
     pub const fn votes(&self) -> [i64; 2] {
         self.imported_votes.and(self.up, self.down)
     }
 
     /// Votes up less votes down.
-    #[must_use]
     pub const fn points(&self) -> i64 {
         let [up, down] = self.votes();
         up.saturating_sub(down)
     }
 
     /// The score now.
-    #[must_use]
     pub fn score(&self, rules: &RankingRules) -> f64 {
         self.score_with([0, 0], rules)
     }
@@ -404,7 +391,6 @@ impl News {
     }
 
     /// The rank now.
-    #[must_use]
     pub fn rank(&self, now: Timestamp, rules: &RankingRules) -> f64 {
         ranking::rank(self.score(rules), self.ctime, now, rules)
     }

@@ -24,27 +24,23 @@ pub struct Marks {
 
 impl Marks {
     /// Whether lists show the story to the reader.
-    #[must_use]
     pub fn is_listed(self) -> bool {
         !self.hidden && self.is_listed_among_posted()
     }
 
     /// Whether the list of what somebody posted shows the story to the reader: there, hidden
     /// stories stay.
-    #[must_use]
     pub fn is_listed_among_posted(self) -> bool {
         !self.muted && self.sight.is_shown()
     }
 }
 
 /// How somebody sees a story on its own page.
-#[must_use]
 pub fn sight_of(perspective: Perspective<'_>, news: &News) -> Sight {
     perspective.of_withheld(Written { author: news.user_id, withheld: news.withheld.as_ref() })
 }
 
 /// What a story is to somebody.
-#[must_use]
 pub fn marks(perspective: Perspective<'_>, news: &News) -> Marks {
     let sight = sight_of(perspective, news);
     let Some(reader) = perspective.reader else {
@@ -100,7 +96,6 @@ fn keep<T>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::accounts::reader::Collapsed;

@@ -17,7 +17,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
 use crate::values::withheld::WITHHELD;
-use tidings_keyspace::{Answers, Order, Query, Reads, Tracked, read};
+use tidings_keyspace::{Answers, Fetch, Order, Query, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Pages of lists, by the key of the list, the start and the number of items.
@@ -81,14 +81,10 @@ async fn read_places(
     reads: &mut Reads,
 ) -> Result<(Vec<RankEntry>, u64), Error> {
     let mut query = Query::new();
-    let places = query.sorted_range(key, Order::Descending, start, count);
-    let places = query.track(places);
-    let total = query.sorted_count(key);
-    let total = query.track(total);
-    let mut answers = visit.run(query).await?;
-    let places = answers.take_tracked(places).collect_into(reads);
-    let places = fields::members(places, key, |(id, score)| Some((id.parse().ok()?, score)));
-    Ok((places, answers.take_tracked(total).collect_into(reads)))
+    let places = read::sorted_range(key, Order::Descending, start, count);
+    let page = query.ask((places, read::sorted_count(key)).tracked());
+    let (places, total) = visit.run(query).await?.of(page).collect_into(reads);
+    Ok((fields::members(places, key, |(id, score)| Some((id.parse().ok()?, score))), total))
 }
 
 fn ids(places: &[RankEntry]) -> Vec<NewsId> {

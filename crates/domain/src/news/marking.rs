@@ -3,7 +3,7 @@
 //! A user marks stories for nobody else: no count, no score and no karma changes. What is saved is
 //! also in the list of what the user voted up, where Lamer News has it.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -56,15 +56,12 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
             return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_add(&key, &member, now.as_score());
         match mark {
             Mark::Hidden => batch.sorted_trim(&key, MAX_HIDDEN),
             Mark::Saved => batch.sorted_add(keys::user_upvoted(user.id), &member, now.as_score()),
         }
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &())
+        user.decide(batch, (), &())
     })
     .await
 }

@@ -27,7 +27,7 @@ use crate::values::period::Period;
 use crate::values::ranking;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, Reads, read};
+use tidings_keyspace::{Batch, Fetch, Order, Query, Reads, read};
 use tokio::sync::Mutex;
 
 /// The member of a list that is being built.
@@ -117,26 +117,21 @@ async fn read_stored(
     count: u64,
 ) -> Result<Option<StoredPart>, Error> {
     let key = keys::past(period);
-    let mut query = Query::new();
-    let places = query.sorted_range(&key, Order::Descending, start, count);
-    let places = query.track(places);
-    let total = query.sorted_count(&key);
-    let total = query.track(total);
-    let mark = query.string(keys::built(&key));
-    let mark = query.track(mark);
     let span = (period.start().as_score(), period.end().as_score());
-    let any = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, span, 1);
-    let any = query.track(any);
-    let mut answers = visit.run(query).await?;
+    let part = (
+        read::sorted_range(&key, Order::Descending, start, count),
+        read::sorted_count(&key),
+        read::string(keys::built(&key)),
+        read::sorted_by_score(keys::NEWS_CRON, Order::Descending, span, 1),
+    );
+    let mut query = Query::new();
+    let part = query.ask(part.tracked());
     let mut reads = Reads::default();
-    let places = answers.take_tracked(places).collect_into(&mut reads);
-    let total = answers.take_tracked(total).collect_into(&mut reads);
-    let is_marked = answers.take_tracked(mark).collect_into(&mut reads).is_some();
-    let is_empty = answers.take_tracked(any).collect_into(&mut reads).is_empty();
-    if is_empty {
+    let (places, total, mark, any) = visit.run(query).await?.of(part).collect_into(&mut reads);
+    if any.is_empty() {
         return Ok(Some(StoredPart { reads, ..StoredPart::default() }));
     }
-    if !is_marked || total == 0 {
+    if mark.is_none() || total == 0 {
         return Ok(None);
     }
     let ids = fields::members(places, &key, |(member, _)| news_of(&member));
@@ -181,25 +176,11 @@ async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
 /// Adds some stories to a list that is being built. Rounds: 2, more on conflicts.
 async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
     site.act(key, || async {
-        let mut query = Query::new();
-        let reads: Vec<_> = ids
-            .iter()
-            .map(|id| {
-                (
-                    *id,
-                    query
-                        .hash_fields(
-                            keys::news(*id),
-                            ["ctime", "up", "down", IMPORTED_VOTES, "del", WITHHELD],
-                        )
-                        .or_absent(&mut query),
-                )
-            })
-            .collect();
-        let mut answers = site.store.query(query).await?;
+        let fields = ["ctime", "up", "down", IMPORTED_VOTES, "del", WITHHELD];
+        let reads: Vec<_> = ids.iter().map(|id| read::fields(keys::news(*id), fields)).collect();
+        let stories = site.store.fetch(reads.or_absent()).await?;
         let mut batch = Batch::new();
-        for (id, fields) in reads {
-            let [posted, up, down, imported, deleted, withheld] = fields::each(answers.take(fields));
+        for (id, [posted, up, down, imported, deleted, withheld]) in ids.iter().copied().zip(stories) {
             let news = keys::news(id);
             let number = |text: &Option<String>, field| {
                 fields::read(text.as_deref(), || news.clone(), field).unwrap_or(0_i64)
@@ -228,7 +209,6 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

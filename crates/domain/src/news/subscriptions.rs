@@ -6,7 +6,7 @@
 //! subscribed to a story. Whoever has left stays in it, so that the deletion of a comment
 //! finds all inboxes that the comment may be in.
 
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::cache::MEBIBYTE;
@@ -86,7 +86,6 @@ async fn change(
             return Decision::Done(()).once(user.request.as_ref(), &());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.sorted_member_absent(joined, news.to_string());
         batch.sorted_add(joined, news.to_string(), now.as_score());
         batch.sorted_remove(parted, news.to_string());
@@ -99,9 +98,7 @@ async fn change(
             batch.sorted_remove(joined, oldest.to_string());
             batch.sorted_remove(keys::news_subscribers(oldest), &member);
         }
-        Decision::commit(batch, ())
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(user.request.as_ref(), &())
+        user.decide(batch, (), &())
     })
     .await
 }

@@ -18,7 +18,7 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_VISITED_THREADS;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, EngineClock, Hash, Query, Store, TrackedHandle};
+use tidings_keyspace::{Answers, Batch, EngineClock, Hash, Query, Store, TrackedHandle, read};
 
 /// How often a server looks whether there are marks to store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -168,22 +168,15 @@ async fn store_group(site: &Site, store: &Store, readers: &NewMarks) -> Result<(
 
 /// Reads what storing marks needs. Rounds: 1.
 async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = readers
-        .keys()
-        .map(|reader| {
-            (
-                query.hash(keys::user_visits(*reader)),
-                query.hash_fields(keys::user(*reader), ["id", DEACTIVATED]),
-            )
-        })
-        .collect();
-    let mut answers = store.query(query).await?;
+    let read = |reader: &UserId| {
+        let account = read::fields(keys::user(*reader), ["id", DEACTIVATED]);
+        (read::hash(keys::user_visits(*reader)), account)
+    };
+    let read = store.fetch(readers.keys().map(read).collect::<Vec<_>>()).await?;
     let (mut batch, mut stored) = (Batch::new(), Vec::new());
-    for ((reader, changes), (hash, account)) in readers.iter().zip(reads) {
+    for ((reader, changes), (hash, [id, deactivated])) in readers.iter().zip(read) {
         let key = keys::user_visits(*reader);
-        let earlier = StoredMarks::of(*reader, &answers.take(hash));
-        let [id, deactivated] = fields::each(answers.take(account));
+        let earlier = StoredMarks::of(*reader, &hash);
         let is_there = id.is_some() && deactivated.is_none();
         if is_there {
             // Whoever leaves meanwhile takes the marks along: nothing is written after that.
@@ -214,7 +207,6 @@ fn oldest(marks: &BTreeMap<NewsId, ThreadMark>) -> Vec<NewsId> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

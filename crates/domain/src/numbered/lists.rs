@@ -86,7 +86,6 @@ pub enum StoryKind {
 
 impl StoryKind {
     /// The kind of a story, if it has one.
-    #[must_use]
     pub fn of(rules: &HackerNewsRules, news: &News) -> Option<Self> {
         if rules.jobs_topic.0.as_ref().is_some_and(|topic| news.topics.contains(topic)) {
             Some(Self::Job)

@@ -119,7 +119,6 @@ impl Drop for Membership {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use futures_util::FutureExt;

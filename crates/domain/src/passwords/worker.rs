@@ -79,7 +79,6 @@ impl Default for PasswordWorker {
 impl PasswordWorker {
     /// A worker that runs at most `running` at once, while `waiting` logins queue, as many
     /// suspect ones, and a quarter as many new passwords.
-    #[must_use]
     pub fn new(running: usize, waiting: usize) -> Self {
         let places = |waiting: usize| Places::new(running.saturating_add(waiting));
         let slow_lane = |waiting: usize| SlowLane {
@@ -98,7 +97,6 @@ impl PasswordWorker {
     }
 
     /// How many passwords are being hashed or verified now.
-    #[must_use]
     pub fn running(&self) -> usize {
         self.most_running.saturating_sub(self.running.available_permits())
     }
@@ -235,7 +233,6 @@ async fn run<T: Send + 'static>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::values::limits::MAX_WAITING_OF_ONE_SOURCE;

@@ -15,7 +15,7 @@ use crate::values::limits::{
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use strum::{EnumIter, EnumString, IntoStaticStr};
-use tidings_keyspace::{COUNTER_LIMIT, Order, Query};
+use tidings_keyspace::{COUNTER_LIMIT, Order, Query, read};
 
 /// The order of a leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
@@ -47,7 +47,6 @@ pub enum Span {
 
 impl Board {
     /// The name in addresses.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -97,7 +96,6 @@ fn most_even(left: Totals, right: Totals) -> Ordering {
 
 impl Span {
     /// The name in addresses.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -166,20 +164,16 @@ async fn candidates(visit: &mut Visit, board: Board, keys: &[[String; 2]]) -> Re
     const MOST: f64 = super::tally::score(COUNTER_LIMIT);
     let candidates = u64::try_from(LEADERBOARD_CANDIDATES).unwrap_or(u64::MAX);
     let of_each = if keys.len() > 1 { LEADERBOARD_OF_A_DAY } else { candidates };
-    let mut query = Query::new();
-    let reads: Vec<_> = keys
-        .iter()
-        .map(|[sum, count]| match board {
-            Board::Best => query.sorted_by_score(sum, Order::Descending, (1.0, MOST), of_each),
-            Board::Worst => query.sorted_by_score(sum, Order::Ascending, (-MOST, -1.0), of_each),
-            Board::Controversial | Board::Voted => {
-                query.sorted_by_score(count, Order::Descending, (1.0, MOST), of_each)
-            }
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
+    let first = |[sum, count]: &[String; 2]| match board {
+        Board::Best => read::sorted_by_score(sum, Order::Descending, (1.0, MOST), of_each),
+        Board::Worst => read::sorted_by_score(sum, Order::Ascending, (-MOST, -1.0), of_each),
+        Board::Controversial | Board::Voted => {
+            read::sorted_by_score(count, Order::Descending, (1.0, MOST), of_each)
+        }
+    };
+    let read = visit.fetch(keys.iter().map(first).collect::<Vec<_>>()).await?;
     let mut found: HashMap<String, f64> = HashMap::new();
-    for (host, score) in reads.into_iter().flat_map(|read| answers.take(read)) {
+    for (host, score) in read.into_iter().flatten() {
         *found.entry(host).or_default() += score.abs();
     }
     let mut found: Vec<(String, f64)> = found.into_iter().collect();

@@ -24,7 +24,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// What it adds to the sum.
-    #[must_use]
     pub const fn value(self) -> i64 {
         match self {
             Self::Good => 1,

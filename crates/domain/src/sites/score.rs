@@ -56,7 +56,6 @@ pub struct Shortage {
 impl SiteVotes {
     /// Why these votes give no score yet, whatever they say: `None` if they are of enough
     /// networks or accounts.
-    #[must_use]
     pub const fn shortage(self, limits: &LimitRules) -> Option<Shortage> {
         let needed = limits.site_score_networks;
         if needed == 0 || self.networks >= needed || self.accounts >= SITE_SCORE_ACCOUNTS {
@@ -66,7 +65,6 @@ impl SiteVotes {
     }
 
     /// The score that follows from the votes.
-    #[must_use]
     pub const fn score(self, limits: &LimitRules) -> Score {
         let Totals { sum, count } = self.totals;
         if self.shortage(limits).is_some() {
@@ -85,7 +83,6 @@ impl SiteVotes {
 
 impl Score {
     /// The name of the score, as pages and the API write it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

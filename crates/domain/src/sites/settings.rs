@@ -7,7 +7,6 @@ use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::secrets::random_token;
@@ -88,8 +87,7 @@ pub async fn change_settings(
     batch.set_fields(keys::SETTINGS, fields.iter().map(|(name, value)| (*name, value.to_string())));
     let members = fields.iter().map(|(name, value)| (*name, Value::from(*value)));
     note(&mut batch, now, viewer, "settings", members)?;
-    repeats::note(viewer.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
+    viewer.commit(site, batch).await?;
     tracing::info!(target: AUDIT, by = viewer.username, ?fields, "changed the settings of votes on sites");
     Ok(())
 }

@@ -18,7 +18,7 @@ use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::limits::MAX_IMPORTED_SITE_VOTES;
 use crate::values::voter_id::VoterId;
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 /// A line of a starting list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,6 @@ pub struct Listed {
 
 impl Listed {
     /// A site with votes that are all good, or, below 0, all bad.
-    #[must_use]
     pub const fn of(host: Hostname, votes: i64) -> Self {
         let count = votes.unsigned_abs();
         let [good, bad] = if votes < 0 { [0, count] } else { [count, 0] };
@@ -109,19 +108,15 @@ impl StartingVoters {
     }
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
-        let mut query = Query::new();
-        let stored = query.ask(StoredVote::on(&listed.host, &self.0));
-        let banned: Vec<_> =
-            self.0.iter().map(|voter| query.hash_fields(keys::voter(*voter), [IS_BANNED])).collect();
-        let mut answers = site.store.query(query).await?;
-        let stored = answers.of(stored);
+        let banned: Vec<_> = self.0.iter().map(|voter| read::field(keys::voter(*voter), IS_BANNED)).collect();
+        let (stored, banned) = site.store.fetch((StoredVote::on(&listed.host, &self.0), banned)).await?;
         let mut batch = Batch::new();
         let mut tally = Tally::default();
         let mut changed = 0;
         for (((number, voter), stored), banned) in (1_u64..).zip(&self.0).zip(stored).zip(banned) {
             let old = stored.read(&listed.host);
             let wanted = listed.vote_of(number);
-            let is_banned = answers.take(banned) != [Some("0".to_owned())];
+            let is_banned = banned.as_deref() != Some("0");
             if is_banned || old.map(|old| old.vote.verdict) == wanted {
                 continue;
             }

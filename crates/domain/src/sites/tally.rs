@@ -24,13 +24,11 @@ pub struct Totals {
 
 impl Totals {
     /// Votes of +1.
-    #[must_use]
     pub const fn good(self) -> i64 {
         (self.count + self.sum) / 2
     }
 
     /// Votes of -1.
-    #[must_use]
     pub const fn bad(self) -> i64 {
         (self.count - self.sum) / 2
     }

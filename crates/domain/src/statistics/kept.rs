@@ -12,7 +12,7 @@ use crate::values::day::{Day, Hour};
 use crate::values::limits::{CHART_DAYS, CHART_HOURS};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Hash, Query};
+use tidings_keyspace::{Batch, Hash, read};
 
 /// Seconds for which the figures of an hour are kept, and those of a day.
 const HOUR_KEPT: u64 = (CHART_HOURS + 1) * 3_600;
@@ -77,7 +77,6 @@ pub struct Chronicle {
 
 impl Chronicle {
     /// The sums of the last 24 hours.
-    #[must_use]
     pub fn last_day(&self) -> Figures {
         self.hours.iter().fold(Figures::default(), |mut sum, (_, figures)| {
             sum.add(figures);
@@ -90,21 +89,20 @@ impl Chronicle {
 /// most 41 numbers each.
 pub async fn chronicle(visit: &mut Visit) -> Result<Chronicle, Error> {
     let (now, site) = (visit.now(), visit.site_too());
-    let mut query = Query::new();
     let hours: Vec<_> = Hour::of(now).last(CHART_HOURS).collect();
     let days: Vec<_> = Day::of(now).last(CHART_DAYS).collect();
-    let read_hours: Vec<_> = hours.iter().map(|hour| query.hash(keys::statistics_of_hour(*hour))).collect();
-    let read_days: Vec<_> = days.iter().map(|day| query.hash(keys::statistics_of_day(*day))).collect();
-    let mut answers = visit.run(query).await?;
+    let of_hours: Vec<_> = hours.iter().map(|hour| read::hash(keys::statistics_of_hour(*hour))).collect();
+    let of_days: Vec<_> = days.iter().map(|day| read::hash(keys::statistics_of_day(*day))).collect();
+    let (of_hours, of_days) = visit.fetch((of_hours, of_days)).await?;
     let unkept = site.of::<Unkept>().all();
     let mut chronicle = Chronicle::default();
-    for (hour, read) in hours.into_iter().zip(read_hours) {
-        let mut figures = figures_of(&answers.take(read), || keys::statistics_of_hour(hour));
+    for (hour, stored) in hours.into_iter().zip(of_hours) {
+        let mut figures = figures_of(&stored, || keys::statistics_of_hour(hour));
         unkept.iter().filter(|(of, _)| *of == hour).for_each(|(_, new)| figures.add(new));
         chronicle.hours.push((hour, figures));
     }
-    for (day, read) in days.into_iter().zip(read_days) {
-        let mut figures = figures_of(&answers.take(read), || keys::statistics_of_day(day));
+    for (day, stored) in days.into_iter().zip(of_days) {
+        let mut figures = figures_of(&stored, || keys::statistics_of_day(day));
         unkept.iter().filter(|(of, _)| of.day() == day).for_each(|(_, new)| figures.add(&new.for_day()));
         chronicle.days.push((day, figures));
     }
@@ -123,7 +121,6 @@ fn figures_of(hash: &Hash, key: impl Fn() -> String) -> Figures {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::activity::ActionCounters;
@@ -132,7 +129,7 @@ mod tests {
     use crate::values::rules::Rules;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
-    use tidings_keyspace::{EngineClock, Expiry, Store, StoreOptions};
+    use tidings_keyspace::{EngineClock, Expiry, Query, Store, StoreOptions};
 
     /// 08:00 of a day.
     const NOW: Timestamp = Timestamp(1_800_000_000);

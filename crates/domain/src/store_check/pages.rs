@@ -1,5 +1,6 @@
 //! Pages of keys with what they hold, which are read a little ahead of the walk that takes them.
 
+use super::Part;
 use super::subject::Subject;
 use crate::keys::families::{self, Family, Holds};
 use crate::values::clock::Moment;
@@ -23,6 +24,8 @@ pub(super) type ReadValue = Result<Answer, KeyspaceError>;
 pub(super) struct ReadPage {
     /// How many keys there are.
     pub(super) keys: u64,
+    /// How many of them are of no family that is checked.
+    pub(super) passed_over: u64,
     /// Each value and its expiry.
     pub(super) values: Vec<(Subject, ReadValue, ReadValue)>,
     /// Keys that are none of ours.
@@ -34,11 +37,12 @@ pub(super) struct ReadPage {
 /// Reads all keys with what they hold, a little ahead of what is taken.
 pub(super) fn read_all(
     store: Store,
+    part: Part,
     now: Moment,
 ) -> (mpsc::Receiver<Result<ReadPage, KeyspaceError>>, JoinHandle<()>) {
     let (sender, pages) = mpsc::channel(PAGES_AHEAD);
     let reading = tokio::spawn(async move {
-        if let Err(error) = send_all(&store, now, &sender).await {
+        if let Err(error) = send_all(&store, part, now, &sender).await {
             // This fails if the walk has ended.
             let _ = sender.send(Err(error)).await;
         }
@@ -48,6 +52,7 @@ pub(super) fn read_all(
 
 async fn send_all(
     store: &Store,
+    part: Part,
     now: Moment,
     pages: &mpsc::Sender<Result<ReadPage, KeyspaceError>>,
 ) -> Result<(), KeyspaceError> {
@@ -60,7 +65,7 @@ async fn send_all(
             let (together, later) = keys.split_at(read_together(keys));
             let (damaged, strangers) = (damaged.take(), std::mem::take(&mut strangers));
             let mut page = ReadPage { damaged, strangers, ..ReadPage::default() };
-            page.read(store, now, together).await?;
+            page.read(store, part, now, together).await?;
             if pages.send(Ok(page)).await.is_err() {
                 return Ok(());
             }
@@ -78,7 +83,13 @@ async fn send_all(
 
 impl ReadPage {
     /// Reads the values of some keys.
-    async fn read(&mut self, store: &Store, now: Moment, keys: &[String]) -> Result<(), KeyspaceError> {
+    async fn read(
+        &mut self,
+        store: &Store,
+        part: Part,
+        now: Moment,
+        keys: &[String],
+    ) -> Result<(), KeyspaceError> {
         let mut query = Query::new();
         query.expect_large();
         let mut known = Vec::with_capacity(keys.len());
@@ -87,6 +98,10 @@ impl ReadPage {
                 self.strangers.push(key.clone());
                 continue;
             };
+            if !part.has(subject.family) {
+                self.passed_over += 1;
+                continue;
+            }
             query.read(value_read(&subject, 0));
             query.read(Read::Expiry(key.clone()));
             known.push(subject);

@@ -24,7 +24,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// What the report says before it says how.
-    #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Mendable => "will be mended with --repair",
@@ -59,7 +58,6 @@ impl Difference {
     }
 
     /// What becomes of it, and how.
-    #[must_use]
     pub fn repair(&self) -> String {
         format!("{}: {}", self.outcome.in_words(), self.advice)
     }
@@ -91,13 +89,11 @@ pub struct Totals {
 
 impl Totals {
     /// All differences.
-    #[must_use]
     pub const fn all(self) -> u64 {
         self.mended + self.left()
     }
 
     /// Those that are there after the check.
-    #[must_use]
     pub const fn left(self) -> u64 {
         self.mendable + self.person + self.changed
     }
@@ -139,13 +135,11 @@ pub struct StoreReport {
 
 impl StoreReport {
     /// The number of differences that are left.
-    #[must_use]
     pub const fn left(&self) -> u64 {
         self.totals.left()
     }
 
     /// The number of differences that are not in the list, because it is full.
-    #[must_use]
     pub fn further(&self) -> u64 {
         let listed = u64::try_from(self.differences.len()).unwrap_or(u64::MAX);
         self.totals.all().saturating_sub(listed)

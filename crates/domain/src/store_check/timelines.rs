@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::timelines::check::{HomeDifference, TimelineCheck};
+use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
@@ -19,7 +19,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tidings_keyspace::{Batch, Order, Query, Read};
+use tidings_keyspace::{Batch, Order, Read, read};
 
 pub(super) static RULES: &[Rule] = &[
     Rule::claims(
@@ -37,11 +37,7 @@ pub(super) static RULES: &[Rule] = &[
         "the timeline of everyone has only tweets that are shown",
         everyone,
     ),
-    Rule {
-        of: &families::USER,
-        sentence: "a home timeline has the tweets that it should have, and no others",
-        check: Check::Rounds(homes),
-    },
+    Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(homes) },
     Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
     Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
     Rule::claims(
@@ -71,6 +67,11 @@ pub(super) static RULES: &[Rule] = &[
     ),
 ];
 
+/// The rule of home timelines that are on servers of their own.
+pub(super) static APART: &[Rule] =
+    &[Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(homes_apart) }];
+
+const HOME: &str = "a home timeline has the tweets that it should have, and no others";
 const NOBODY: Mend = Mend::Person("restore the user from a backup, or remove the member");
 const LOST_FOLLOWERS: Mend = Mend::Person(
     "restore the user's followers from a backup; if they are lost, and nobody names the user in user:<user id>:followings, set the score to 0",
@@ -148,20 +149,39 @@ fn homes<'a>(
     now: Moment,
     subjects: &'a [&'a Subject],
 ) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
-    Box::pin(async move {
-        let users =
-            subjects.iter().map(|subject| subject.id::<UserId>().filter(|_| subject.hash().is_some()));
-        let users: Vec<Option<UserId>> = users.collect();
-        if users.iter().all(Option::is_none) || !place::is_store(site).await? {
-            // Of homes elsewhere, `check timelines` looks there.
-            return Ok(users.iter().map(|_| None).collect());
-        }
-        let check = TimelineCheck::begin(site, now, false).await?;
-        stream::iter(users).map(|user| home(site, &check, user)).buffered(CHECKS_AT_ONCE).try_collect().await
-    })
+    Box::pin(home_differences(site, now, subjects, true))
 }
 
-async fn home(site: &Site, check: &TimelineCheck<'_>, user: Option<UserId>) -> Result<Option<Found>, Error> {
+fn homes_apart<'a>(
+    site: &'a Site,
+    now: Moment,
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
+    Box::pin(home_differences(site, now, subjects, false))
+}
+
+/// What differs of home timelines, if they are in the store, or are not.
+async fn home_differences(
+    site: &Site,
+    now: Moment,
+    subjects: &[&Subject],
+    in_store: bool,
+) -> Result<Vec<Option<Found>>, Error> {
+    let users = subjects.iter().map(|subject| subject.id::<UserId>().filter(|_| subject.hash().is_some()));
+    let users: Vec<Option<UserId>> = users.collect();
+    if users.iter().all(Option::is_none) || place::is_store(site).await? != in_store {
+        return Ok(users.iter().map(|_| None).collect());
+    }
+    let check = HomeCheck::begin(site, now).await?;
+    let found = stream::iter(users).map(|user| home_difference(site, &check, user));
+    found.buffered(CHECKS_AT_ONCE).try_collect().await
+}
+
+async fn home_difference(
+    site: &Site,
+    check: &HomeCheck<'_>,
+    user: Option<UserId>,
+) -> Result<Option<Found>, Error> {
     let Some(id) = user else { return Ok(None) };
     let Some(difference) = check.home_difference(id).await? else { return Ok(None) };
     let fault = Fault {
@@ -182,20 +202,19 @@ async fn home(site: &Site, check: &TimelineCheck<'_>, user: Option<UserId>) -> R
 /// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and
 /// the tweets in it. Rounds: 1.
 async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> {
-    let mut query = Query::new();
-    let [followed, tweets] = [keys::followings(user), keys::home_timeline(user)]
-        .map(|list| query.sorted_range(list, Order::Ascending, 0, u64::MAX));
-    let mut answers = site.store.query(query).await?;
-    let authors = answers.take(followed).into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
+    let lists = [keys::followings(user), keys::home_timeline(user)];
+    let lists = lists.map(|list| read::sorted_range(list, Order::Ascending, 0, u64::MAX));
+    let [followed, tweets] = site.store.fetch(lists).await?;
+    let authors = followed.into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
     let timelines = authors.chain([user]).map(keys::user_timeline);
-    let tweets = answers.take(tweets).into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
+    let tweets = tweets.into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
     let keys = timelines.chain(tweets.map(keys::tweet)).chain([keys::followings(user)]);
     Ok(keys.map(Source::all).collect())
 }
 
 /// Makes a home timeline what it should be.
 pub(super) async fn mend(site: &Site, now: Moment, user: UserId) -> Result<bool, Error> {
-    TimelineCheck::begin(site, now, true).await?.repair_home(user).await
+    HomeCheck::begin(site, now).await?.repair_home(user).await
 }
 
 /// The other user whom a member names, if it is an id.

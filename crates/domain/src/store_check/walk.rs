@@ -8,7 +8,7 @@ use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
 use super::report::{Difference, Outcome, StoreReport};
 use super::subject::{self, Item, Subject};
 use super::wrong::{Source, Wrong};
-use super::{Check, CheckRounds, RULES, Rule, articles, timelines};
+use super::{Check, CheckRounds, Part, Rule, articles, timelines};
 use crate::accounts::session_store;
 use crate::error::Error;
 use crate::items::{self, Item as SiteItem};
@@ -17,7 +17,7 @@ use crate::site::{Applied, Site};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Query, Store, Write};
@@ -76,6 +76,7 @@ struct Look {
 /// One walk over all keys.
 pub(super) struct Walk<'a> {
     site: &'a Site,
+    part: Part,
     now: Moment,
     mends: bool,
     /// What was called wrong so far, in earlier walks too.
@@ -104,13 +105,14 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(site: &'a Site, now: Moment, mends: bool, wrong: &'a mut Wrong) -> Self {
+    pub(super) fn new(site: &'a Site, part: Part, now: Moment, mends: bool, wrong: &'a mut Wrong) -> Self {
         let mut rules: HashMap<_, Vec<_>> = HashMap::new();
-        for rule in RULES.iter().copied().flatten() {
+        for rule in part.rules() {
             rules.entry(rule.of.name).or_default().push(rule);
         }
         Self {
             site,
+            part,
             now,
             mends,
             wrong,
@@ -130,13 +132,15 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
-        let (mut values, reading) = read_all(self.site.store.clone(), self.now);
+        let (mut values, reading) = read_all(self.site.store.clone(), self.part, self.now);
         while let Some(page) = values.recv().await {
             self.check_page(page?, progress).await?;
         }
         joined(reading.await)?;
-        for found in std::mem::take(&mut self.highest).faults(self.site).await? {
-            self.add(found, counters::SENTENCE);
+        if self.part.is_all() {
+            for found in std::mem::take(&mut self.highest).faults(self.site).await? {
+                self.add(found, counters::SENTENCE);
+            }
         }
         self.settle_suspects().await?;
         Ok(self.report)
@@ -162,7 +166,7 @@ impl<'a> Walk<'a> {
         if self.suspects_weight + self.ready.len() >= SUSPECTS_AT_ONCE {
             self.settle_suspects().await?;
         }
-        self.report.keys += page.keys;
+        self.report.keys += page.keys - page.passed_over;
         progress(page.keys);
         Ok(())
     }
@@ -196,7 +200,8 @@ impl<'a> Walk<'a> {
 
     async fn check_value(&mut self, subject: Subject, value: Answer, expiry: &Answer) -> Result<(), Error> {
         self.highest.note(&subject, &value);
-        if let Some(fault) = expiry_fault(&subject, expiry) {
+        let fault = expiry_fault(&subject, expiry).filter(|_| self.part.is_all());
+        if let Some(fault) = fault {
             // The value itself is good.
             let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
             self.add(found, "limits, sessions and links expire, and nothing else does");
@@ -256,13 +261,15 @@ impl<'a> Walk<'a> {
 
     /// What the rules that take several rounds find of some things, in their order.
     async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
-        let mut together: BTreeMap<&str, (CheckRounds, Vec<usize>)> = BTreeMap::new();
+        let mut together: Vec<(&Rule, CheckRounds, Vec<usize>)> = Vec::new();
         for (place, (_, rule)) in suspects.iter().enumerate() {
-            if let Check::Rounds(check) = rule.check {
-                together.entry(rule.sentence).or_insert_with(|| (check, Vec::new())).1.push(place);
+            let Check::Rounds(check) = rule.check else { continue };
+            match together.iter_mut().find(|(known, ..)| std::ptr::eq(*known, *rule)) {
+                Some((.., places)) => places.push(place),
+                None => together.push((rule, check, vec![place])),
             }
         }
-        let groups = together.into_values().flat_map(|(check, places)| {
+        let groups = together.into_iter().flat_map(|(_, check, places)| {
             let groups = places.chunks(MANY_AT_ONCE).map(<[usize]>::to_vec);
             groups.map(|places| (check, places)).collect::<Vec<_>>()
         });

@@ -207,7 +207,6 @@ impl FromStr for UrlGuards {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

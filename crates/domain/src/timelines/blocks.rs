@@ -7,12 +7,10 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{EntryId, Removal};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::jobs;
 use crate::keys;
-use crate::repeats;
 use crate::site::Site;
 use crate::timelines::follows::write_unfollow;
 use crate::timelines::home_jobs::clear;
@@ -35,19 +33,17 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
     }
     let (blocks, followers) = (keys::user_blocks(user.id), keys::followers(user.id));
     let job = clear::job(person, user.id);
-    let request = user.user.request.as_ref();
     let has_unfollowed = site.act(&blocks, || async {
         let (blocked, follows) =
             site.store.fetch((read::hash(&blocks), read::score(&followers, person.to_string()))).await?;
         let follows = follows.is_some();
         if blocked.get(&person.to_string()).is_some() && !follows {
-            return Decision::Done(false).once(request, &());
+            return Decision::Done(false).once(user.request.as_ref(), &());
         }
         if blocked.0.len() as u64 >= MAX_BLOCKS {
             return Err(Refusal::TooManyBlocks { limit: MAX_BLOCKS }.into());
         }
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(keys::user(user.id), DEACTIVATED);
         batch.set_field(&blocks, person.to_string(), now.timestamp().to_string());
         if follows {
             let entry = Removal::read(site, [(user.id, EntryId::Follow(person))]).await?;
@@ -61,9 +57,7 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
             // Whoever follows meanwhile must not stay.
             batch.sorted_member_absent(&followers, person.to_string());
         }
-        Decision::commit(batch, follows)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(request, &())
+        user.decide(batch, follows, &())
     });
     if has_unfollowed.await?
         && let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await
@@ -84,7 +78,5 @@ pub async fn unblock(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> R
     let person = user_named(site, name).await?;
     let mut batch = Batch::new();
     batch.delete_field(keys::user_blocks(user.id), person.to_string());
-    repeats::note(user.request.as_ref(), &mut batch, &())?;
-    site.store.commit(batch).await?;
-    Ok(())
+    user.commit(site, batch).await
 }

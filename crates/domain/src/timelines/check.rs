@@ -1,16 +1,14 @@
-//! Comparing stored timelines with what they are derived from, and repairing them.
+//! Comparing stored home timelines with what they are derived from, and repairing them.
 //!
-//! Tweets, and whom each user follows, are taken as correct. Everything else is derived:
-//! the followers of a user, and the timelines of authors and readers. Inactive readers are
-//! skipped, since their timelines are rebuilt when they return, and readers whose timelines are
-//! being moved. Differences that a waiting job will remove are ignored.
+//! Tweets, and whom each user follows, are taken as correct. Inactive readers are skipped, since
+//! their timelines are rebuilt when they return, and readers whose timelines are being moved.
+//! Differences that a waiting job will remove are ignored.
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
-use crate::report::CheckReport;
 use crate::site::{Applied, Site};
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::timelines::homes::{self, Whole};
@@ -19,281 +17,31 @@ use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{TIMELINE_CHECK_CHUNK, TIMELINE_CHECK_TWEETS};
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Expiry, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
-/// How often a home timeline must be seen to differ in the same way: on a site in use, two rounds
-/// may read different states.
-const LOOKS: usize = 3;
-
-/// A check under way.
-pub struct TimelineCheck<'a> {
+/// What is compared with the home timelines of users.
+pub(crate) struct HomeCheck<'a> {
     site: &'a Site,
     now: Moment,
-    repair: bool,
     pulled: HashSet<UserId>,
     place: HomePlace,
-    next_user: u64,
-    users: u64,
-    next_tweet: u64,
-    tweets: u64,
 }
 
-impl<'a> TimelineCheck<'a> {
-    /// Starts a check of all timelines. Without `repair` it writes nothing. With it, it
-    /// repairs what differs. The caller first finishes the waiting jobs, with
-    /// `background::finish_waiting`: what a job will still do is not repaired here.
-    pub async fn begin(site: &'a Site, now: Moment, repair: bool) -> Result<Self, Error> {
-        let (users, tweets, pulled) = site
-            .store
-            .fetch((
-                fields::counter(keys::USERS_COUNT),
-                fields::counter(keys::TWEET_IDS),
-                read::members(keys::PULLED_AUTHORS),
-            ))
-            .await?;
-        let place = site.store.fetch(HomePlace::of(site)).await??;
+impl<'a> HomeCheck<'a> {
+    /// Starts a check of home timelines. A repair first finishes the waiting jobs, with
+    /// `background::finish_waiting`: what a job will still do is no difference. Rounds: 1.
+    pub(crate) async fn begin(site: &'a Site, now: Moment) -> Result<Self, Error> {
+        let reads = (read::members(keys::PULLED_AUTHORS), HomePlace::of(site));
+        let (pulled, place) = site.store.fetch(reads).await?;
         let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
-        Ok(Self { site, now, repair, pulled, place, next_user: 1, users, next_tweet: 1, tweets })
-    }
-
-    /// The numbers of users and tweets to check.
-    #[must_use]
-    pub const fn total(&self) -> (u64, u64) {
-        (self.users, self.tweets)
-    }
-
-    /// Checks some tweets: each must be in its author's timeline, unless a moderator has removed it
-    /// or it waits for approval: then it must not. `None` after the last.
-    pub async fn next_tweets(&mut self) -> Result<Option<CheckReport>, Error> {
-        if self.next_tweet > self.tweets {
-            return Ok(None);
-        }
-        let last = self.tweets.min(self.next_tweet + TIMELINE_CHECK_TWEETS - 1);
-        let ids: Vec<TweetId> = (self.next_tweet..=last).map(TweetId).collect();
-        self.next_tweet = last + 1;
-        let tweets = read_tweets(self.site, &ids).await?;
-        let mut query = Query::new();
-        let listed: Vec<_> = tweets
-            .values()
-            .map(|tweet| (tweet, query.scores(keys::user_timeline(tweet.user_id), [tweet.id.to_string()])))
-            .collect();
-        let mut answers = self.site.store.query(query).await?;
-        let mut found = CheckReport::default();
-        for (tweet, listed) in listed {
-            let score = fields::only(answers.take(listed));
-            let differs = score != is_listed(tweet).then_some(tweet.created_at);
-            found.count(differs, differs && self.repair && self.list_tweet(tweet).await?);
-        }
-        Ok(Some(found))
-    }
-
-    async fn list_tweet(&self, tweet: &Tweet) -> Result<bool, Error> {
-        let mut batch = Batch::new();
-        unchanged(&mut batch, tweet);
-        if is_listed(tweet) {
-            batch.sorted_add(keys::user_timeline(tweet.user_id), tweet.id.to_string(), tweet.created_at);
-        } else {
-            batch.sorted_remove(keys::user_timeline(tweet.user_id), tweet.id.to_string());
-        }
-        batch.increment_field(keys::user(tweet.user_id), TIMELINE_VERSION, 1);
-        self.apply(batch).await
-    }
-
-    /// Checks one user: the own timeline, the followers, the home timeline. `None` after
-    /// the last.
-    pub async fn next_user(&mut self) -> Result<Option<CheckReport>, Error> {
-        if self.next_user > self.users {
-            return Ok(None);
-        }
-        let user = UserId(self.next_user);
-        self.next_user += 1;
-        let mut found = self.check_own(user).await?;
-        found = found.and(self.check_followings(user).await?);
-        found = found.and(self.check_followers(user).await?);
-        Ok(Some(found.and(self.check_home(user).await?)))
-    }
-
-    /// Checks that the timeline of everyone has only tweets that exist.
-    pub async fn check_everyone(&self) -> Result<CheckReport, Error> {
-        self.check_list(keys::GLOBAL_TIMELINE.to_owned(), None).await
-    }
-
-    /// Checks that a user's own timeline has only tweets of that user.
-    async fn check_own(&self, user: UserId) -> Result<CheckReport, Error> {
-        self.check_list(keys::user_timeline(user), Some(user)).await
-    }
-
-    async fn check_list(&self, key: String, author: Option<UserId>) -> Result<CheckReport, Error> {
-        let entries = self.site.store.fetch(read::sorted_range(&key, Order::Descending, 0, u64::MAX)).await?;
-        let mut found = CheckReport::default();
-        for entries in entries.chunks(TIMELINE_CHECK_CHUNK) {
-            let ids: Vec<TweetId> = entries.iter().filter_map(|(id, _)| id.parse().ok()).collect();
-            let tweets = read_tweets(self.site, &ids).await?;
-            for (member, _) in entries {
-                let tweet = member.parse().ok().and_then(|id: TweetId| tweets.get(&id));
-                let belongs = tweet.is_some_and(|tweet| {
-                    is_listed(tweet) && author.is_none_or(|author| tweet.user_id == author)
-                });
-                let mut batch = Batch::new();
-                if let Ok(id) = member.parse() {
-                    match tweet {
-                        Some(tweet) => unchanged(&mut batch, tweet),
-                        None => _ = batch.key_absent(keys::tweet(id)),
-                    }
-                }
-                batch.sorted_remove(&key, member);
-                found.count(!belongs, !belongs && self.repair && self.apply(batch).await?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Checks that everyone whom a user follows has that user as a follower.
-    async fn check_followings(&self, user: UserId) -> Result<CheckReport, Error> {
-        let list = |author| (keys::followers(author), user);
-        let differ = self.one_sided(keys::followings(user), list).await?;
-        let authors: Vec<UserId> = differ.1.iter().map(|(author, _)| *author).collect();
-        let found = self
-            .repair_each(differ, |batch, author, since| {
-                // Nothing is written for who does not exist.
-                batch.key_present(keys::user(author));
-                batch.sorted_member_present(keys::followings(user), author.to_string());
-                batch.sorted_add(keys::followers(author), user.to_string(), since);
-            })
-            .await?;
-        for author in authors.into_iter().filter(|_| self.repair) {
-            self.check_number_of_followers(author).await?;
-        }
-        Ok(found)
-    }
-
-    /// Checks that every follower of a user follows the user.
-    async fn check_followers(&self, user: UserId) -> Result<CheckReport, Error> {
-        let list = |follower| (keys::followings(follower), user);
-        let differ = self.one_sided(keys::followers(user), list).await?;
-        let lost = self.lost_followings(&differ.1).await?;
-        let found = self
-            .repair_each(differ, |batch, follower, since| {
-                batch.sorted_member_absent(keys::followings(follower), user.to_string());
-                if lost.contains(&follower) {
-                    batch.key_present(keys::user(follower));
-                    batch.sorted_member_present(keys::followers(user), follower.to_string());
-                    batch.sorted_add(keys::followings(follower), user.to_string(), since);
-                    return;
-                }
-                batch.sorted_remove(keys::followers(user), follower.to_string());
-                batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), -1.0);
-            })
-            .await?;
-        Ok(found.and(self.check_number_of_followers(user).await?))
-    }
-
-    /// Those of some people whose list of whom they follow is gone as a whole. Rounds: 1.
-    async fn lost_followings(&self, people: &[(UserId, f64)]) -> Result<HashSet<UserId>, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> =
-            people.iter().map(|(user, _)| (*user, query.expiry(keys::followings(*user)))).collect();
-        let mut answers = self.site.store.query(query).await?;
-        let absent = reads
-            .into_iter()
-            .filter_map(|(user, read)| (answers.take(read) == Expiry::Absent).then_some(user));
-        Ok(absent.collect())
-    }
-
-    async fn check_number_of_followers(&self, user: UserId) -> Result<CheckReport, Error> {
-        let (number, noted) = self
-            .site
-            .store
-            .fetch((
-                read::sorted_count(keys::followers(user)),
-                read::score(keys::MOST_FOLLOWED, user.to_string()),
-            ))
-            .await?;
-        let noted = noted.unwrap_or(0.0);
-        let by = number as f64 - noted;
-        let mut found = CheckReport::default();
-        let differs = by != 0.0;
-        if number > 0 || differs {
-            let mut batch = Batch::new();
-            batch.sorted_increment(keys::MOST_FOLLOWED, user.to_string(), by);
-            // Where no follower is known any more, the number is all that is left of them.
-            let is_lost = number == 0 && noted > 0.0;
-            found.count(differs, differs && self.repair && !is_lost && self.apply(batch).await?);
-        }
-        Ok(found)
-    }
-
-    /// The length of a list of people, and those of them whose own list lacks the other
-    /// side.
-    async fn one_sided(
-        &self,
-        key: String,
-        other_side: impl Fn(UserId) -> (String, UserId),
-    ) -> Result<(u64, Vec<(UserId, f64)>), Error> {
-        let people = self.site.store.fetch(read::sorted_range(key, Order::Ascending, 0, u64::MAX)).await?;
-        let people: Vec<(UserId, f64)> =
-            people.into_iter().filter_map(|(id, since)| Some((id.parse().ok()?, since))).collect();
-        let mut differ = Vec::new();
-        for people in people.chunks(TIMELINE_CHECK_CHUNK) {
-            let mut query = Query::new();
-            let reads: Vec<_> = people
-                .iter()
-                .map(|(person, since)| {
-                    let (list, member) = other_side(*person);
-                    (*person, *since, query.scores(list, [member.to_string()]))
-                })
-                .collect();
-            let mut answers = self.site.store.query(query).await?;
-            for (person, since, read) in reads {
-                if fields::only(answers.take(read)).is_none() {
-                    differ.push((person, since));
-                }
-            }
-        }
-        Ok((u64::try_from(people.len()).unwrap_or(u64::MAX), differ))
-    }
-
-    async fn repair_each(
-        &self,
-        (checked, differ): (u64, Vec<(UserId, f64)>),
-        repair: impl Fn(&mut Batch, UserId, f64),
-    ) -> Result<CheckReport, Error> {
-        let mut found = CheckReport::default();
-        for (person, since) in differ {
-            let mut batch = Batch::new();
-            repair(&mut batch, person, since);
-            found.count(true, self.repair && self.apply(batch).await?);
-        }
-        found.checked = checked;
-        Ok(found)
+        Ok(Self { site, now, pulled, place: place? })
     }
 
     /// In what a stored home timeline is not what it should be.
     pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<HomeDifference>, Error> {
         Ok(self.read_home(user).await?.and_then(|home| home.difference()))
-    }
-
-    /// Checks that a stored home timeline is what it should be.
-    async fn check_home(&self, user: UserId) -> Result<CheckReport, Error> {
-        let mut found = CheckReport::default();
-        let (mut differs, mut last) = (false, None);
-        for look in 0..LOOKS {
-            let Some(home) = self.read_home(user).await? else {
-                return Ok(found);
-            };
-            let difference = home.difference();
-            differs = difference.is_some() && (look == 0 || difference == last);
-            last = difference;
-            if !differs || (self.repair && look > 0) {
-                break;
-            }
-        }
-        let repaired = differs && self.repair && self.repair_home(user).await?;
-        found.count(differs, repaired);
-        Ok(found)
     }
 
     /// A stored home timeline, and what it should be; `None` for a user who gets no
@@ -359,11 +107,9 @@ impl<'a> TimelineCheck<'a> {
         }
     }
 
-    /// Delivers the undelivered tweets of authors who now have few followers. Returns the
-    /// number of authors that are done.
-    pub async fn deliver_pulled(&self) -> Result<u64, Error> {
-        let mut delivered = 0;
-        for author in self.pulled.iter().filter(|_| self.repair) {
+    /// Delivers the undelivered tweets of authors who now have few followers.
+    pub(crate) async fn deliver_pulled(&self) -> Result<(), Error> {
+        for author in &self.pulled {
             let (version, followers) = self
                 .site
                 .store
@@ -392,9 +138,9 @@ impl<'a> TimelineCheck<'a> {
             // Fails if the author has posted meanwhile: that may not have been delivered.
             batch.field_unchanged(keys::user(*author), TIMELINE_VERSION, version);
             batch.remove_member(keys::PULLED_AUTHORS, author.to_string());
-            delivered += u64::from(self.apply(batch).await?);
+            self.apply(batch).await?;
         }
-        Ok(delivered)
+        Ok(())
     }
 
     async fn apply(&self, batch: Batch) -> Result<bool, Error> {
@@ -470,17 +216,8 @@ fn is_listed(tweet: &Tweet) -> bool {
     !tweet.withheld.as_ref().is_some_and(Withheld::is_unlisted)
 }
 
-/// Adds the check that a tweet is still there and as withheld as it was.
-fn unchanged(batch: &mut Batch, tweet: &Tweet) {
-    batch.key_present(keys::tweet(tweet.id));
-    let withheld = tweet.withheld.as_ref().map(ToString::to_string);
-    batch.field_unchanged(keys::tweet(tweet.id), WITHHELD, withheld);
-}
-
 async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = ids.iter().map(|id| (*id, query.hash(keys::tweet(*id)))).collect();
-    let mut answers = site.store.query(query).await?;
-    let tweet = |(id, read)| Some((id, Tweet::from_hash(id, &answers.take(read))?));
-    Ok(reads.into_iter().filter_map(tweet).collect())
+    let tweet = |id| read::hash(keys::tweet(id)).map(move |hash| Some((id, Tweet::from_hash(id, &hash)?)));
+    let tweets = site.store.fetch(ids.iter().copied().map(tweet).collect::<Vec<_>>()).await?;
+    Ok(tweets.into_iter().flatten().collect())
 }

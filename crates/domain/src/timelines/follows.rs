@@ -41,7 +41,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     if author == follower.id {
         return Err(Refusal::FollowingOneself.into());
     }
-    let (follower_key, author_key) = (keys::user(follower.id), keys::user(author));
+    let author_key = keys::user(author);
     let followings = keys::followings(follower.id);
     let notice = keys::follow_notice(author, follower.id);
     let request = follower.user.request.as_ref();
@@ -72,7 +72,6 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let delivery = Delivery::read(site, Some(follower.id), entry.as_slice()).await?;
 
         let mut batch = Batch::new();
-        let account_there = batch.field_absent(&follower_key, DEACTIVATED);
         batch.sorted_member_absent(&followings, author.to_string());
         batch.field_absent(&author_key, DEACTIVATED);
         batch.field_absent(keys::user_blocks(author), follower.id.to_string());
@@ -86,9 +85,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
             delivery.write(&mut batch, now.as_score());
             batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
         }
-        Decision::commit(batch, job)
-            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
-            .once(request, &())
+        follower.decide(batch, job, &())
     });
     if let Some(job) = followed.await? {
         site.of::<Jobs>().start_soon(job, now);

@@ -52,7 +52,6 @@ impl TweetSummary {
 
 impl TweetSummary {
     /// How somebody sees the tweet on its own page, which mutes do not change.
-    #[must_use]
     pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
         let of_news = self.news.as_ref().map(|news| listing::sight_of(perspective, news));
         match of_news {
@@ -63,7 +62,6 @@ impl TweetSummary {
 
     /// Whether timelines show the tweet to somebody. What is removed or waits for approval is
     /// in none of them.
-    #[must_use]
     pub fn is_listed(&self, perspective: Perspective<'_>) -> bool {
         if self.is_unlisted() {
             return false;
@@ -106,7 +104,6 @@ pub struct Mentions(HashMap<String, String>);
 impl Mentions {
     /// The username as it was registered, for a name as it was written,
     /// without the `@`; `None` when there is no such user.
-    #[must_use]
     pub fn username(&self, written: &str) -> Option<&str> {
         self.0.get(&written.to_ascii_lowercase()).map(String::as_str)
     }

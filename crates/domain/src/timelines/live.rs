@@ -30,7 +30,6 @@ pub struct NewTweet {
 
 impl NewTweet {
     /// Its place in timelines.
-    #[must_use]
     pub const fn cursor(&self) -> Cursor {
         Cursor { score: self.score, id: self.id.0 }
     }

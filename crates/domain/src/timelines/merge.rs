@@ -137,7 +137,6 @@ fn first_limit(count: usize, lists: usize) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

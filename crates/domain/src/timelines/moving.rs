@@ -21,7 +21,7 @@ use crate::values::secrets::random_token;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use std::time::Duration;
 use tidings_keyspace::{
-    Batch, EngineClock, KeyspaceError, OpenError, Query, SetRead, ShardedSets, Store, read, without_password,
+    Batch, EngineClock, KeyspaceError, OpenError, SetRead, ShardedSets, Store, read, without_password,
 };
 
 /// Readers whose timelines are made between two notes of how far the move is.
@@ -77,7 +77,6 @@ impl Destination {
     }
 
     /// The place in words, without a password.
-    #[must_use]
     pub fn shown(&self) -> String {
         self.url().map_or_else(|| "the store".to_owned(), without_password)
     }
@@ -213,7 +212,6 @@ impl<'a> TimelineMove<'a> {
     }
 
     /// How many readers are done, and how many there are.
-    #[must_use]
     pub const fn progress(&self) -> (u64, u64) {
         (self.filled, self.users)
     }
@@ -265,23 +263,17 @@ impl<'a> TimelineMove<'a> {
 
     /// Those of some readers who get deliveries. Rounds: 1.
     async fn active(&self, readers: &[UserId]) -> Result<Vec<UserId>, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> = readers
-            .iter()
-            .map(|reader| {
-                (*reader, query.hash_fields(keys::user(*reader), ["username", "seen_time", DEACTIVATED]))
-            })
-            .collect();
-        let mut answers = self.site.store.query(query).await?;
+        let fields = |reader| read::fields(keys::user(reader), ["username", "seen_time", DEACTIVATED]);
+        let reads: Vec<_> = readers.iter().copied().map(fields).collect();
+        let stored = self.site.store.fetch(reads).await?;
         let now = Moment::now(&EngineClock::System).timestamp();
         let rules = &self.site.rules.timelines;
-        let active = |(reader, read)| {
-            let [name, seen, deactivated] = fields::each(answers.take(read));
+        let active = |(reader, [name, seen, deactivated]): (UserId, [Option<String>; 3])| {
             let seen = fields::read(seen.as_deref(), || keys::user(reader), "seen_time").map(Timestamp);
             let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, now));
             (name.is_some() && deactivated.is_none() && !is_away).then_some(reader)
         };
-        Ok(reads.into_iter().filter_map(active).collect())
+        Ok(readers.iter().copied().zip(stored).filter_map(active).collect())
     }
 
     /// Makes the timeline of a reader at the new place.

@@ -403,7 +403,6 @@ pub async fn count_newer(site: &Arc<Site>, reader: UserId, since: Cursor) -> Res
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

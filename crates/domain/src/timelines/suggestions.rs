@@ -167,7 +167,6 @@ fn scored(members: Vec<(String, f64)>) -> impl Iterator<Item = (UserId, f64)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

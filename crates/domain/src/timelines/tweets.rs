@@ -72,7 +72,6 @@ impl Tweet {
     }
 
     /// Reads a tweet; `None` when the hash is absent or not a tweet.
-    #[must_use]
     pub fn from_hash(id: TweetId, hash: &Hash) -> Option<Self> {
         let fields = StoredFields::new(hash, || keys::tweet(id));
         Some(Self {
@@ -86,7 +85,6 @@ impl Tweet {
     }
 
     /// How somebody sees it.
-    #[must_use]
     pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
         perspective.of_text(self.written(), &self.text)
     }
@@ -97,7 +95,6 @@ impl Tweet {
     }
 
     /// Whether it is in no timeline: it is removed or waits for approval.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }

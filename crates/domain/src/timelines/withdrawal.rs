@@ -244,7 +244,6 @@ impl FromStr for Mentions {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -53,7 +53,6 @@ impl Announcement {
     }
 
     /// An announcement from its JSON, checked as if it had been typed.
-    #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         let Stored { made, text, url, until, pinned, pinned_until } = serde_json::from_str(json).ok()?;
         let pinned: Vec<NewsId> = pinned.into_iter().map(NewsId).collect();
@@ -62,7 +61,6 @@ impl Announcement {
     }
 
     /// The announcement as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let seconds = |time: Option<Timestamp>| time.map(|time| time.0);
         let stored = Stored {
@@ -77,45 +75,38 @@ impl Announcement {
     }
 
     /// The text of the line; empty without one.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Where the line leads; may be empty.
-    #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
     /// Whether the line is shown.
-    #[must_use]
     pub fn is_shown(&self, now: Timestamp) -> bool {
         !self.text.is_empty() && self.until.is_none_or(|until| until > now)
     }
 
     /// All stories that were pinned, also if that has ended.
-    #[must_use]
     pub fn stories(&self) -> &[NewsId] {
         &self.pinned
     }
 
     /// The stories that are pinned.
-    #[must_use]
     pub fn pinned(&self, now: Timestamp) -> &[NewsId] {
         let is_over = self.pinned_until.is_some_and(|until| until <= now);
         if is_over { &[] } else { &self.pinned }
     }
 
     /// The bytes of its texts.
-    #[must_use]
     pub fn text_bytes(&self) -> usize {
         self.text.len() + self.url.len()
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

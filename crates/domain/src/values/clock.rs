@@ -19,13 +19,11 @@ pub struct Timestamp(pub u64);
 
 impl Timestamp {
     /// The time now by a clock.
-    #[must_use]
     pub fn now(clock: &EngineClock) -> Self {
         Self(clock.now_ms() / 1000)
     }
 
     /// Seconds since an earlier time; 0 when that is in the future.
-    #[must_use]
     pub const fn seconds_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
@@ -33,20 +31,17 @@ impl Timestamp {
     /// Whether it is less than so many seconds after an earlier time. A time in the future is from
     /// before the clock was set back, and counts as long ago: so no limit lasts longer than its
     /// length. The clocks of several servers may differ by `CLOCK_DIFFERENCE_SECONDS`.
-    #[must_use]
     pub const fn is_within(self, seconds: u64, earlier: Self) -> bool {
         let ahead = earlier.0.saturating_sub(self.0);
         self.seconds_since(earlier) < seconds && ahead <= CLOCK_DIFFERENCE_SECONDS
     }
 
     /// The time as the score of a sorted set; exact for any real date.
-    #[must_use]
     pub const fn as_score(self) -> f64 {
         self.0 as f64
     }
 
     /// The second that a score of a sorted set is in.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub const fn from_score(score: f64) -> Self {
         // The cast saturates, and what is not a number becomes 0.
@@ -61,13 +56,11 @@ pub struct Moment(pub u64);
 
 impl Moment {
     /// The time now by a clock.
-    #[must_use]
     pub fn now(clock: &EngineClock) -> Self {
         Self(clock.now_ms())
     }
 
     /// The point in time that a score stands for.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_score(score: f64) -> Self {
         // The cast saturates, and what is not a number becomes 0.
@@ -75,7 +68,6 @@ impl Moment {
     }
 
     /// The beginning of a second.
-    #[must_use]
     pub const fn from_timestamp(timestamp: Timestamp) -> Self {
         Self(timestamp.0.saturating_mul(1_000))
     }
@@ -87,19 +79,16 @@ impl Moment {
     }
 
     /// The second that it is in.
-    #[must_use]
     pub const fn timestamp(self) -> Timestamp {
         Timestamp(self.0 / 1000)
     }
 
     /// Whether half of its second is over.
-    #[must_use]
     pub const fn is_in_second_half(self) -> bool {
         self.0 % 1000 >= 500
     }
 
     /// The time in seconds, as the score of a sorted set.
-    #[must_use]
     pub const fn as_score(self) -> f64 {
         self.0 as f64 / 1000.0
     }

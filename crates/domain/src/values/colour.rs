@@ -21,7 +21,6 @@ impl Colour {
     pub const BLACK: Self = Self { channels: [0; 3] };
 
     /// Parses `#rrggbb`, in upper or lower case.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#')?;
         let mut channels = [0; 3];
@@ -30,7 +29,6 @@ impl Colour {
     }
 
     /// The relative luminance: 0 is black, 1 is white (WCAG 2.2).
-    #[must_use]
     pub fn luminance(self) -> f64 {
         let [red, green, blue] = self.channels.map(|channel| {
             let share = f64::from(channel) / 255.0;
@@ -40,7 +38,6 @@ impl Colour {
     }
 
     /// The contrast of two colours, 1 to 21 (WCAG 2.2).
-    #[must_use]
     pub fn contrast(self, other: Self) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
@@ -73,7 +70,6 @@ impl fmt::Display for Colour {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

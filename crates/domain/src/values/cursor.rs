@@ -20,13 +20,11 @@ pub struct Cursor {
 
 impl Cursor {
     /// The order of entries, oldest first.
-    #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         self.score.total_cmp(&other.score).then(self.id.cmp(&other.id))
     }
 
     /// An entry of a sorted set; `None` for a member that is not an id.
-    #[must_use]
     pub fn of_member(member: &str, score: f64) -> Option<Self> {
         Some(Self { score, id: parse_id(member)? })
     }
@@ -81,13 +79,11 @@ pub struct Window {
 
 impl Window {
     /// The newest entries of a list.
-    #[must_use]
     pub const fn newest(count: usize) -> Self {
         Self { before: None, since: None, count }
     }
 
     /// Whether an entry is within the two cursors.
-    #[must_use]
     pub fn has(&self, entry: &Cursor) -> bool {
         self.before.is_none_or(|before| entry.order(&before).is_lt())
             && self.since.is_none_or(|since| entry.order(&since).is_gt())
@@ -95,7 +91,6 @@ impl Window {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -18,7 +18,6 @@ pub struct NotADay;
 
 impl Day {
     /// The day of a moment.
-    #[must_use]
     pub const fn of(time: Timestamp) -> Self {
         Self(time.0 / SECONDS_A_DAY)
     }
@@ -36,7 +35,6 @@ impl Day {
     }
 
     /// Its first second.
-    #[must_use]
     pub const fn start(self) -> Timestamp {
         Timestamp(self.0.saturating_mul(SECONDS_A_DAY))
     }
@@ -55,25 +53,21 @@ pub struct Hour(u64);
 
 impl Hour {
     /// The hour of a moment.
-    #[must_use]
     pub const fn of(time: Timestamp) -> Self {
         Self(time.0 / SECONDS_AN_HOUR)
     }
 
     /// The hours since 1970.
-    #[must_use]
     pub const fn number(self) -> u64 {
         self.0
     }
 
     /// Its first second.
-    #[must_use]
     pub const fn start(self) -> Timestamp {
         Timestamp(self.0.saturating_mul(SECONDS_AN_HOUR))
     }
 
     /// The day that it is in.
-    #[must_use]
     pub const fn day(self) -> Day {
         Day::of(self.start())
     }
@@ -84,7 +78,6 @@ impl Hour {
     }
 
     /// When it begins, as a clock shows it: `09:00`.
-    #[must_use]
     pub fn on_the_clock(self) -> String {
         moment(self.start()).strftime("%H:00").to_string()
     }
@@ -121,13 +114,11 @@ fn moment(time: Timestamp) -> jiff::Timestamp {
 }
 
 /// A moment as it is stored and answered: `2023-02-02T09:36:03Z`.
-#[must_use]
 pub fn written(time: Timestamp) -> String {
     moment(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// A moment as people read it: `2 Feb 2023, 09:36 UTC`.
-#[must_use]
 pub fn to_the_minute(time: Timestamp) -> String {
     moment(time).strftime("%-d %b %Y, %H:%M UTC").to_string()
 }

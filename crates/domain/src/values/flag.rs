@@ -29,13 +29,11 @@ pub enum FlagReason {
 
 impl FlagReason {
     /// The name in calls and in the store.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The reasons for which a kind of thing can be flagged; none if it cannot be.
-    #[must_use]
     pub const fn of(thing: &Thing) -> &'static [Self] {
         match thing {
             Thing::Story(_) => &[Self::Spam, Self::Offtopic, Self::Broken, Self::Duplicate, Self::Harmful],
@@ -77,7 +75,6 @@ impl FlagNote {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -97,7 +94,6 @@ impl Weight {
 
     /// The weight of the flags of somebody, by how many of those that were decided were
     /// upheld and rejected: (upheld + 1) / (rejected + 1), at least 0.2 and at most 2.
-    #[must_use]
     pub fn by_history(upheld: u64, rejected: u64) -> Self {
         let (upheld, rejected) = (upheld.saturating_add(1), rejected.saturating_add(1));
         // Rounded to the nearest hundredth.
@@ -140,7 +136,6 @@ pub struct Flag {
 
 impl Flag {
     /// Whether no moderator has decided it yet.
-    #[must_use]
     pub const fn waits(&self) -> bool {
         self.decided.is_none()
     }
@@ -177,7 +172,6 @@ impl FromStr for Flag {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

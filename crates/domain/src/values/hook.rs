@@ -46,7 +46,6 @@ pub enum HookKind {
 
 impl HookKind {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -65,7 +64,6 @@ pub enum HookFormat {
 
 impl HookFormat {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -116,7 +114,6 @@ impl HookAddress {
     }
 
     /// The address itself.
-    #[must_use]
     pub const fn url(&self) -> &Url {
         &self.0
     }
@@ -159,13 +156,11 @@ impl HookSecret {
     }
 
     /// Whether nothing is signed.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The HMAC-SHA256 of a message as hexadecimal digits; `None` without a secret.
-    #[must_use]
     pub fn sign(&self, message: &[u8]) -> Option<String> {
         if self.is_empty() {
             return None;
@@ -206,14 +201,12 @@ pub struct Hook {
 
 impl Hook {
     /// A hook from its JSON.
-    #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         let hook: Self = serde_json::from_str(json).ok()?;
         hook.check().ok().map(|()| hook)
     }
 
     /// The hook as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -262,26 +255,22 @@ pub struct HookResult {
 
 impl HookResult {
     /// Whether the hook has taken the message.
-    #[must_use]
     pub const fn is_success(&self) -> bool {
         matches!(self.status, Some(200..=299))
     }
 
     /// A result from its JSON.
-    #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
 
     /// The result as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

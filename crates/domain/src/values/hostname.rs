@@ -39,7 +39,6 @@ enum Fault {
 impl HostnameError {
     /// Whether browsers know such hosts, though nobody can vote on them: names with
     /// characters beyond RFC 1123, single labels, addresses of machines.
-    #[must_use]
     pub const fn is_some_hostname(&self) -> bool {
         self.is_some_hostname
     }
@@ -60,21 +59,18 @@ impl Hostname {
     }
 
     /// The same name without `www.`, or with it. `None` if that would be no name.
-    #[must_use]
     pub fn other_form(&self) -> Option<Self> {
         let bare = self.0.strip_prefix(WWW).and_then(|bare| Self::parse(bare).ok());
         bare.or_else(|| Self::parse(&format!("{WWW}{}", self.0)).ok())
     }
 
     /// The name without `www.`, by which pages call the site.
-    #[must_use]
     pub fn bare(&self) -> Self {
         let bare = self.0.strip_prefix(WWW).and_then(|bare| Self::parse(bare).ok());
         bare.unwrap_or_else(|| self.clone())
     }
 
     /// The hash by which clients look up the name without revealing it.
-    #[must_use]
     pub fn hash(&self) -> HashPrefix {
         HashPrefix(hex::encode(Sha256::digest(self.0.as_bytes())))
     }
@@ -168,13 +164,11 @@ const SHELF_DIGITS: usize = 4;
 
 impl HashPrefix {
     /// The digits that the hosts of a `prefix:` key have in common.
-    #[must_use]
     pub fn shelf(&self) -> &str {
         self.0.get(..SHELF_DIGITS).unwrap_or(&self.0)
     }
 
     /// Whether the hash of a host begins so.
-    #[must_use]
     pub fn begins(&self, host: &Hostname) -> bool {
         host.hash().0.starts_with(&self.0)
     }

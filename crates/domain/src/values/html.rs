@@ -8,7 +8,6 @@
 use crate::values::mentions::{Piece, is_web_address, link_address, text_and_links};
 
 /// A text of Hacker News as Markdown.
-#[must_use]
 pub fn markdown_of_html(html: &str) -> String {
     read(html, false)
 }
@@ -37,7 +36,6 @@ fn read(html: &str, is_plain: bool) -> String {
 
 /// The same as text without markup, for what people say about themselves. An address stands behind the words of
 /// its link.
-#[must_use]
 pub fn text_of_html(html: &str) -> String {
     read(html, true)
 }

@@ -92,19 +92,16 @@ impl FooterLink {
     }
 
     /// What the link says.
-    #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
     /// Where it leads: a page of this site, an http or https address, or a mail address.
-    #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
     /// Whether it leads to a page of this site.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.address.starts_with('/')
     }
@@ -139,7 +136,6 @@ pub(crate) fn parse_address(text: &str) -> Result<String, IdentityError> {
 
 /// The links of the footer as they are stored: JSON. Those that were not typed here are checked
 /// as if they had been, because other programs can write to the store.
-#[must_use]
 pub fn read_links(stored: &str) -> Option<Vec<FooterLink>> {
     let links: Vec<FooterLink> = serde_json::from_str(stored).ok()?;
     let checked = links.iter().filter_map(|link| FooterLink::parse(&link.label, &link.address).ok()?);
@@ -147,14 +143,12 @@ pub fn read_links(stored: &str) -> Option<Vec<FooterLink>> {
 }
 
 /// See [`read_links`].
-#[must_use]
 pub fn stored_links(links: &[FooterLink]) -> String {
     // Strings can always be written as JSON.
     serde_json::to_string(links).unwrap_or_default()
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -57,7 +57,6 @@ impl FromStr for ImportedName {
 
 impl ImportedName {
     /// The name as it is written there.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,13 +76,11 @@ pub struct ImportedVotes {
 impl ImportedVotes {
     /// Those of something with this many votes up and down there, the author's own one included, which it
     /// has here too.
-    #[must_use]
     pub const fn besides_own(up: i64, down: i64) -> Self {
         Self { up: up.saturating_sub(1), down }
     }
 
     /// Those of something with this score there: votes up less votes down.
-    #[must_use]
     pub const fn of_score(score: i64) -> Self {
         if score > 0 {
             Self::besides_own(score, 0)
@@ -93,13 +90,11 @@ impl ImportedVotes {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
     /// These votes and the votes here: up and down.
-    #[must_use]
     pub const fn and(self, up: i64, down: i64) -> [i64; 2] {
         [self.up.saturating_add(up), self.down.saturating_add(down)]
     }
@@ -144,7 +139,6 @@ impl TryFrom<String> for ImportedVotes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

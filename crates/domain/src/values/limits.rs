@@ -619,12 +619,6 @@ pub const RECOMPUTE_CHUNK: u64 = 200;
 pub const PAST_CHUNK: usize = 500;
 /// Articles that change their topic in one batch.
 pub const TOPIC_MOVE_CHUNK: usize = 100;
-/// News whose articles are checked in one round.
-pub const ARTICLE_CHECK_CHUNK: u64 = 200;
-/// Tweets that a check of timelines reads in one round.
-pub const TIMELINE_CHECK_TWEETS: u64 = 500;
-/// People, or entries of a list, that a check of timelines reads in one round.
-pub const TIMELINE_CHECK_CHUNK: usize = 1_000;
 /// Followers whose home timelines one batch writes, or subscribers whose inboxes it writes.
 pub const DELIVERY_CHUNK: usize = 1_000;
 /// Subscribers of a thread who are told of a comment in the batch that posts it. Where there

@@ -41,13 +41,11 @@ impl LogoFormat {
     }
 
     /// The ending of the name of such a file.
-    #[must_use]
     pub fn extension(self) -> &'static str {
         self.row().1
     }
 
     /// The content type of such a file.
-    #[must_use]
     pub fn content_type(self) -> &'static str {
         self.row().2
     }
@@ -87,7 +85,6 @@ pub struct LogoFile {
 
 impl LogoFile {
     /// The name of the file. It contains a digest, so that browsers can cache it for ever.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("logo-{}.{}", self.digest, self.format.extension())
     }
@@ -163,7 +160,6 @@ impl Logo {
     }
 
     /// The file.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -175,7 +171,6 @@ fn looks_like_svg(bytes: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

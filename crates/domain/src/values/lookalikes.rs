@@ -12,7 +12,6 @@ const MAX_DOUBTS: usize = 4;
 /// A username as a person sees it at a glance: `I`, `l` and `1` are one letter, `O` and `0`
 /// are one, case does not matter, and hyphens, underscores, blanks, symbols and emoji are left
 /// out. Two users never have the same. A name of nothing else is itself.
-#[must_use]
 pub fn folded(username: &str) -> String {
     let letters: String = username.chars().filter(|character| character.is_alphanumeric()).collect();
     one_letter(if letters.is_empty() { username } else { &letters })
@@ -31,7 +30,6 @@ fn one_letter(text: &str) -> String {
 /// The ways to read a text in which somebody may have hidden a phrase: with one letter for all
 /// that look the same (Unicode TR39, and those of [`folded`]), and without invisible characters.
 /// Those may also stand for a blank, and a capital `I` for an `l`. At most 4.
-#[must_use]
 pub fn readings(text: &str) -> BTreeSet<String> {
     let is_invisible = |character: char| {
         !character.is_ascii() && skeleton(character.encode_utf8(&mut [0; 4])).next().is_none()
@@ -46,7 +44,6 @@ pub fn readings(text: &str) -> BTreeSet<String> {
 }
 
 /// A phrase that is looked for in [`readings`].
-#[must_use]
 pub fn plain(text: &str) -> String {
     // The skeleton of a long dash is a letter.
     let is_dash = |character: char| matches!(character, '\u{2010}'..='\u{2015}' | '\u{2212}');
@@ -69,14 +66,12 @@ unknown, deleted, deleted user, null, undefined, bot, tidings, lamernews";
 
 impl ReservedNames {
     /// Names with commas between them.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         Self { text: text.to_owned(), folded: names.map(covered).collect() }
     }
 
     /// Whether a name looks like one of them.
-    #[must_use]
     pub fn cover(&self, name: &str) -> bool {
         self.folded.contains(&covered(name))
     }
@@ -106,7 +101,6 @@ impl fmt::Display for ReservedNames {
 ///
 /// A skeleton has `l` for a capital `I`. So the skeleton of the name in lower case counts
 /// too, and so does an `l` where a capital letter is likely.
-#[must_use]
 pub fn usernames_that_look_like(fullname: &str) -> BTreeSet<String> {
     let name = fullname.trim();
     if name.is_empty() {
@@ -153,7 +147,6 @@ fn both_ways(skeleton: &str) -> Vec<String> {
 
 /// Whether all letters of a text are of one script, or of several that one language is
 /// written with, such as those of Japanese.
-#[must_use]
 pub fn has_one_script(text: &str) -> bool {
     text.is_single_script()
 }

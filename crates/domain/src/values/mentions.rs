@@ -26,7 +26,6 @@ pub enum Piece<'a> {
 /// Punctuation that ends a sentence is not part of a link, nor is a closing
 /// parenthesis that was not opened within it. A mention is not within a word
 /// (`mail@name` is none) nor within a link.
-#[must_use]
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     for piece in text_and_links(text) {
@@ -39,7 +38,6 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// Splits a text without links into mentions and the rest.
-#[must_use]
 pub fn text_and_mentions(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     split_mentions(text, &mut pieces);
@@ -47,7 +45,6 @@ pub fn text_and_mentions(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// Splits a text into links and the rest.
-#[must_use]
 pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
     let mut finder = LinkFinder::new();
     let has_www = text.as_bytes().windows(WWW.len()).any(|start| start.eq_ignore_ascii_case(WWW.as_bytes()));
@@ -67,7 +64,6 @@ pub fn text_and_links(text: &str) -> Vec<Piece<'_>> {
 
 /// The address that a link of a text leads to. One without a scheme, which begins with
 /// `www.`, leads to the `http` address, as in the original; sites that have `https` redirect.
-#[must_use]
 pub fn link_address(link: &str) -> Cow<'_, str> {
     if link.get(..WWW.len()).is_some_and(|start| start.eq_ignore_ascii_case(WWW)) {
         Cow::Owned(format!("http://{link}"))
@@ -78,7 +74,6 @@ pub fn link_address(link: &str) -> Cow<'_, str> {
 
 /// Whether a browser would open it: the finder also knows other schemes, hosts without any,
 /// and hosts that no browser accepts.
-#[must_use]
 pub fn is_web_address(link: &str) -> bool {
     Url::parse(link).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())
@@ -123,7 +118,6 @@ fn name_at_start(text: &str) -> &str {
 }
 
 /// The names that a text mentions, in lower case, each once, in their order.
-#[must_use]
 pub fn names(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for piece in pieces(text) {

@@ -22,7 +22,6 @@ impl MessageText {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

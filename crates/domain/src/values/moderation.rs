@@ -96,7 +96,6 @@ impl Thing {
     }
 
     /// The name of its kind.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Story(_) => "story",
@@ -113,7 +112,6 @@ impl Thing {
     }
 
     /// Its id, without the kind.
-    #[must_use]
     pub fn id(&self) -> String {
         match self {
             Self::Story(id) => id.to_string(),
@@ -130,7 +128,6 @@ impl Thing {
 
     /// The text that stands for it in keys and sets: names in lower case, since they are the
     /// same in any case.
-    #[must_use]
     pub fn key(&self) -> String {
         match self {
             Self::User(name) | Self::Application(name) => format!("{}:{}", self.kind(), name.to_lowercase()),
@@ -167,7 +164,6 @@ macro_rules! actions {
             pub const ALL: &'static [Self] = &[$(Self::$Name),+];
 
             /// The name in calls and in the log.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Name => $name,)+
@@ -252,7 +248,6 @@ actions! {
 
 impl Action {
     /// The action with a name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
@@ -351,7 +346,6 @@ pub enum Deed {
 
 impl Deed {
     /// What the log calls it.
-    #[must_use]
     pub const fn action(&self) -> Action {
         match self {
             Self::Remove => Action::Remove,
@@ -392,7 +386,6 @@ impl Deed {
     }
 
     /// Whether it may be done without a reason: it takes nothing from anybody.
-    #[must_use]
     pub const fn needs_no_reason(&self) -> bool {
         matches!(self, Self::Keep | Self::Approve | Self::Answer(..))
     }
@@ -401,7 +394,6 @@ impl Deed {
 impl Action {
     /// Whether the person whom it concerns can appeal against it: it takes something from them,
     /// and it can be undone.
-    #[must_use]
     pub const fn can_be_appealed(self) -> bool {
         matches!(
             self,
@@ -443,7 +435,6 @@ impl AppealText {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -470,7 +461,6 @@ impl Reason {
     }
 
     /// Whether nothing was typed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -479,7 +469,6 @@ impl Reason {
 text_values!(Reason);
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -25,7 +25,6 @@ pub enum MuteKind {
 
 impl MuteKind {
     /// The name in the API and in the store.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -181,13 +180,11 @@ impl Domains {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether a site is one of them, or a subdomain of one.
-    #[must_use]
     pub fn cover(&self, site: &Hostname) -> bool {
         let mut is_covered = false;
         let whole = backwards(site.as_str(), |parent| {
@@ -236,19 +233,16 @@ impl Phrases {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
     /// Whether one of them is in a text that was split before.
-    #[must_use]
     pub fn are_in_tokens(&self, text: &[Token]) -> bool {
         (0..text.len()).any(|start| text.get(start..).is_some_and(|rest| self.begins(rest)))
     }
 
     /// Whether one of them is in a text.
-    #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         !self.is_empty() && self.are_in_tokens(&tokens(text).collect::<Vec<_>>())
     }
@@ -270,7 +264,6 @@ impl Phrases {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;

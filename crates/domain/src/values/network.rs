@@ -26,7 +26,6 @@ pub struct NotANetwork;
 
 impl Network {
     /// The network of an address. An IPv4 address in IPv6 form counts as IPv4.
-    #[must_use]
     pub const fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(address) => {
@@ -51,7 +50,6 @@ impl Network {
     }
 
     /// Whether a network has all addresses of one of this kind, or more.
-    #[must_use]
     pub fn is_wide(network: IpNet) -> bool {
         network.prefix_len() <= if network.addr().is_ipv4() { IPV4_BITS } else { IPV6_BITS }
     }
@@ -105,7 +103,6 @@ const SITE_FACTOR: u32 = 4;
 
 impl CountedNetwork {
     /// How many times the limit of an address it has.
-    #[must_use]
     pub const fn factor(self) -> u32 {
         match self {
             Self::Subscriber(_) => 1,
@@ -133,13 +130,11 @@ pub struct ClientNetworks {
 
 impl ClientNetworks {
     /// The networks of an address. An IPv4 address in IPv6 form counts as IPv4.
-    #[must_use]
     pub fn of(address: IpAddr) -> Self {
         Self { address: subscriber(address) }
     }
 
     /// The narrowest of them, which the log names.
-    #[must_use]
     pub const fn narrowest(self) -> CountedNetwork {
         CountedNetwork::Subscriber(self.address)
     }
@@ -161,7 +156,6 @@ const TAG_DIGITS: usize = 12;
 
 impl NetworkTag {
     /// The tag of a network. It is cut, so nothing can be appended to what was hashed.
-    #[must_use]
     pub fn of(network: Network, secret: &str) -> Self {
         let mut hash = keyed_hash(secret, &network.to_string());
         hash.truncate(TAG_DIGITS);
@@ -169,7 +163,6 @@ impl NetworkTag {
     }
 
     /// The tag of the network of an address.
-    #[must_use]
     pub fn of_address(address: IpAddr, secret: &str) -> Self {
         Self::of(Network::of(address), secret)
     }

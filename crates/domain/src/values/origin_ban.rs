@@ -41,7 +41,6 @@ pub enum BanScope {
 
 impl OriginKind {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -49,13 +48,11 @@ impl OriginKind {
 
 impl BanScope {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Whether a ban of this scope forbids what one of another scope forbids.
-    #[must_use]
     pub fn covers(self, other: Self) -> bool {
         self == other || self == Self::Both
     }
@@ -109,7 +106,6 @@ impl Origin {
     }
 
     /// Its kind.
-    #[must_use]
     pub const fn kind(&self) -> OriginKind {
         match self {
             Self::Network(_) => OriginKind::Network,
@@ -118,7 +114,6 @@ impl Origin {
     }
 
     /// Whether an address or an e-mail address is of this origin.
-    #[must_use]
     pub fn is_of(&self, address: IpAddr, email: &str) -> bool {
         match self {
             Self::Network(network) => network.contains(&address.to_canonical()),
@@ -167,7 +162,6 @@ struct Stored {
 
 impl OriginBan {
     /// The ban as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let stored = Stored {
             what: self.origin.kind(),
@@ -180,7 +174,6 @@ impl OriginBan {
     }
 
     /// A ban from its JSON; `None` if it cannot be read.
-    #[must_use]
     pub fn from_json(id: OriginBanId, json: &str) -> Option<Self> {
         let Stored { what, value, scope, reason, until } = serde_json::from_str(json).ok()?;
         Some(Self {
@@ -193,14 +186,12 @@ impl OriginBan {
     }
 
     /// Whether it has not ended.
-    #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -30,7 +30,6 @@ pub struct NotAPeriod;
 
 impl Month {
     /// The month of a day.
-    #[must_use]
     pub fn of(day: Day) -> Self {
         let text = day.to_string();
         let first = text.rsplit_once('-').and_then(|(month, _)| format!("{month}-01").parse().ok());
@@ -39,7 +38,6 @@ impl Month {
     }
 
     /// Its first day.
-    #[must_use]
     pub const fn first(self) -> Day {
         self.first
     }
@@ -72,7 +70,6 @@ impl fmt::Display for Month {
 
 impl Period {
     /// Its first second.
-    #[must_use]
     pub const fn start(self) -> Timestamp {
         match self {
             Self::Day(day) => day.start(),
@@ -81,7 +78,6 @@ impl Period {
     }
 
     /// Its last second.
-    #[must_use]
     pub fn end(self) -> Timestamp {
         Timestamp(self.next().start().0.saturating_sub(1))
     }
@@ -105,7 +101,6 @@ impl Period {
     }
 
     /// The day and the month of a time.
-    #[must_use]
     pub fn both_of(time: Timestamp) -> [Self; 2] {
         let day = Day::of(time);
         [Self::Day(day), Self::Month(Month::of(day))]
@@ -134,7 +129,6 @@ impl FromStr for Period {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

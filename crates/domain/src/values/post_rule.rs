@@ -27,7 +27,6 @@ pub enum RuleKind {
 
 impl RuleKind {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -46,7 +45,6 @@ pub enum RuleEffect {
 
 impl RuleEffect {
     /// The name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -110,7 +108,6 @@ impl Pattern {
     }
 
     /// The text, in the form in which it is compared.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -141,7 +138,6 @@ fn prefix_of(text: &str) -> Option<String> {
 }
 
 /// A host without `www.` at its start.
-#[must_use]
 pub fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
@@ -170,7 +166,6 @@ struct Stored {
 
 impl PostRule {
     /// The rule as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let stored = Stored {
             what: self.pattern.kind,
@@ -182,7 +177,6 @@ impl PostRule {
     }
 
     /// A rule from its JSON; `None` if it cannot be read.
-    #[must_use]
     pub fn from_json(id: RuleId, json: &str) -> Option<Self> {
         let Stored { what, pattern, effect, reason } = serde_json::from_str(json).ok()?;
         Some(Self {
@@ -201,7 +195,6 @@ impl fmt::Display for Pattern {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

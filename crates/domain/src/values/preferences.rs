@@ -10,13 +10,11 @@ pub const SHOW_HIDDEN: &str = "show_hidden";
 /// How a preference is stored, and what a form sends.
 pub trait Choice: Copy + Default + PartialEq + IntoEnumIterator + FromStr + Into<&'static str> {
     /// The choice with this name.
-    #[must_use]
     fn parse(name: &str) -> Option<Self> {
         name.parse().ok()
     }
 
     /// The name of the choice.
-    #[must_use]
     fn name(self) -> &'static str {
         self.into()
     }

@@ -6,7 +6,6 @@ use crate::values::rules::RankingRules;
 /// The score of an item: votes up minus votes down, plus a logarithmic bonus
 /// once many have voted. Votes are halved one side at a time, as whole
 /// numbers, before they count towards the bonus (the rule of Lamer News).
-#[must_use]
 pub fn score(up: i64, down: i64, rules: &RankingRules) -> f64 {
     let balance = up.saturating_sub(down) as f64;
     let halves = up / 2 + down / 2;
@@ -19,7 +18,6 @@ pub fn score(up: i64, down: i64, rules: &RankingRules) -> f64 {
 
 /// The rank of an item: its score, sinking with its age. Items over the age
 /// limit rank below all others, the oldest last.
-#[must_use]
 pub fn rank(score: f64, posted: Timestamp, now: Timestamp, rules: &RankingRules) -> f64 {
     let age = now.seconds_since(posted);
     if rules.age_limit_seconds > 0 && age > rules.age_limit_seconds {

@@ -54,13 +54,11 @@ pub enum RatedAction {
 
 impl RatedAction {
     /// The name in keys and in the log.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// What there are too many of, in a message.
-    #[must_use]
     pub const fn plural(self) -> &'static str {
         match self {
             Self::Comment => "comments",
@@ -82,7 +80,6 @@ impl RatedAction {
 
 /// The address that a client is known by. An IPv6 subscriber has a whole /64 network, so only
 /// the network counts. Limits count [`ClientNetworks`](super::network::ClientNetworks).
-#[must_use]
 pub fn subscriber(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
@@ -108,25 +105,21 @@ impl Rate {
     pub const OFF: Self = Self { count: 0, seconds: 0 };
 
     /// A burst of `count`, which refills within `seconds`. 0 of either is no limit.
-    #[must_use]
     pub const fn new(count: u32, seconds: u32) -> Self {
         if count == 0 || seconds == 0 { Self::OFF } else { Self { count, seconds } }
     }
 
     /// Whether there is no limit.
-    #[must_use]
     pub const fn is_off(self) -> bool {
         self.count == 0
     }
 
     /// The burst; 0 if there is no limit.
-    #[must_use]
     pub const fn count(self) -> u32 {
         self.count
     }
 
     /// The time in which a whole burst refills.
-    #[must_use]
     pub const fn period(self) -> Duration {
         Duration::from_secs(self.seconds as u64)
     }
@@ -196,7 +189,6 @@ pub struct Networks(pub Vec<IpNet>);
 impl Networks {
     /// Whether a subscriber's address is in one of them; see [`subscriber`]. A part of a
     /// /64 network stands for all of it.
-    #[must_use]
     pub fn contain(&self, address: IpAddr) -> bool {
         let address = subscriber(address);
         let is_in = |network: &IpNet| match network {
@@ -217,7 +209,6 @@ impl fmt::Display for Networks {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

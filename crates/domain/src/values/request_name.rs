@@ -14,13 +14,11 @@ pub struct RequestName(String);
 
 impl RequestName {
     /// Reads a name; `None` if it is empty or too long.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         (1..=MAX_REQUEST_NAME).contains(&text.chars().count()).then(|| Self(text.to_owned()))
     }
 
     /// The name as the client sent it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -32,7 +30,6 @@ pub struct RequestHash(String);
 
 impl RequestHash {
     /// The hash of a request. The order of the fields does not matter.
-    #[must_use]
     pub fn of(name: &RequestName, address: &str, fields: &[(&str, &str)]) -> Self {
         let mut fields = fields.to_vec();
         fields.sort_unstable();
@@ -55,7 +52,6 @@ impl Display for RequestHash {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

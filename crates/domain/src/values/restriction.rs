@@ -27,7 +27,6 @@ impl RestrictionKind {
     pub const ALL: [Self; 4] = [Self::Ban, Self::Silence, Self::Hold, Self::Discount];
 
     /// The field of a user that has the restriction.
-    #[must_use]
     pub const fn field(self) -> &'static str {
         match self {
             Self::Ban => "banned",
@@ -51,7 +50,6 @@ pub struct Restriction {
 
 impl Restriction {
     /// Whether it is in force at a time. It ends at the second of its end.
-    #[must_use]
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
     }
@@ -95,13 +93,11 @@ impl Restrictions {
     }
 
     /// The restriction of a kind that is in force at a time.
-    #[must_use]
     pub fn in_force(&self, kind: RestrictionKind, now: Timestamp) -> Option<&Restriction> {
         self.stored(kind).filter(|restriction| restriction.is_in_force(now))
     }
 
     /// The restriction of a kind, in force or ended.
-    #[must_use]
     pub fn stored(&self, kind: RestrictionKind) -> Option<&Restriction> {
         let mut all = self.0.iter().flat_map(|all| all.iter());
         all.find_map(|(other, restriction)| (*other == kind).then_some(restriction))
@@ -116,7 +112,6 @@ impl Restrictions {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

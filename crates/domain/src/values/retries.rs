@@ -8,7 +8,6 @@ const LAST_WAIT_SECONDS: u64 = 60 * 60;
 pub const PATIENCE_SECONDS: u64 = 24 * 60 * 60;
 
 /// The seconds until the next attempt, so many seconds after the first one; `None` to give up.
-#[must_use]
 pub fn wait_after(seconds: u64) -> Option<u64> {
     if seconds >= PATIENCE_SECONDS {
         return None;

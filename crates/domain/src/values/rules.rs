@@ -183,7 +183,6 @@ pub struct RateRules {
 
 impl RateRules {
     /// No limits, for programs that write much, such as benches.
-    #[must_use]
     pub fn off() -> Self {
         Self {
             comment_per_account: Rate::OFF,
@@ -255,7 +254,6 @@ pub enum Economy {
 
 impl Economy {
     /// The economy with a name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "free" => Some(Self::Free),
@@ -327,7 +325,6 @@ impl VotePrice {
 
 impl KarmaRules {
     /// The rules of an economy.
-    #[must_use]
     pub fn of(economy: Economy) -> Self {
         match economy {
             Economy::Free => Self::default(),
@@ -346,7 +343,6 @@ impl KarmaRules {
     }
 
     /// The price of a vote up or down on another person's story.
-    #[must_use]
     pub const fn story_vote(&self, is_up: bool) -> VotePrice {
         match is_up {
             true => VotePrice::of(self.upvote_minimum, self.upvote_cost, self.upvote_transfer),
@@ -355,7 +351,6 @@ impl KarmaRules {
     }
 
     /// The price of a vote up or down on another person's comment.
-    #[must_use]
     pub const fn comment_vote(&self, is_up: bool) -> VotePrice {
         match is_up {
             true => VotePrice::of(0, 0, self.comment_upvote_transfer),
@@ -431,7 +426,6 @@ pub struct TimelineRules {
 
 impl TimelineRules {
     /// Whether a user who last visited at `seen` gets no deliveries.
-    #[must_use]
     pub const fn is_inactive(&self, seen: Timestamp, now: Timestamp) -> bool {
         now.seconds_since(seen) > self.inactive_days * 86_400
     }
@@ -454,7 +448,6 @@ pub struct TrustRules {
 
 impl TrustRules {
     /// The time from which an account is old enough, by when it was created.
-    #[must_use]
     pub const fn age_reached(&self, created: Timestamp) -> Timestamp {
         Timestamp(created.0.saturating_add(self.days.saturating_mul(86_400)))
     }

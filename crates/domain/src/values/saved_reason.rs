@@ -58,7 +58,6 @@ impl Default for SavedReasons {
 
 impl SavedReasons {
     /// The reasons from their JSON, checked as if they had been typed.
-    #[must_use]
     pub fn from_json(json: &str) -> Option<Self> {
         let stored: Vec<SavedReason> = serde_json::from_str(json).ok()?;
         let checked = stored
@@ -69,31 +68,26 @@ impl SavedReasons {
     }
 
     /// The reasons as JSON.
-    #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
 
     /// All of them.
-    #[must_use]
     pub fn all(&self) -> &[SavedReason] {
         &self.0
     }
 
     /// The one with this text.
-    #[must_use]
     pub fn with_text(&self, text: &str) -> Option<&SavedReason> {
         self.0.iter().find(|reason| reason.text == text)
     }
 
     /// A number that none of them has.
-    #[must_use]
     pub fn next_id(&self) -> u64 {
         self.0.iter().map(|reason| reason.id).max().unwrap_or(0).saturating_add(1)
     }
 
     /// The same with a reason added, or in place of the one with its number.
-    #[must_use]
     pub fn with(&self, reason: SavedReason) -> Self {
         let mut reasons = self.0.clone();
         match reasons.iter_mut().find(|other| other.id == reason.id) {
@@ -104,13 +98,11 @@ impl SavedReasons {
     }
 
     /// The same without one.
-    #[must_use]
     pub fn without(&self, id: u64) -> Self {
         Self(self.0.iter().filter(|reason| reason.id != id).cloned().collect())
     }
 
     /// The bytes of all texts.
-    #[must_use]
     pub fn text_bytes(&self) -> usize {
         let bytes = |reason: &SavedReason| {
             size_of::<SavedReason>() + reason.title.len() + reason.text.len() + reason.rule.len()
@@ -120,7 +112,6 @@ impl SavedReasons {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

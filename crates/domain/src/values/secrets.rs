@@ -52,7 +52,6 @@ const NAME_DIGITS: usize = 32;
 
 impl TypedName {
     /// The hash of a name. Case makes no difference, as in names.
-    #[must_use]
     pub fn of(name: &str, secret: &str) -> Self {
         let mut hash = keyed_hash(secret, &format!("name {}", name.to_lowercase()));
         hash.truncate(NAME_DIGITS);
@@ -69,7 +68,6 @@ impl fmt::Display for TypedName {
 /// Whether two secrets are the same, in a time that reveals only their lengths.
 ///
 /// An absent secret is often an empty text, so an empty one never equals anything.
-#[must_use]
 pub fn same_secret(left: &str, right: &str) -> bool {
     !left.is_empty() && bool::from(left.as_bytes().ct_eq(right.as_bytes()))
 }
@@ -87,7 +85,6 @@ pub fn mask(secret: &str) -> Result<String, NoRandomness> {
 }
 
 /// Whether `given` is what [`mask`] makes of a secret. An empty secret matches nothing.
-#[must_use]
 pub fn is_masked(secret: &str, given: &str) -> bool {
     let mut bytes = [0_u8; SALT_BYTES + MASK_BYTES];
     if secret.is_empty() || hex::decode_to_slice(given, &mut bytes).is_err() {

@@ -25,19 +25,16 @@ impl SessionToken {
     }
 
     /// Reads a token: 40 hexadecimal digits, in upper or lower case.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, TOKEN_DIGITS).then(|| Self(text.to_ascii_lowercase()))
     }
 
     /// The token itself, for the cookie.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// The hash of the token. The store holds no more than this.
-    #[must_use]
     pub fn hash(&self) -> SessionHash {
         SessionHash(hex::encode(Sha256::digest(&self.0)))
     }
@@ -55,13 +52,11 @@ pub struct SessionHash(String);
 
 impl SessionHash {
     /// Reads a hash as it is stored.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, HASH_DIGITS).then(|| Self(text.to_owned()))
     }
 
     /// The first digits, which name the session on pages and in the API.
-    #[must_use]
     pub fn id(&self) -> &str {
         self.0.get(..SESSION_ID_DIGITS).unwrap_or_default()
     }
@@ -78,7 +73,6 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -124,7 +124,6 @@ pub(crate) fn is_recent(made: Timestamp, now: Timestamp) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

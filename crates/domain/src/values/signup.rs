@@ -42,7 +42,6 @@ impl InvitationCode {
     }
 
     /// A code as it was typed, or the whole link with it; `None` for what cannot be one.
-    #[must_use]
     pub fn parse(typed: &str) -> Option<Self> {
         let typed = typed.trim();
         let code = typed.rsplit_once("invitation=").map_or(typed, |(_, code)| code);
@@ -50,7 +49,6 @@ impl InvitationCode {
     }
 
     /// The code itself, for its link and its key.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -68,7 +66,6 @@ pub struct WelcomeToken(String);
 
 impl WelcomeToken {
     /// A token as a link carries it; `None` for what cannot be one.
-    #[must_use]
     pub fn parse(given: &str) -> Option<Self> {
         let given = given.trim();
         is_token(given).then(|| Self(given.to_owned()))
@@ -80,7 +77,6 @@ impl WelcomeToken {
     }
 
     /// The token itself, for its link.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -116,7 +112,6 @@ impl ApplicationText {
     }
 
     /// The text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -142,19 +137,16 @@ pub struct SignupAnswers(String);
 
 impl SignupAnswers {
     /// Answers with commas between them.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// Whether there are any.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.answers().next().is_none()
     }
 
     /// Whether an answer is one of them, in capitals or not.
-    #[must_use]
     pub fn accept(&self, given: &SignupAnswer) -> bool {
         let given = words(&given.0);
         self.answers().any(|answer| answer == given)
@@ -177,7 +169,6 @@ fn words(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use strum::IntoEnumIterator;

@@ -10,25 +10,21 @@ const LINK_MARKUP: usize = 80;
 
 /// The part of a text that is shown: all of it, unless another program stored more than
 /// people may write here.
-#[must_use]
 pub fn shown(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_SHOWN_TEXT_BYTES)).unwrap_or(text)
 }
 
 /// The same of a message to or from the moderators, which may be longer.
-#[must_use]
 pub fn shown_message(text: &str) -> &str {
     text.get(..text.floor_char_boundary(4 * MAX_MESSAGE)).unwrap_or(text)
 }
 
 /// The part of a full name that is shown.
-#[must_use]
 pub fn shown_name(name: &str) -> &str {
     name.char_indices().nth(MAX_SHOWN_FULL_NAME).and_then(|(end, _)| name.get(..end)).unwrap_or(name)
 }
 
 /// The bytes of a text in HTML or XML, once escaped.
-#[must_use]
 pub fn escaped_bytes(text: &str) -> usize {
     let special = text.bytes().filter(|byte| matches!(byte, b'"' | b'&' | b'<' | b'>'));
     let added = |byte| match byte {
@@ -40,7 +36,6 @@ pub fn escaped_bytes(text: &str) -> usize {
 }
 
 /// The most bytes of a comment or the text of a story as HTML, or as HTML within JSON.
-#[must_use]
 pub fn marked_bytes(text: &str) -> usize {
     match bytes_with_markup(text) {
         bytes if bytes <= MAX_MARKED_BYTES => bytes,
@@ -49,7 +44,6 @@ pub fn marked_bytes(text: &str) -> usize {
 }
 
 /// Whether the markup of a text becomes HTML. If not, it is shown as it was typed.
-#[must_use]
 pub fn is_marked(text: &str) -> bool {
     bytes_with_markup(text) <= MAX_MARKED_BYTES
 }
@@ -121,7 +115,6 @@ fn bytes_with_markup(text: &str) -> usize {
 
 /// The most bytes of the name of an author, or of what stands for that of a deactivated account,
 /// where a page has it: escaped, or encoded in an address.
-#[must_use]
 pub fn name_bytes(name: Option<&str>) -> usize {
     let Some(name) = name else { return "[deleted user]".len() };
     let encoded =
@@ -130,7 +123,6 @@ pub fn name_bytes(name: Option<&str>) -> usize {
 }
 
 /// The bytes of a text in JSON, once escaped.
-#[must_use]
 pub fn json_bytes(text: &str) -> usize {
     let bytes = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,

@@ -96,7 +96,6 @@ pub enum InputError {
 
 impl InputError {
     /// What was being parsed: usually the name of the field, and `tweet` for a tweet.
-    #[must_use]
     pub const fn field(&self) -> &'static str {
         match self {
             Self::Empty { field }
@@ -163,7 +162,6 @@ impl Title {
     /// A title for a story that links to a page with this title: spaces and line breaks
     /// folded, without the characters that no title may have, and cut to [`MAX_TITLE`]
     /// characters. `None` if nothing visible is left.
-    #[must_use]
     pub fn of_page(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let title = words.join(" ").replace(|c| is_unprintable(c) || turns_direction(c), "");
@@ -399,7 +397,6 @@ impl NewPassword {
     }
 
     /// The password in clear, to be hashed.
-    #[must_use]
     pub fn clear_text(&self) -> &str {
         &self.0
     }
@@ -477,21 +474,18 @@ pub(crate) fn turns_direction(character: char) -> bool {
 
 /// Whether a character must not be in any document: a control character, or one of the two
 /// noncharacters that XML forbids.
-#[must_use]
 pub fn is_unprintable(character: char) -> bool {
     character.is_control() || matches!(character, '\u{FFFE}' | '\u{FFFF}')
 }
 
 /// Whether a character must not be in one line of text, such as a title: it is unprintable, ends a
 /// line, or turns the direction of what follows.
-#[must_use]
 pub fn is_unfit_for_line(character: char) -> bool {
     is_unprintable(character) || is_line_separator(character) || turns_direction(character)
 }
 
 /// A stored line of text, such as an imported title, without what must not be in any
 /// document.
-#[must_use]
 pub fn printable(text: String) -> String {
     if !text.contains(is_unprintable) {
         return text;
@@ -501,7 +495,6 @@ pub fn printable(text: String) -> String {
 
 /// A text of one or several lines as one line, of which [`printable`] removes nothing. So what is
 /// stored of it is what is read back.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     printable(text.replace(['\n', '\t'], " "))
 }
@@ -512,7 +505,6 @@ const LOOKED_AT: usize = 64;
 /// A document, or a stored text of several lines, without what must not be in any document:
 /// of the control characters only line breaks, as `\n`, and tabs stay. The usual text, which
 /// has nothing of the kind, costs one look at each byte and is not copied.
-#[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     if !has_unprintable(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -562,7 +554,6 @@ pub(super) fn is_line_separator(character: char) -> bool {
 
 /// Whether the character is visible: a title of zero-width characters would be a
 /// link that nobody can click.
-#[must_use]
 pub fn is_visible(character: char) -> bool {
     !character.is_whitespace()
         && !character.is_control()

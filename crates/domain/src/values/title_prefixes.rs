@@ -12,20 +12,17 @@ pub struct TitlePrefixes {
 
 impl TitlePrefixes {
     /// Words with commas between them.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let prefixes = text.split(',').map(str::trim).filter(|prefix| !prefix.is_empty());
         Self { text: text.to_owned(), prefixes: prefixes.map(str::to_lowercase).collect() }
     }
 
     /// The words, in lower case.
-    #[must_use]
     pub fn prefixes(&self) -> &[String] {
         &self.prefixes
     }
 
     /// Whether a title begins with one of them, as whole words, in capitals or not.
-    #[must_use]
     pub fn begin(&self, title: &str) -> bool {
         let title = title.trim_start().to_lowercase();
         let begins = |prefix: &String| {
@@ -51,7 +48,6 @@ pub struct JobsTopic(pub Option<Topic>);
 
 impl JobsTopic {
     /// A topic, or nothing; `None` for a text that is neither.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
             Some(Self(None))

@@ -58,7 +58,6 @@ impl Topics {
     }
 
     /// Parses the stored text and skips invalid names.
-    #[must_use]
     pub fn from_stored(text: &str) -> Self {
         let mut topics = Self::default();
         for topic in text.split(',').filter_map(|name| Topic::parse("topics", name).ok()) {
@@ -81,25 +80,21 @@ impl Topics {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether a topic is among them.
-    #[must_use]
     pub fn contains(&self, topic: &Topic) -> bool {
         self.0.contains(topic)
     }
 
     /// Those that are not among others.
-    #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         Self(self.iter().filter(|topic| !others.contains(topic)).cloned().collect())
     }
 
     /// The same with one topic in the place of another; once, if it was there.
-    #[must_use]
     pub fn with_replaced(&self, from: &Topic, to: &Topic) -> Self {
         let mut replaced = Self::default();
         for topic in &self.0 {
@@ -109,7 +104,6 @@ impl Topics {
     }
 
     /// The same without a topic that is among them, or with one that is not.
-    #[must_use]
     pub fn with_toggled(&self, topic: &Topic) -> Self {
         let mut topics = self.without(&Self(vec![topic.clone()]));
         if !self.contains(topic) {
@@ -119,13 +113,11 @@ impl Topics {
     }
 
     /// What a person edits: the names, separated by commas and spaces.
-    #[must_use]
     pub fn typed(&self) -> String {
         joined(&self.0, ", ")
     }
 
     /// What the field `topics` stores.
-    #[must_use]
     pub fn stored(&self) -> String {
         joined(&self.0, ",")
     }
@@ -203,7 +195,6 @@ impl From<Topic> for TopicChoice {
 
 impl TopicChoice {
     /// Some topics; `None` for none, and for more than a list may have.
-    #[must_use]
     pub fn of(mut topics: Vec<Topic>, within: Within) -> Option<Self> {
         topics.sort_unstable();
         topics.dedup();
@@ -215,31 +206,26 @@ impl TopicChoice {
     }
 
     /// The same topics and another one; `None` if that is too many.
-    #[must_use]
     pub fn with(&self, other: &Topic, within: Within) -> Option<Self> {
         Self::of(self.topics.iter().chain([other]).cloned().collect(), within)
     }
 
     /// The other topics; `None` if there are none.
-    #[must_use]
     pub fn without(&self, topic: &Topic) -> Option<Self> {
         Self::of(self.topics.iter().filter(|known| *known != topic).cloned().collect(), self.within)
     }
 
     /// The topics, by name.
-    #[must_use]
     pub fn topics(&self) -> &[Topic] {
         &self.topics
     }
 
     /// How many of the topics an article must be in.
-    #[must_use]
     pub const fn within(&self) -> Within {
         self.within
     }
 
     /// The topic, if it is only one.
-    #[must_use]
     pub fn single(&self) -> Option<&Topic> {
         match self.topics.as_slice() {
             [topic] => Some(topic),
@@ -249,7 +235,6 @@ impl TopicChoice {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

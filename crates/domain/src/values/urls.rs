@@ -147,7 +147,6 @@ impl NewsUrl {
     }
 
     /// The URL as it was sent, without spaces around it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.sent
     }
@@ -155,7 +154,6 @@ impl NewsUrl {
     /// The form in which two URLs are compared: scheme and host in lower case,
     /// without the default port, the fragment and the [`TRACKING_PARAMETERS`],
     /// an empty path as `/`. The remaining parameters keep their order.
-    #[must_use]
     pub fn normalised(&self) -> String {
         let mut url = self.parsed.clone();
         url.set_fragment(None);
@@ -167,7 +165,6 @@ impl NewsUrl {
     /// The URL for the `href` of a link: as it was sent, with blanks and `<` percent-encoded,
     /// where many programs think that a URL ends. A URL whose authority has credentials or a backslash is
     /// written as a browser reads it, without them.
-    #[must_use]
     pub fn address(&self) -> Cow<'_, str> {
         if authority(&self.sent).contains(['\\', '@']) {
             return Cow::Owned(valid_address(&self.ascii()).into_owned());
@@ -176,7 +173,6 @@ impl NewsUrl {
     }
 
     /// The URL in plain ASCII, without credentials, for feeds.
-    #[must_use]
     pub fn ascii(&self) -> String {
         let mut url = self.parsed.clone();
         // These fail only for URLs without a host, and this one has a host.
@@ -187,7 +183,6 @@ impl NewsUrl {
 
     /// The host that a click leads to, in its ASCII form and without user name
     /// or port: for display beside the title.
-    #[must_use]
     pub fn host(&self) -> String {
         self.parsed.host_str().unwrap_or_default().to_owned()
     }
@@ -201,7 +196,6 @@ impl fmt::Display for NewsUrl {
 
 /// A URL as somebody typed it into a form, with `https://` before it if it begins with a host
 /// such as `example.com`. Anything else is returned as it is, without spaces around it.
-#[must_use]
 pub fn completed(typed: &str) -> Cow<'_, str> {
     let typed = typed.trim();
     let authority = typed.split(['/', '?', '#']).next().unwrap_or_default();
@@ -236,7 +230,6 @@ fn is_unsafe_in_links(character: char) -> bool {
 
 /// An address as an attribute may have it, with what no URL has percent-encoded. A backslash in a path is
 /// a slash, as browsers read it.
-#[must_use]
 pub fn valid_address(address: &str) -> Cow<'_, str> {
     let is_unsafe = |character: char| is_unsafe_in_links(character) || matches!(character, '[' | ']');
     if !address.contains(is_unsafe) {

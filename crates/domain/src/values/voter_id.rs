@@ -28,7 +28,6 @@ impl VoterId {
     }
 
     /// A voter from random bytes.
-    #[must_use]
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }

@@ -41,19 +41,16 @@ pub struct NotWithheld;
 
 impl Withheld {
     /// What a moderator has removed, with the reason as it is stored and read back.
-    #[must_use]
     pub fn removed(reason: &str) -> Self {
         Self::Removed(one_line(reason).into())
     }
 
     /// A state as it is stored, which may be damaged.
-    #[must_use]
     pub fn stored(text: &str) -> Self {
         text.parse().unwrap_or_else(|NotWithheld| Self::Unreadable(text.into()))
     }
 
     /// The reason that a moderator or a rule gave; `None` for other states.
-    #[must_use]
     pub const fn reason(&self) -> Option<&str> {
         match self {
             Self::Removed(reason) | Self::Held(reason) => Some(reason),
@@ -62,7 +59,6 @@ impl Withheld {
     }
 
     /// Whether it is in no list, timeline or count, like what is deleted.
-    #[must_use]
     pub const fn is_unlisted(&self) -> bool {
         !matches!(self, Self::Flagged)
     }
@@ -114,13 +110,11 @@ impl FromStr for Withheld {
 
 /// Whether something is deleted. What is erased is. What moderators have removed has the field `del` too, so that Lamer
 /// News does not show it, and is not deleted.
-#[must_use]
 pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
     matches!(withheld, Some(Withheld::Erased)) || has_del && !matches!(withheld, Some(Withheld::Removed(_)))
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -5,7 +5,6 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// A whole number with a comma between groups of three digits.
-#[must_use]
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -19,20 +18,17 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// The same for a number that may be negative.
-#[must_use]
 pub fn grouped_signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", grouped(number.unsigned_abs()))
 }
 
 /// "1 story", "15,020 stories".
-#[must_use]
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// The first eight words of a text, or less if those are long.
-#[must_use]
 pub fn first_words(text: &str) -> String {
     const WORDS: usize = 8;
     const CHARACTERS: usize = 80;
@@ -49,14 +45,12 @@ pub fn first_words(text: &str) -> String {
 }
 
 /// An exact span of time, in the largest unit that divides it: "90 seconds", "8 hours".
-#[must_use]
 pub fn span(seconds: u64) -> String {
     let (size, unit) = unit_of(seconds);
     of_unit(seconds / size, unit)
 }
 
 /// How often something happens once in such a span: "an hour", "every 3 hours".
-#[must_use]
 pub fn every(seconds: u64) -> String {
     match unit_of(seconds) {
         (HOUR, unit) if seconds == HOUR => format!("an {unit}"),
@@ -67,14 +61,12 @@ pub fn every(seconds: u64) -> String {
 
 /// How old something is, or how long it has been going on: never more than it is, in the largest
 /// unit of which there are two: "61 seconds", "119 minutes", "2 hours".
-#[must_use]
 pub fn age(seconds: u64) -> String {
     let unit = [DAY, HOUR, MINUTE].into_iter().find(|unit| seconds >= 2 * unit).unwrap_or(1);
     span(seconds - seconds % unit)
 }
 
 /// How long to wait: never too short, and no more exact than people need it.
-#[must_use]
 pub fn wait(seconds: u64) -> String {
     let (minutes, hours) = (seconds.div_ceil(MINUTE).max(1), seconds.div_ceil(HOUR));
     if minutes < 120 && !minutes.is_multiple_of(60) {
@@ -87,7 +79,6 @@ pub fn wait(seconds: u64) -> String {
 }
 
 /// A duration, exactly: in days, hours, minutes or seconds.
-#[must_use]
 pub fn exactly(seconds: u64) -> String {
     let (size, unit) = unit_of(seconds);
     of_unit(seconds / size, unit)

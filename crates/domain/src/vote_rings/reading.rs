@@ -10,7 +10,7 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{
     VOTE_RING_CHUNK, VOTE_RING_DAYS, VOTE_RING_STORIES, VOTE_RING_VOTES, VOTE_RING_VOTES_OF_STORY,
 };
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 use tidings_vote_rings::{Ballots, Layer};
 
 const SECONDS_A_DAY: u64 = 86_400;
@@ -53,25 +53,16 @@ pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
 
 /// Reads stories with their votes. Returns their threads.
 async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<Thread>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = ids
-        .iter()
-        .map(|id| {
-            let story =
-                query.hash_fields(keys::news(*id), ["user_id", "ctime", "comments"]).or_absent(&mut query);
-            let votes = query
-                .sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY)
-                .or_absent(&mut query);
-            (*id, story, votes)
-        })
-        .collect();
-    query.expect_large();
-    let mut answers = site.store.query(query).await?;
+    let story = |id: &NewsId| {
+        let story = read::fields(keys::news(*id), ["user_id", "ctime", "comments"]);
+        (story, read::sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY))
+    };
+    let reads: Vec<_> = ids.iter().map(story).collect();
+    let stories = site.store.fetch(reads.or_absent().large()).await?;
     let mut threads = Vec::new();
-    for (news, story, votes) in reads {
+    for (news, ([author, posted, comments], votes)) in ids.iter().copied().zip(stories) {
         let key = || keys::news(news);
-        let [author, posted, comments] = fields::each(answers.take(story));
-        let votes = fields::members(answers.take(votes), &keys::news_up(news), |(voter, time)| {
+        let votes = fields::members(votes, &keys::news_up(news), |(voter, time)| {
             Some((voter.parse::<UserId>().ok()?.0, Some(seconds(time))))
         });
         let author: Option<UserId> = fields::read(author.as_deref(), key, "user_id");
@@ -97,18 +88,14 @@ const fn seconds(score: f64) -> u64 {
 async fn read_comments(site: &Site, threads: Vec<Thread>, ballots: &mut Ballots) -> Result<(), Error> {
     let mut threads = threads.into_iter().peekable();
     while threads.peek().is_some() {
-        let mut query = Query::new();
         let mut room = VOTE_RING_CHUNK;
         let mut reads = Vec::new();
         while let Some(thread) = threads.next_if(|thread| reads.is_empty() || thread.comments <= room) {
             room = room.saturating_sub(thread.comments);
-            reads.push((thread.news, query.hash(keys::thread(thread.news)).or_absent(&mut query)));
+            reads.push(read::hash(keys::thread(thread.news)));
         }
-        query.expect_large();
-        let mut answers = site.store.query(query).await?;
-        for (_, read) in reads {
-            let comments = answers.take(read).0;
-            for comment in comments.iter().filter_map(|(field, json)| Comment::from_field(field, json)) {
+        for comments in site.store.fetch(reads.or_absent().large()).await? {
+            for comment in comments.0.iter().filter_map(|(field, json)| Comment::from_field(field, json)) {
                 // Most have no votes but the author's. So there are no more items than votes.
                 if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
                     continue;

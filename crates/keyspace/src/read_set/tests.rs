@@ -1,7 +1,5 @@
 //! What ends read sets, without an engine.
 
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 use crate::batch::Write;
 use crate::limits::{MAX_KNOWN_FIELDS, MAX_KNOWN_KEYS};

@@ -152,7 +152,6 @@ fn cut_off() -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -360,7 +360,6 @@ pub(super) fn corrupted(what: &str) -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -1,8 +1,6 @@
 //! Rules of the embedded engine alone: durability, recovery, the queue, and errors on
 //! opening.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod compaction;
 mod crash;
 mod damage;

@@ -317,7 +317,6 @@ fn read_answer(values: Vec<Value>) -> Option<Named> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 

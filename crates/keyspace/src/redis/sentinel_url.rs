@@ -114,7 +114,6 @@ pub(super) fn with_port(host: &str, kind: &str, usual: u16) -> Result<String, St
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::SentinelUrl;
 

@@ -168,7 +168,6 @@ impl ShardedSets {
     }
 
     /// What is wrong with a URL that [`ShardedSets::open`] would refuse without asking any server.
-    #[must_use]
     pub fn flaw_of_url(url: &str) -> Option<String> {
         parse(url, Duration::from_secs(1)).err()
     }
@@ -241,12 +240,6 @@ impl ShardedSets {
             Ok(health) => health,
             Err(_) => StoreHealth::Unavailable(format!("no answer within {:?}", self.shared.timeout)),
         }
-    }
-
-    /// Whether they are on a cluster.
-    #[must_use]
-    pub fn is_cluster(&self) -> bool {
-        matches!(self.shared.place, SetPlace::Cluster(_))
     }
 
     async fn send<R: KeyRequest>(

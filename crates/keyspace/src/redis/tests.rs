@@ -1,8 +1,6 @@
 //! Rules of the Redis engine alone: outages, other programs' keys, and servers that cannot
 //! be used.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod exactness;
 mod failover;
 mod readers;

@@ -4,7 +4,7 @@
 //! at the end turns each rule into one test per engine, so that a failure names
 //! both. The compiler rejects a rule that is not listed there as dead code.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod checks;
 mod concurrency;

@@ -4,7 +4,7 @@
 //! A crate of its own, so that the tests of the keyspace need not wait for the rest
 //! of the harness, which depends on the whole site.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::expect_used, clippy::panic)]
 
 mod cluster;
 mod failover;

@@ -28,7 +28,6 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::clock::Timestamp;
 
 /// The headers of a public document of this type.
-#[must_use]
 pub const fn headers(content_type: &'static str) -> [(HeaderName, HeaderValue); 3] {
     [
         (header::CONTENT_TYPE, HeaderValue::from_static(content_type)),

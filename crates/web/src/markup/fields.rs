@@ -306,7 +306,6 @@ pub mod test_support {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::test_support::refused;
     use super::*;

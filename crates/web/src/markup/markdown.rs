@@ -484,8 +484,6 @@ pub fn formatted(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used)]
 mod checker;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

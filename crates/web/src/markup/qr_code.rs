@@ -36,7 +36,6 @@ fn modules(code: &QrCode) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -33,7 +33,6 @@ const SYSTEMS: [(&str, &str); 8] = [
 ];
 
 /// The name of a browser and its system, or of a program.
-#[must_use]
 pub fn agent_name(agent: &str) -> String {
     let first = |table: &[(&str, &'static str)]| {
         table.iter().find(|(part, _)| agent.contains(part)).map(|(_, name)| *name)

@@ -23,8 +23,6 @@ pub struct DoneResponse {
 pub const DONE: DoneResponse = DoneResponse { status: Status::Ok };
 
 /// Whether a member of a response that is there only when it is true is left out.
-#[must_use]
-#[allow(clippy::trivially_copy_pass_by_ref)]
 pub const fn is_false(value: &bool) -> bool {
     !*value
 }

@@ -29,13 +29,11 @@ const COOKIE_DAYS: i64 = (SESSION_SECONDS / 86_400) as i64;
 pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The session token of a request.
-#[must_use]
 pub fn session_token(app: &App, headers: &HeaderMap) -> Option<String> {
     token_of(headers, app.settings.site.is_https())
 }
 
 /// The session token of a request to a site whose visitors use https, or do not.
-#[must_use]
 pub fn token_of(headers: &HeaderMap, is_https: bool) -> Option<String> {
     let plain = only_cookie(headers, PLAIN_COOKIE);
     if !is_https {
@@ -48,7 +46,6 @@ pub fn token_of(headers: &HeaderMap, is_https: bool) -> Option<String> {
 }
 
 /// Whether a request has a session cookie of either name, valid or not.
-#[must_use]
 pub fn has_session_cookie(headers: &HeaderMap) -> bool {
     cookies(headers).any(|cookie| [PLAIN_COOKIE, HOST_COOKIE].contains(&cookie.name()))
 }
@@ -72,13 +69,11 @@ fn only_cookie(headers: &HeaderMap, name: &str) -> Result<Option<String>, Ambigu
 }
 
 /// The header that sets the session cookie.
-#[must_use]
 pub fn session_cookie(app: &App, token: &str) -> HeaderValue {
     header_value(cookie(app, token, COOKIE_DAYS))
 }
 
 /// The header that deletes the session cookie.
-#[must_use]
 pub fn no_session_cookie(app: &App) -> HeaderValue {
     header_value(cookie(app, "", 0))
 }

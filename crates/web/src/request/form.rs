@@ -125,19 +125,16 @@ impl Fields {
     }
 
     /// A field's value, if the field is present.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The fields that are not empty.
-    #[must_use]
     pub fn given(&self) -> Self {
         Self(self.0.iter().filter(|(_, value)| !value.trim().is_empty()).cloned().collect())
     }
 
     /// The fields with these names.
-    #[must_use]
     pub fn only(&self, names: &[&str]) -> Self {
         Self(self.0.iter().filter(|(name, _)| names.contains(&name.as_str())).cloned().collect())
     }
@@ -148,13 +145,11 @@ impl Fields {
     }
 
     /// A field's value; empty if the field is missing.
-    #[must_use]
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
 
     /// A field's value, unless it is empty or missing.
-    #[must_use]
     pub fn filled(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
@@ -222,7 +217,6 @@ impl FromFields for Next {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -93,7 +93,6 @@ pub fn voter(json: &Value, name: &'static str) -> Result<VoterId, RequestError> 
 }
 
 /// A whole number, also when it is written with decimals, as in `1.0`.
-#[must_use]
 pub fn whole_number(value: &Value) -> Option<i64> {
     // The text of a float without a fraction has no decimals.
     value.as_i64().or_else(|| value.as_f64()?.to_string().parse().ok())

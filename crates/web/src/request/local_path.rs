@@ -17,7 +17,6 @@ impl LocalPath {
     /// It must start with exactly one slash and contain only printable ASCII characters.
     /// Browsers treat backslashes as slashes and remove tabs and line ends, so these are not
     /// allowed.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if plain && text.len() <= LOCAL_PATH_BYTES && text.starts_with('/') && !text.starts_with("//") {
@@ -28,7 +27,6 @@ impl LocalPath {
     }
 
     /// The address as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -36,19 +34,16 @@ impl LocalPath {
     /// The address for the forms of each item on a page: the path with the parameters that
     /// choose a part of a list. It is in a page many times, so a request must not make it
     /// long: a longer one than any page has becomes the front page.
-    #[must_use]
     pub fn way_back(&self) -> String {
         self.with_parameters(&["page", "sort", "before", HIDDEN])
     }
 
     /// The same for a list without what its viewer has hidden.
-    #[must_use]
     pub fn without_hidden(&self) -> String {
         self.with_parameters(&["page", "sort", "before"])
     }
 
     /// The same for a list with what its viewer has hidden.
-    #[must_use]
     pub fn with_hidden(&self) -> String {
         let mut address = self.without_hidden();
         add_parameter(&mut address, HIDDEN, "1");
@@ -57,7 +52,6 @@ impl LocalPath {
 
     /// The address of another part of the same list: with what its viewer has hidden, if this
     /// one has it.
-    #[must_use]
     pub fn keeping_hidden(&self, mut address: String) -> String {
         if self.shows_hidden() {
             add_parameter(&mut address, HIDDEN, "1");
@@ -66,7 +60,6 @@ impl LocalPath {
     }
 
     /// Whether it asks for what the viewer of a list has hidden.
-    #[must_use]
     pub fn shows_hidden(&self) -> bool {
         self.parameter(HIDDEN) == Some("1")
     }
@@ -86,7 +79,6 @@ impl LocalPath {
     }
 
     /// The value of a parameter, if it is short and plain.
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let query = self.0.split('#').next()?.split_once('?')?.1;
         let mut fields = query.split('&').filter_map(|field| field.split_once('='));
@@ -94,7 +86,6 @@ impl LocalPath {
     }
 
     /// The address without query and fragment.
-    #[must_use]
     pub fn path(&self) -> &str {
         self.0.split(['?', '#']).next().unwrap_or_default()
     }

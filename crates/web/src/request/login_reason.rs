@@ -27,13 +27,11 @@ pub enum LoginReason {
 
 impl LoginReason {
     /// The reason as a parameter.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The reason in a sentence, after "Log in to".
-    #[must_use]
     pub const fn wish(self) -> &'static str {
         match self {
             Self::Vote => "vote",
@@ -48,7 +46,6 @@ impl LoginReason {
     }
 
     /// The reason of somebody who asks for an address that needs a login.
-    #[must_use]
     pub fn of_path(path: &str) -> Option<Self> {
         let family = path.split('/').nth(1).unwrap_or_default();
         Some(match family {

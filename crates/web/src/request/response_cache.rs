@@ -370,7 +370,6 @@ fn shared_headers(mut headers: HeaderMap, body: &[u8]) -> HeaderMap {
 }
 
 /// The entity tag of a body.
-#[must_use]
 pub fn entity_tag(body: &[u8]) -> HeaderValue {
     let mut hasher = DefaultHasher::new();
     hasher.write(body);
@@ -380,7 +379,6 @@ pub fn entity_tag(body: &[u8]) -> HeaderValue {
 }
 
 /// The entity tag of a text that may be compressed in several ways.
-#[must_use]
 pub fn weak_entity_tag(text: &[u8]) -> HeaderValue {
     let strong = entity_tag(text);
     let tag = strong.to_str().ok().and_then(|tag| HeaderValue::from_str(&format!("W/{tag}")).ok());
@@ -393,7 +391,6 @@ fn has_events(path: &str) -> bool {
 }
 
 /// Whether a client asks for a stream of events.
-#[must_use]
 pub fn wants_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|kind| {
@@ -403,13 +400,11 @@ pub fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a path is that of a file, which is the same for everyone.
-#[must_use]
 pub fn is_file(path: &str) -> bool {
     path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico" | "/manifest.webmanifest")
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

@@ -153,7 +153,6 @@ pub struct SignedFields {
 
 impl SignedFields {
     /// The user, for an action of the domain.
-    #[must_use]
     pub const fn actor(&self) -> Actor<'_> {
         Actor { user: &self.user, address: self.device.address }
     }

@@ -209,7 +209,6 @@ impl ErrorFormat {
 }
 
 /// Whether what is at an address is for people.
-#[must_use]
 pub fn is_of_pages(path: &str) -> bool {
     ErrorFormat::of(path) == ErrorFormat::Page
 }
@@ -230,7 +229,6 @@ fn loggable(path: &str) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

@@ -213,7 +213,6 @@ impl Limit {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use crate::mail::{Letter, SendMail, Sending};

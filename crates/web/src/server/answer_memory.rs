@@ -58,7 +58,6 @@ struct Reader {
 
 impl AnswerMemory {
     /// No answers yet, of `limit` bytes together at most.
-    #[must_use]
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self { limit, held: Mutex::default() })
     }
@@ -90,7 +89,6 @@ impl AnswerMemory {
     }
 
     /// The bytes of all bodies now.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
@@ -212,13 +210,11 @@ pub struct BodyMemory {
 
 impl BodyMemory {
     /// The memory that the bodies of a connection count in.
-    #[must_use]
     pub const fn new(memory: Arc<AnswerMemory>, connection: Arc<Connection>) -> Self {
         Self { memory, connection }
     }
 
     /// A body begins to arrive. It counts once it grows, until the result is dropped.
-    #[must_use]
     pub fn begin(&self) -> ArrivingBody {
         ArrivingBody { of: self.clone(), number: None }
     }

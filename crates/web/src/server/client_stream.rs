@@ -63,7 +63,6 @@ struct Linger {
 
 impl ClientStream {
     /// The stream of a new connection. `respond` makes the answers to heads that are refused.
-    #[must_use]
     pub fn new(app: App, respond: Respond, stream: TcpStream, connection: Arc<Connection>) -> Self {
         let head = ArrivingHead::new(connection.phase());
         Self {

@@ -39,7 +39,6 @@ pub enum Encoding {
 impl Encoding {
     /// The encoding of an answer to a request with these headers: the one with the highest
     /// weight in `Accept-Encoding`, and brotli before gzip before none of equals.
-    #[must_use]
     pub fn of(request_headers: &HeaderMap) -> Self {
         let mut weights = Weights::default();
         for value in request_headers.get_all(header::ACCEPT_ENCODING) {
@@ -142,14 +141,12 @@ pub struct Compressor {
 impl Compressor {
     /// Compresses as many large bodies at the same time as half of the cores, but at least
     /// one. The bodies that wait count in `memory`.
-    #[must_use]
     pub fn new(memory: Arc<AnswerMemory>) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         Self { places: Semaphore::new((cores / 2).max(1)), runs: AtomicU64::new(0), memory }
     }
 
     /// How many bodies it has compressed.
-    #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
     }
@@ -216,7 +213,6 @@ fn vary_by_encoding(headers: &mut HeaderMap) {
 pub const ZIP: &str = "application/zip";
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
     use axum::body::Body;

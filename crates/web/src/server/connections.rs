@@ -187,7 +187,6 @@ pub struct AnswerGuard(Arc<Connection>);
 
 impl AnswerGuard {
     /// The connection that sends the answer.
-    #[must_use]
     pub const fn connection(&self) -> &Arc<Connection> {
         &self.0
     }
@@ -235,7 +234,6 @@ struct Open {
 
 impl Connections {
     /// No connections yet.
-    #[must_use]
     pub fn new(limits: ConnectionLimits) -> Arc<Self> {
         let gauge = metrics::gauge!("tidings_http_connections");
         gauge.set(0.0);
@@ -403,7 +401,6 @@ pub struct Place {
 
 impl Place {
     /// The connection in this place.
-    #[must_use]
     pub fn connection(&self) -> Arc<Connection> {
         self.connection.clone()
     }
@@ -421,7 +418,6 @@ impl Drop for Place {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use futures_util::FutureExt;

@@ -43,7 +43,6 @@ impl Health {
     }
 
     /// Whether the server stops.
-    #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -95,7 +94,6 @@ pub struct Liveness {
 
 impl Readiness {
     /// What follows from the state of the store, and from the room on its disk if it is known.
-    #[must_use]
     pub fn of(store: StoreHealth, free_bytes: Option<u64>) -> Self {
         let mut readiness = Self { status: ReadyStatus::Ok, store: OK, writer: OK, disk: OK };
         // The store still works, so this alone is a warning.
@@ -126,13 +124,11 @@ impl Readiness {
     }
 
     /// Whether the site can be used.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.status == ReadyStatus::Ok
     }
 
     /// What is wrong, or soon will be; `None` if nothing is.
-    #[must_use]
     pub fn cause(&self) -> Option<&str> {
         let parts = [&self.store, &self.writer, &self.disk];
         parts.into_iter().find(|part| **part != OK).map(|part| &**part)
@@ -289,7 +285,6 @@ impl News<'_> {
 
 /// Whether a path is one of these addresses. They are answered whatever host they are asked
 /// for: monitors know a server by its address or by a name of their own.
-#[must_use]
 pub fn is_health(path: &str) -> bool {
     ADDRESSES.contains(&path)
 }

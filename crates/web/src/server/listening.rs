@@ -26,7 +26,6 @@ impl From<TcpListener> for Listening {
 impl Listening {
     /// A socket that a service manager has opened and keeps open. Connections that are not
     /// accepted when the server stops are for the next process.
-    #[must_use]
     pub const fn inherited(listener: TcpListener) -> Self {
         Self { listener, is_inherited: true, warned: None }
     }

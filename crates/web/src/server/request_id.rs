@@ -38,7 +38,6 @@ enum Source {
 impl RequestId {
     /// A new id: different for all requests of this process, and, as far as chance allows, from
     /// those of others.
-    #[must_use]
     pub fn new() -> Self {
         static START: OnceLock<u64> = OnceLock::new();
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -52,7 +51,6 @@ impl RequestId {
 
     /// The id of a request: the one that a trusted proxy gives it, if it is well-formed, or a
     /// new one.
-    #[must_use]
     pub fn of(settings: &Settings, peer: IpAddr, headers: &HeaderMap) -> Self {
         if !settings.trusts(peer) {
             return Self::new();
@@ -65,7 +63,6 @@ impl RequestId {
     }
 
     /// The value of [`REQUEST_ID`].
-    #[must_use]
     pub fn header(&self) -> HeaderValue {
         match &self.0 {
             // Digits are always valid.
@@ -103,7 +100,6 @@ impl Display for RequestId {
 }
 
 /// The id of the request that the calling task answers; `None` in any other task.
-#[must_use]
 pub fn current() -> Option<RequestId> {
     CURRENT.try_with(Clone::clone).ok()
 }
@@ -129,7 +125,6 @@ const fn spread(number: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

@@ -133,19 +133,16 @@ impl Traffic {
     }
 
     /// The pattern of a route, as `/news/{id}`, or `other`.
-    #[must_use]
     pub fn pattern_of(&self, route: RouteId) -> &str {
         self.routes.pattern_of(route)
     }
 
     /// How long this server has been running.
-    #[must_use]
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// The requests in a second, on average over the last minute.
-    #[must_use]
     pub fn requests_per_second(&self) -> f64 {
         let (elapsed, totals) = self.lately();
         // Exact below 2^53 requests in a minute.
@@ -156,7 +153,6 @@ impl Traffic {
 
     /// The time within which 99 of 100 requests of the last minute were answered, at most an
     /// eighth too long; zero without requests.
-    #[must_use]
     pub fn p99(&self) -> Duration {
         times::slot_percentile(&self.lately().1.times, 0.99)
     }

@@ -68,7 +68,6 @@ impl<'a> LineReader<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

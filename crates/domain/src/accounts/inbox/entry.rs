@@ -25,7 +25,6 @@ pub enum Kind {
 
 impl Kind {
     /// The name in the API.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -56,7 +55,6 @@ const ANSWER: &str = "message:";
 
 impl EntryId {
     /// Why it is in the inbox.
-    #[must_use]
     pub const fn kind(self) -> Kind {
         match self {
             Self::Reply(_) => Kind::Reply,
@@ -67,7 +65,6 @@ impl EntryId {
     }
 
     /// The comment that it is about.
-    #[must_use]
     pub const fn comment(self) -> Option<CommentAddress> {
         match self {
             Self::Reply(address) | Self::Mention(address) => Some(address),
@@ -147,7 +144,6 @@ pub struct Cursor {
 
 impl Cursor {
     /// The order of entries, oldest first.
-    #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {
         self.time.total_cmp(&other.time).then_with(|| self.id.order().cmp(&other.id.order()))
     }

@@ -11,7 +11,6 @@ use crate::values::secrets::random_token;
 use tidings_keyspace::Batch;
 
 /// What the address of a user's feed ends with; `None` without a feed.
-#[must_use]
 pub fn secret_of(user: &User) -> Option<String> {
     let secret = user.inbox_feed.expose();
     (!secret.is_empty()).then(|| format!("{}-{secret}", user.id))

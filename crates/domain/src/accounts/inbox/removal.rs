@@ -8,7 +8,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_keyspace::{Batch, Query};
+use tidings_keyspace::{Batch, read};
 
 /// Entries that leave inboxes, and what the badges lose.
 #[derive(Default)]
@@ -40,25 +40,19 @@ impl Removal {
         if by_user.is_empty() {
             return Ok(Self::default());
         }
-        let mut query = Query::new();
-        let reads: Vec<_> = by_user
-            .into_iter()
-            .map(|(user, members)| {
-                let members: Vec<String> = members.into_iter().collect();
-                let scores = [keys::user_inbox(user), keys::user_unread(user)]
-                    .map(|set| query.scores(set, members.iter().cloned()));
-                (user, members, scores, query.hash_fields(keys::user(user), [BADGE]))
-            })
-            .collect();
-        let mut answers = site.store.query(query).await?;
+        let reads = |(user, members): (&UserId, &BTreeSet<String>)| {
+            let sets = [keys::user_inbox(*user), keys::user_unread(*user)];
+            let scores = sets.map(|set| read::scores(set, members.iter().cloned()));
+            (scores, read::field(keys::user(*user), BADGE))
+        };
+        let read = site.store.fetch(by_user.iter().map(reads).collect::<Vec<_>>()).await?;
         let mut departures = Vec::new();
-        for (user, members, scores, badge) in reads {
-            let [inbox, unread] = scores.map(|scores| answers.take(scores));
+        for ((user, members), ([inbox, unread], badge)) in by_user.into_iter().zip(read) {
+            let members: Vec<String> = members.into_iter().collect();
             let scores: Vec<_> =
                 inbox.into_iter().zip(unread).map(|(inbox, unread)| [inbox, unread]).collect();
             let unread = members.iter().zip(&scores).filter(|(_, [_, unread])| unread.is_some());
             let unread: Vec<String> = unread.map(|(member, _)| member.clone()).collect();
-            let badge = fields::only(answers.take(badge));
             let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
             let count = i64::try_from(badge.min(unread.len() as u64)).unwrap_or(0);
             departures.push(Departure { user, members, scores, unread, count });

@@ -124,7 +124,6 @@ pub(crate) fn recovery_hash(code: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::collections::HashSet;

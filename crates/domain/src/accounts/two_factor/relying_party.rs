@@ -55,7 +55,6 @@ pub(crate) struct Used {
 impl RelyingParty {
     /// The site at an address. `None` if it has no name: passkeys do not work for a network
     /// address.
-    #[must_use]
     pub fn new(address: &str, name: &str) -> Option<Self> {
         let url = Url::parse(address).ok()?;
         let Some(Host::Domain(host)) = url.host() else {
@@ -205,7 +204,6 @@ fn internal(error: PasskiError) -> Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -54,7 +54,6 @@ async fn read(site: &Site) -> Result<Option<SigningKey>, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;

@@ -22,7 +22,6 @@ impl Role {
 
 impl User {
     /// Whether the user has a role that does not count, because it needs a second factor or a longer password.
-    #[must_use]
     pub fn role_suspended(&self) -> bool {
         self.role() < self.given_role()
     }

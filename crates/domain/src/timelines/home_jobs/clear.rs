@@ -86,7 +86,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

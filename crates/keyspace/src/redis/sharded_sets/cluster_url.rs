@@ -66,7 +66,6 @@ pub(super) fn address(host: &str, port: u16) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::{ClusterUrl, address};
 

@@ -185,7 +185,6 @@ impl SetPlace {
 
     /// Divides requests by server, and into pipelines of bounded size. Returns the version of the map,
     /// too; or the requests again if it is not known where they belong.
-    #[allow(clippy::type_complexity)]
     fn groups<R: KeyRequest>(
         &self,
         left: Vec<Pending>,

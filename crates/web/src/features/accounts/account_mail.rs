@@ -7,7 +7,6 @@ use tidings_domain::accounts::two_factor::HostMove;
 
 /// The subject and the text of the mail about a change. The name is empty for an account that has
 /// been deactivated since.
-#[must_use]
 pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
     let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
     let (change, advice) = (change(notice, &site.name), advice(site, notice));
@@ -15,7 +14,6 @@ pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, S
 }
 
 /// The subject and the text of the mail about a move of the site, to the owner of passkeys.
-#[must_use]
 pub fn host_move(site: &SiteSettings, HostMove { from, to }: &HostMove, username: &str) -> (String, String) {
     let body = format!(
         "Hello {username},\n\n{} moves from {from} to {to}. Your passkeys for {from} will not work there.\n\n\

@@ -101,7 +101,6 @@ pub struct InvitationResponse {
 
 impl InvitationResponse {
     /// The answer with a new invitation.
-    #[must_use]
     pub fn new(app: &App, code: &InvitationCode) -> Self {
         let url = app.settings.site.link(&invitation_address(code));
         Self { status: Status::Ok, invitation: code.expose().to_owned(), url }

@@ -21,7 +21,6 @@ const HEADING: &str = "Confirm your e-mail address";
 
 /// What somebody sees whose address is not confirmed: what they have to do, and the button that
 /// sends the link again. Nothing for everybody else.
-#[must_use]
 pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {
@@ -59,7 +58,6 @@ fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
 
 /// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or
 /// is stopped because the address refuses it. For the settings page of a site that sends mail.
-#[must_use]
 pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
     let Some(viewer) = frame.viewer else { return Markup::default() };
     let subscribes = viewer.preferences.mail_replies || viewer.preferences.digest != Digest::Off;

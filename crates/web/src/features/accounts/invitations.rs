@@ -173,7 +173,6 @@ pub async fn page(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
@@ -233,7 +232,6 @@ pub(crate) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::{NOW, framed, user};

@@ -29,7 +29,6 @@ const HEADING: &str = "Sign up";
 const FIELDS: [&str; 6] = ["username", "password", "email", "invitation", "application", "answer"];
 
 /// Who can sign up, in sentences.
-#[must_use]
 pub fn ways_in(frame: &Frame<'_>) -> String {
     let rules = frame.rules;
     let who = match rules.accounts.signup {

@@ -62,7 +62,6 @@ async fn send_link(app: &App, user: UserId, mail: &ConfirmationMail) {
 }
 
 /// The subject and the text of the mail with a link that confirms an address.
-#[must_use]
 pub fn link_to_confirm(site: &SiteSettings, mail: &ConfirmationMail) -> (String, String) {
     let subject = format!("Confirm your e-mail address for {}", site.name);
     let body = format!(

@@ -150,7 +150,6 @@ pub async fn current(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
@@ -206,7 +205,6 @@ pub fn section(frame: &Frame<'_>) -> Markup {
 
 impl Frame<'_> {
     /// The announcement above every page, unless the viewer has dismissed it.
-    #[must_use]
     pub fn announcement(&self) -> Markup {
         let announcement = &self.brand.announcement;
         let is_dismissed = self.viewer.is_some_and(|viewer| viewer.dismissed == Some(announcement.made));

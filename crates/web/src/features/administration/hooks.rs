@@ -382,7 +382,6 @@ fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(

@@ -65,7 +65,6 @@ fn parse_accent(text: &str) -> Result<Option<Colour>, IdentityError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::limits::BODY_BYTES;

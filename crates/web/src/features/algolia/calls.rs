@@ -47,7 +47,6 @@ pub struct HitsError {
 
 impl HitsError {
     /// The failure with a status.
-    #[must_use]
     pub fn of(status: StatusCode, message: String) -> Self {
         let error = if status == StatusCode::NOT_FOUND { "Not Found".to_owned() } else { message };
         Self { status: status.as_u16(), error }

@@ -303,7 +303,6 @@ pub struct Known<'a> {
 
 impl HitsQuery {
     /// The numbers of stories that its tags name.
-    #[must_use]
     pub fn stories(&self) -> Vec<ItemNumber> {
         let numbers = self.tags.iter().flatten().filter_map(|tag| match tag {
             Tag::OfStory(number) => Some(*number),
@@ -313,27 +312,23 @@ impl HitsQuery {
     }
 
     /// The places of the hits of its page among all.
-    #[must_use]
     pub fn places(&self) -> Range<usize> {
         let start = self.page.saturating_mul(self.hits).min(MOST_HITS);
         start..start.saturating_add(self.hits).min(MOST_HITS)
     }
 
     /// Whether it looks for words.
-    #[must_use]
     pub const fn has_words(&self) -> bool {
         !self.words.is_empty()
     }
 
     /// The words that it looks for, in lower case.
-    #[must_use]
     pub fn looked_for(&self) -> Vec<String> {
         let words = self.words.iter().filter(|term| !term.is_excluded).flat_map(|term| term.words());
         words.cloned().collect()
     }
 
     /// The only kind of hits that it has, if there is one.
-    #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         let is_all = |of: fn(&Tag) -> bool| self.tags.iter().any(|group| group.iter().all(of));
         let counts = |(attribute, _): &(Attribute, Bounds)| *attribute != Attribute::Time;
@@ -347,7 +342,6 @@ impl HitsQuery {
     }
 
     /// The search.
-    #[must_use]
     pub fn search(&self, known: &Known<'_>) -> Search {
         let mut groups: Vec<Vec<Term>> =
             vec![vec![Term::of(What::Of(Kind::Story)), Term::of(What::Of(Kind::Comment))]];
@@ -411,7 +405,6 @@ impl Known<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -347,7 +347,6 @@ fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) ->
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::limits::{COMMENT_IDS, COMMENT_MARKUP_BYTES, COMMENT_NAMES, LISTED_COMMENT_BYTES};

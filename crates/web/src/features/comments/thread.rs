@@ -386,7 +386,6 @@ pub async fn thread(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, line, news, user};

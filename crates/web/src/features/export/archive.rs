@@ -239,7 +239,6 @@ impl Seek for Counted {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

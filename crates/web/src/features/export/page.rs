@@ -427,7 +427,6 @@ fn printable(markup: Markup) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;

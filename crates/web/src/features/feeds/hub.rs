@@ -176,7 +176,6 @@ async fn post(hub: &Url, home: &Url, feed: &str) -> Result<(), HubError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::test_support::{line, news};

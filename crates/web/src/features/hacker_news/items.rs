@@ -50,7 +50,6 @@ pub struct ItemEntry {
 
 impl ItemEntry {
     /// An item as its entry.
-    #[must_use]
     pub fn of(item: NumberedItem) -> Self {
         let NumberedItem { number, state, kids, content } = item;
         let (kind, time) = match &content {

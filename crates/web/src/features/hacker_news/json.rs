@@ -85,7 +85,6 @@ impl Formatter for Pretty {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -96,7 +96,6 @@ impl Serialize for ListedNumbers {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -11,13 +11,11 @@ use tidings_domain::values::size;
 use tidings_domain::values::text::printable_lines;
 
 /// A comment or the text of a story.
-#[must_use]
 pub fn text_html(text: &str) -> String {
     rewritten(&formatted(text))
 }
 
 /// A text without formatting, as people write about themselves. Empty lines part its paragraphs.
-#[must_use]
 pub fn plain_html(text: &str) -> String {
     rewritten(autolink(&printable_lines(size::shown(text)), LinkTarget::Same).0.trim())
 }

@@ -56,7 +56,6 @@ impl Filter {
     ];
 
     /// The value of the parameter `kind`; `None` for everything.
-    #[must_use]
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::All => None,
@@ -121,7 +120,6 @@ pub struct ReadInboxForm {
 
 impl ReadInboxForm {
     /// What is marked.
-    #[must_use]
     pub fn marking(&self) -> Marking {
         self.until.map_or(self.id, Marking::Until)
     }
@@ -143,7 +141,6 @@ impl FromFields for ReadInboxForm {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

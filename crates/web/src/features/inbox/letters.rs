@@ -18,13 +18,11 @@ use tidings_domain::values::text::printable_lines;
 use tidings_domain::values::words::{counted, grouped};
 
 /// Where somebody unsubscribes with a token.
-#[must_use]
 pub fn unsubscribe_address(token: &str) -> String {
     format!("/unsubscribe/{token}")
 }
 
 /// Which mails somebody no longer gets.
-#[must_use]
 pub const fn name_of(kind: MailKind) -> &'static str {
     match kind {
         MailKind::Replies => "mail about replies, mentions and messages from moderators",
@@ -33,7 +31,6 @@ pub const fn name_of(kind: MailKind) -> &'static str {
 }
 
 /// The subject and the text of the answer to an appeal.
-#[must_use]
 pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> (String, String) {
     let outcome = if answer.granted { "granted. The decision has been undone" } else { "rejected" };
     let reason =
@@ -48,7 +45,6 @@ pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> 
 }
 
 /// The subject and the text of an answer of the moderators to somebody who cannot log in.
-#[must_use]
 pub fn moderators_answer(site: &SiteSettings, member: &User, text: &str) -> (String, String) {
     let body = format!(
         "Hello {},\n\nThe moderators of {} have looked at what you wrote to them:\n\n{}\n\nTo write again, log in: {}\n",
@@ -70,7 +66,6 @@ pub struct EntryLetter {
 
 impl EntryLetter {
     /// The mail about the entry.
-    #[must_use]
     pub fn letter(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
         let what = unlinked(&description(&self.entry));
         let text = self.entry.text().map(quoted).unwrap_or_default();
@@ -92,7 +87,6 @@ impl EntryLetter {
     }
 
     /// The mail that says that there is more.
-    #[must_use]
     pub fn more(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
         let body = format!(
             "We've sent you {} e-mails since yesterday. There is more in your inbox:\n\n{}\n\n\
@@ -139,7 +133,6 @@ fn quoted(text: &str) -> String {
 /// A text of which no mail program makes links: `https://news.example` becomes
 /// `https[:]//news[.]example`. Whatever an address needs is put in brackets: the colon of a scheme,
 /// the last dots of a name, the `@` of a mail address, the backslashes of a path on a server.
-#[must_use]
 pub fn unlinked(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
@@ -202,7 +195,6 @@ fn message_id(site: &SiteSettings, name: &str) -> String {
 }
 
 /// The mail with a digest.
-#[must_use]
 pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscribe: String) -> Letter {
     let period = match digest.user.preferences.digest {
         Digest::Weekly => "this week",

@@ -147,7 +147,6 @@ fn filters(here: Filter) -> Markup {
 }
 
 /// The feed of the inbox, if the viewer has made one.
-#[must_use]
 pub fn feed_of(viewer: &User) -> Option<FeedKind> {
     feed::secret_of(viewer).map(|secret| FeedKind::Inbox(viewer.username.clone(), secret))
 }
@@ -247,7 +246,6 @@ pub async fn change_feed(
 }
 
 /// The actions on the inbox and on subscriptions.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting(

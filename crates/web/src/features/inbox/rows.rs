@@ -167,7 +167,6 @@ const fn can_be_answered(entry: &InboxEntry) -> bool {
 }
 
 /// An entry in a few words, for the names of buttons and the feed.
-#[must_use]
 pub fn description(entry: &InboxEntry) -> String {
     let title = match &entry.event {
         InboxEvent::Comment { title, .. } => Some(title.as_deref().unwrap_or("[deleted story]")),
@@ -178,7 +177,6 @@ pub fn description(entry: &InboxEntry) -> String {
 }
 
 /// The page of what an entry is about.
-#[must_use]
 pub fn destination(entry: &InboxEntry) -> Option<String> {
     if is_collapsed(entry) {
         return None;

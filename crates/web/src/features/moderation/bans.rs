@@ -181,7 +181,6 @@ pub(crate) async fn add_ban(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(

@@ -18,7 +18,6 @@ fn address(thing: &Thing) -> String {
 }
 
 /// The link of an administrator to the page that erases a post; nothing for others, and for what is erased.
-#[must_use]
 pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
     let may_erase = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
     html! {

@@ -21,13 +21,11 @@ use tidings_domain::values::flag::{Flag, FlagReason};
 use tidings_domain::values::moderation::Thing;
 
 /// The address of the page that asks why to flag something.
-#[must_use]
 pub fn flag_address(thing: &Thing) -> String {
     format!("/flag/{}/{}", thing.kind(), utf8_percent_encode(&thing.id(), NON_ALPHANUMERIC))
 }
 
 /// What a reason means, for people.
-#[must_use]
 pub const fn meaning(reason: FlagReason) -> &'static str {
     match reason {
         FlagReason::Spam => "Spam: advertising, or posted again and again",
@@ -40,7 +38,6 @@ pub const fn meaning(reason: FlagReason) -> &'static str {
 }
 
 /// The short name of a reason, for people.
-#[must_use]
 pub const fn reason_name(reason: FlagReason) -> &'static str {
     match reason {
         FlagReason::Spam => "spam",
@@ -172,7 +169,6 @@ pub async fn show(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(

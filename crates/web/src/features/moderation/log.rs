@@ -132,7 +132,6 @@ fn author_of(entry: &LogEntry) -> Markup {
 }
 
 /// Who did it, as everybody may know it.
-#[must_use]
 pub fn moderator_name(moderator: &ShownModerator) -> &str {
     match moderator {
         ShownModerator::Named(name) => name,
@@ -142,7 +141,6 @@ pub fn moderator_name(moderator: &ShownModerator) -> &str {
 }
 
 /// A line in a few plain words, for the feed.
-#[must_use]
 pub fn summary(entry: &LogEntry) -> String {
     let what = match (&entry.thing, &entry.title) {
         (Thing::Story(_), Some(title)) => format!("story “{title}”"),

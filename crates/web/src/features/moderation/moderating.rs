@@ -35,7 +35,6 @@ pub async fn moderate(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         action::Action::once(

@@ -50,7 +50,6 @@ impl PersonFile {
     }
 
     /// The tools, with what is known above the forms.
-    #[must_use]
     pub fn render(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         let forms = html! {
             p { a.action href=(person_address(&person.user.username)) { "Posts, flags and decisions" } }

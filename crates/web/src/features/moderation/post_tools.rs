@@ -11,7 +11,6 @@ use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::withheld::Withheld;
 
 /// The tools for a comment.
-#[must_use]
 pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Markup {
     let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
     let labels = ["Remove this comment", "Put this comment back"];
@@ -24,7 +23,6 @@ pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Mark
 }
 
 /// The tools for a tweet. One that announces a story goes and comes back with the story.
-#[must_use]
 pub fn tweet_tools(frame: &Frame<'_>, tweet: &Tweet) -> Markup {
     let thing = Thing::Tweet(tweet.id);
     let labels = ["Remove this post", "Put this post back"];

@@ -163,7 +163,6 @@ fn reason_form(frame: &Frame<'_>, reason: Option<&SavedReason>) -> Markup {
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(

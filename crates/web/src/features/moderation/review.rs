@@ -360,7 +360,6 @@ fn domain_reason(row: &Row) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::limits::PAGE_BYTES;

@@ -201,7 +201,6 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once("/moderate/rules/lift", "Lift a rule (moderators only).", |app, by, form: &LiftForm| {

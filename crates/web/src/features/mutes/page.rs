@@ -51,7 +51,6 @@ const NO_FOLLOW_BACK: &str = "If they followed you before, they have to follow y
     them.";
 
 /// The buttons that mute and block a person, on their profile.
-#[must_use]
 pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup {
     let (is_muted, is_blocked) = (reader.has_muted(person.id), reader.has_blocked(person.id));
     let label = |done: bool, undo: &str, act: &str| html! { (if done { undo } else { act }) };
@@ -75,7 +74,6 @@ pub fn person_forms(frame: &Frame<'_>, person: &User, reader: &Reader) -> Markup
 }
 
 /// The button that mutes a site, on its page.
-#[must_use]
 pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup {
     let is_muted = reader.has_muted_site(host);
     let label = html! { (if is_muted { "Unmute this site" } else { "Mute this site" }) };
@@ -234,7 +232,6 @@ pub async fn page(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting("/mute", "Mute a person, a site, a topic or a word.", |app, by, form: &MuteForm| {

@@ -54,7 +54,6 @@ pub enum Wanted {
 
 impl Wanted {
     /// The kind of documents; `None` for all.
-    #[must_use]
     pub const fn kind(self) -> Option<Kind> {
         match self {
             Self::Stories => Some(Kind::Story),
@@ -67,7 +66,6 @@ impl Wanted {
     }
 
     /// The search that finds documents of a kind.
-    #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Story => Self::Stories,
@@ -79,7 +77,6 @@ impl Wanted {
     }
 
     /// Its name in addresses.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -135,19 +132,16 @@ const SORT: &str = "it must be relevance, new, votes or comments";
 
 impl SearchQuery {
     /// The search and where it is from.
-    #[must_use]
     pub fn asked(&self, from: IpAddr) -> Asked {
         Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }
     }
 
     /// The feed of this search.
-    #[must_use]
     pub fn feed(&self) -> FeedKind {
         FeedKind::Search { typed: self.typed.clone(), query: self.address("") }
     }
 
     /// The address of a page with this search, below `path`.
-    #[must_use]
     pub fn address(&self, path: &str) -> String {
         let mut address = format!("{path}?q={}", utf8_percent_encode(&self.typed, NON_ALPHANUMERIC));
         if self.wanted != Wanted::default() {

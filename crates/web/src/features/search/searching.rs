@@ -97,14 +97,12 @@ impl Searching {
     }
 
     /// The index that answers.
-    #[must_use]
     pub fn answering(&self) -> Arc<View> {
         let previous = self.previous.lock().unwrap_or_else(PoisonError::into_inner);
         previous.as_ref().unwrap_or(&self.index.view).clone()
     }
 
     /// How the search is.
-    #[must_use]
     pub fn state(&self) -> SearchState {
         SearchState {
             documents: self.index.view.documents(),
@@ -115,7 +113,6 @@ impl Searching {
     }
 
     /// How much of the first index is made, from 0 to 1; `None` once there is a complete one.
-    #[must_use]
     pub fn preparing(&self) -> Option<f64> {
         if self.has_all.load(Ordering::Relaxed) { None } else { Some(self.made().unwrap_or(1.0)) }
     }

@@ -45,7 +45,6 @@ form! {
 }
 
 /// Whether passkeys work at the address of the site: it must have a host name.
-#[must_use]
 pub fn has_passkeys(app: &App) -> bool {
     RelyingParty::new(&app.site.address, "").is_some()
 }

@@ -114,13 +114,11 @@ pub struct SiteScore {
 
 impl SiteScore {
     /// The score of a site.
-    #[must_use]
     pub fn new(host: &Hostname, score: Score) -> Self {
         Self { link: host.as_str().to_owned(), score: score.name() }
     }
 
     /// A host that nobody can vote on, by the name that a browser has for it.
-    #[must_use]
     pub fn without_votes(name: &str) -> Self {
         Self { link: name.to_ascii_lowercase(), score: Score::NoScore.name() }
     }

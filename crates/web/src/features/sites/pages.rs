@@ -378,7 +378,6 @@ async fn stories_from(
 }
 
 /// The actions on the page of a site.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting(

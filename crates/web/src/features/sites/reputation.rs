@@ -270,7 +270,6 @@ fn listed_hosts(value: &str) -> Result<Vec<String>, RequestError> {
 }
 
 /// How the documented calls report a failure: a code for programs and a message.
-#[must_use]
 pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
     let status = match failure.status() {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
@@ -303,7 +302,6 @@ fn code_of(status: StatusCode) -> ErrorCode {
 
 /// How the calls of the original extension report a failure: always 500, with the
 /// texts that it knows.
-#[must_use]
 pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
     let text = match failure {
         RequestError::Domain(error) => match &**error {

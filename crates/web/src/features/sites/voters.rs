@@ -261,7 +261,6 @@ async fn show(
 }
 
 /// The actions of administrators on votes on sites.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(

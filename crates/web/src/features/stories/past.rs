@@ -199,7 +199,6 @@ pub async fn period(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -313,7 +313,6 @@ fn bookmarklet_script(form: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::markup::fields::test_support::refused;

@@ -117,7 +117,6 @@ pub async fn fetch_title(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -37,7 +37,6 @@ pub enum Tab {
 }
 
 /// The links between these pages, for viewers who are logged in.
-#[must_use]
 pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     let tabs = [
         (Tab::Home, "/home", "Home"),
@@ -167,7 +166,6 @@ pub async fn home(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once("/tweet", "Post a tweet.", |app, by, form: &TweetForm| {

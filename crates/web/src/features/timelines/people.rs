@@ -27,7 +27,6 @@ use tidings_domain::values::words::counted;
 
 /// The button that follows or unfollows a user; nothing for the viewer's own account. It
 /// redirects to `next`. In a list, its label includes the username.
-#[must_use]
 pub fn follow_button(frame: &Frame<'_>, person: &Person, next: &str, among_others: bool) -> Markup {
     let (action, label) = if person.followed { ("/unfollow", "Unfollow") } else { ("/follow", "Follow") };
     let whom = html! { @if among_others { span.hidden { " " (person.username) } } };
@@ -80,7 +79,6 @@ fn reason(suggestion: &Suggestion) -> String {
 }
 
 /// A few suggestions next to other content; nothing if there are none.
-#[must_use]
 pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
     html! {
         @if !suggestions.is_empty() {
@@ -203,7 +201,6 @@ pub async fn followings(
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting("/follow", "Follow a user.", |app, by, form: &FollowForm| {

@@ -35,7 +35,6 @@ use tidings_domain::values::mentions::{Piece, link_address, pieces};
 use tidings_domain::values::moderation::{Deed, Thing};
 
 /// The second in which a tweet was posted.
-#[must_use]
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn posted_at(summary: &TweetSummary) -> Timestamp {
     // The cast saturates.
@@ -44,7 +43,6 @@ pub fn posted_at(summary: &TweetSummary) -> Timestamp {
 
 /// A person's name as a link to the profile: the full name, if there is one,
 /// and the username.
-#[must_use]
 pub fn person_link(username: &str, fullname: &str) -> Markup {
     let shown = if fullname.is_empty() { username } else { fullname };
     html! {
@@ -83,14 +81,12 @@ pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
 }
 
 /// The link to the rest of a list by time.
-#[must_use]
 pub fn older(base: &str, next: Option<Cursor>) -> Markup {
     more_link(next.map(|next| format!("{base}?before={next}")))
 }
 
 /// What a page of a timeline says about the tweets that its reader does not see, and the link to
 /// the rest.
-#[must_use]
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
     let address = |next| frame.here.keeping_hidden(format!("{base}?before={next}"));
     html! {

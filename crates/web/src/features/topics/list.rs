@@ -101,7 +101,6 @@ fn listed_topic_bytes(line: &TopicLine) -> usize {
 }
 
 /// The sentences that describe the topics of a list.
-#[must_use]
 pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
     let is_one = topics.single().is_some();
     html! {
@@ -115,7 +114,6 @@ pub fn sentences(topics: &TopicChoice, sentences: &[String]) -> Markup {
 }
 
 /// The forms with which a reader follows or mutes a topic, or ends that.
-#[must_use]
 pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup {
     let form = |action: &str, text: &str| small_form(frame, action, &[("topic", topic.as_str())], text);
     html! {
@@ -141,7 +139,6 @@ pub fn stance_forms(frame: &Frame<'_>, topic: &Topic, reader: &Reader) -> Markup
 }
 
 /// The topics that a reader follows and has muted.
-#[must_use]
 pub fn followed_topics(reader: Option<&Reader>) -> Markup {
     let list = |label: &str, topics: &[Topic]| {
         html! {
@@ -159,7 +156,6 @@ pub fn followed_topics(reader: Option<&Reader>) -> Markup {
 }
 
 /// The links that add another topic to a list, or remove one.
-#[must_use]
 pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder) -> Markup {
     let link = |choice: Option<TopicChoice>, text: &str| {
         html! {
@@ -206,7 +202,6 @@ pub fn combinations(topics: &TopicChoice, others: &[Topic], order: ArticleOrder)
 }
 
 /// The forms that describe a topic, rename it and merge it into another, for administrators.
-#[must_use]
 pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
     html! {
         @if is_admin(frame) {
@@ -336,7 +331,6 @@ async fn answer_to_description(
 }
 
 /// The actions on topics.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {

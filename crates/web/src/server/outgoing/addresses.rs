@@ -60,7 +60,6 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -40,7 +40,6 @@ fn slot_bound(slot: usize) -> u64 {
 }
 
 /// The end of a bin in a small histogram. The last one has no end; this is where it begins.
-#[must_use]
 pub fn bin_bound(bin: usize) -> Duration {
     let bin = bin.min(TIME_BINS - 2) as u64;
     // Two bins for each power of two: up to one and a half, and the rest.
@@ -62,7 +61,6 @@ pub(super) fn bins_of(slots: &[u64; SLOTS]) -> Times {
 
 /// The time within which a share of the answers in a small histogram were given, rounded up
 /// to the end of a bin; zero without answers.
-#[must_use]
 pub fn percentile(times: &Times, share: f64) -> Duration {
     position_of(times, share).map_or(Duration::ZERO, bin_bound)
 }

@@ -68,7 +68,6 @@ fn plain(text: Markup) -> Option<Notice> {
 }
 
 /// What needs a person, the urgent first.
-#[must_use]
 pub fn attention(facts: &Facts) -> Markup {
     let found = [
         store(facts),

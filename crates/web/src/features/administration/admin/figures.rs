@@ -86,7 +86,6 @@ fn milliseconds(micros: u64) -> String {
 }
 
 /// Charts and a table of some rows, the earliest first; `unit` is what a row is called.
-#[must_use]
 pub fn charts(rows: &[Row<'_>], unit: &str) -> Markup {
     html! {
         div.charts { @for chart in &CHARTS { (chart.draw(rows, unit)) } }

@@ -114,7 +114,6 @@ fn tokens(text: &str) -> impl Iterator<Item = Token> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
