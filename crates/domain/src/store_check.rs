@@ -11,8 +11,9 @@
 //! lists a part at a time, and asks for what the rules demand in rounds of some thousand reads. What
 //! differs is looked at again: the key and everything that it is compared with in one round, until
 //! it is the same twice. So a site in use has no passing differences. The memory that it needs is
-//! that of one such step and of the largest single value, however large the store is, and of the
-//! differences that are kept for the report and of what is called wrong, which are bounded.
+//! that of some such steps and of the largest single value, however large the store is, and of the
+//! differences that are kept for the report, of what is called wrong, and of what was found to exist,
+//! which are bounded.
 //!
 //! A repair changes only what follows from something else: lists, counters and indexes. What
 //! people have done is never deleted; where it contradicts itself, or a value is wrong from which

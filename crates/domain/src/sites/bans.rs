@@ -3,7 +3,8 @@
 //! A ban refuses further votes at once, and then takes the voter's votes out of all sums
 //! and counts, some at a time. Each batch also stores how many votes are out (`ban_moved`,
 //! counted from the voter's earliest vote) and the direction (`ban_moving`). Meanwhile
-//! these votes cannot change, so their order is stable. After a crash, or in another
+//! these votes cannot change, so their order is stable; once they may, the next ban has another
+//! number (`ban_number`), and a step of an earlier one is refused. After a crash, or in another
 //! request, the ban continues exactly there. Lifting a ban works the same way back; the
 //! voter may vote again when all votes count again.
 //!
@@ -105,6 +106,8 @@ const WITH_ACCOUNT_AND_ALONE: &str = "both";
 /// The fields of a voter with the progress of a ban.
 const MOVING: &str = "ban_moving";
 const MOVED: &str = "ban_moved";
+/// The field of a voter that counts how often its votes began to move.
+const NUMBER: &str = "ban_number";
 /// The fields of a voter that say whether its votes count: whether it is banned, whether votes are
 /// being removed or restored, and how many are removed.
 pub(crate) const BAN_FIELDS: [&str; 3] = [IS_BANNED, MOVING, MOVED];
@@ -197,6 +200,7 @@ async fn begin(
             let moved = moved(&hash).to_string();
             let fields = [(IS_BANNED, "1"), (MOVING, direction.stored()), (MOVED, moved.as_str())];
             batch.set_fields(&key, fields);
+            batch.increment_field(&key, NUMBER, 1);
             batch.add_member(keys::SITES_UNFINISHED, voter.to_string());
         }
         if let Some((now, viewer)) = by {
@@ -220,10 +224,20 @@ async fn finish(site: &Site, voter: VoterId) -> Result<(), Error> {
 
 /// Moves the next votes. Returns whether there may be more.
 async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
+    let Some((batch, is_end)) = next_step(site, voter).await? else { return Ok(false) };
+    match site.apply(batch).await? {
+        Applied::Yes(_) => Ok(!is_end),
+        // Another request did this step or changed the direction: continue from there.
+        Applied::No(_) => Ok(true),
+    }
+}
+
+/// The batch that moves the next votes, and whether it is the last; `None` if no votes are to be moved.
+async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>, Error> {
     let key = keys::voter(voter);
     let hash = site.store.fetch(read::hash(&key)).await?;
     let Some(direction) = BanDirection::parse(hash.get(MOVING)) else {
-        return Ok(false);
+        return Ok(None);
     };
     let moved = moved(&hash);
     let (offset, count) = match direction {
@@ -234,6 +248,7 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
     let mut batch = Batch::new();
     batch.field_equals(&key, MOVING, direction.stored());
     batch.field_unchanged(&key, MOVED, hash.get(MOVED));
+    batch.field_unchanged(&key, NUMBER, hash.get(NUMBER));
     let mut tally = Tally::default();
     for (host, vote) in &votes {
         match direction {
@@ -262,11 +277,7 @@ async fn step(site: &Site, voter: VoterId) -> Result<bool, Error> {
             batch.set_field(&key, IS_BANNED, "0");
         }
     }
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(!is_end),
-        // Another request did this step or changed the direction: continue from there.
-        Applied::No(_) => Ok(true),
-    }
+    Ok(Some((batch, is_end)))
 }
 
 /// Some votes of a voter, the earliest first: their number, and those that can be read.
@@ -378,6 +389,21 @@ mod tests {
         assert_eq!(counted(&site).await, 250);
         ban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted(&site).await, 0);
+    }
+
+    #[tokio::test]
+    async fn a_step_of_an_earlier_ban_is_refused() {
+        let (site, voter) = site_with_votes().await;
+        begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
+        let (late, _) = next_step(&site, voter).await.unwrap().unwrap();
+        finish(&site, voter).await.unwrap();
+        unban(&site, NOW, &administrator(), voter).await.unwrap();
+        let ballot = SiteVote { host: host(0), verdict: Some(Verdict::Bad) };
+        sites::vote(&site, Timestamp(NOW.0 + 300), IpAddr::V4(Ipv4Addr::LOCALHOST), voter, &ballot)
+            .await
+            .unwrap();
+        begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
+        assert!(matches!(site.apply(late).await.unwrap(), Applied::No(_)));
     }
 
     #[tokio::test]
