@@ -131,6 +131,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The time now: a value may expire during the walk, and an expiry is relative to when it is written.
+    fn moment(&self) -> Moment {
+        self.now.after(self.began.elapsed())
+    }
+
     pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
         let (mut values, reading) = read_all(self.site.store.clone(), self.part, self.now);
         while let Some(page) = values.recv().await {
@@ -295,13 +300,13 @@ impl<'a> Walk<'a> {
         check: CheckRounds,
         subjects: &[&Subject],
     ) -> Result<Vec<Option<Found>>, Error> {
-        if let Some(found) = readable(check(self.site, self.now, subjects).await)? {
+        if let Some(found) = readable(check(self.site, self.moment(), subjects).await)? {
             return Ok(found);
         }
         // One of them cannot be read.
         let mut all = Vec::with_capacity(subjects.len());
         for subject in subjects {
-            let found = readable(check(self.site, self.now, std::slice::from_ref(subject)).await)?;
+            let found = readable(check(self.site, self.moment(), std::slice::from_ref(subject)).await)?;
             all.push(found.and_then(|mut found| found.pop()).flatten());
         }
         Ok(all)
@@ -464,11 +469,9 @@ impl<'a> Walk<'a> {
             )
             .collect();
         for ids in ids.chunks(MANY_AT_ONCE) {
-            // An expiry is relative to when it is written.
-            let now = self.now.after(self.began.elapsed());
-            if readable(articles::mend(self.site, now, ids).await)?.is_none() {
+            if readable(articles::mend(self.site, self.moment(), ids).await)?.is_none() {
                 for id in ids {
-                    readable(articles::mend(self.site, now, std::slice::from_ref(id)).await)?;
+                    readable(articles::mend(self.site, self.moment(), std::slice::from_ref(id)).await)?;
                 }
             }
         }
@@ -601,7 +604,7 @@ impl<'a> Walk<'a> {
             }
             // With the others; whether it is right is looked at again.
             Mend::Article(_) | Mend::Number(_) => Ok(true),
-            Mend::Home(id) => timelines::mend(self.site, self.now, *id).await,
+            Mend::Home(id) => timelines::mend(self.site, self.moment(), *id).await,
             Mend::Sessions(id) => session_store::end_surplus(self.site, *id).await.map(|()| true),
             Mend::Person(_) => Ok(false),
         };
@@ -618,8 +621,9 @@ async fn judged(
     let mut differing = Vec::new();
     let mut pending = pending.into_iter().peekable();
     while pending.peek().is_some() {
+        // Large, but read on this thread: it does nothing else, and memory that another thread has allocated is
+        // dearer to free.
         let (mut asked, mut query, mut reads) = (Vec::new(), Query::new(), 0);
-        query.expect_large();
         while reads < READS_AT_ONCE
             && let Some((subject, rule)) = pending.next()
         {
