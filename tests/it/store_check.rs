@@ -26,7 +26,7 @@ pub async fn report(server: &Server, repair: bool) -> StoreReport {
     report_of(Part::Whole, server, repair).await
 }
 
-/// What a check of a part of a server's store finds.
+/// Checks a part of a server's store.
 pub async fn report_of(part: Part, server: &Server, repair: bool) -> StoreReport {
     let mut found = check(&server.app.site, part, server.app.moment(), repair, |_| {}).await.unwrap();
     if server.redis.is_some() {

@@ -1,4 +1,4 @@
-//! What a check of votes finds, and what became of backups.
+//! The findings of a check of votes, and the outcomes of backups.
 
 use crate::process_state::process_state;
 use crate::values::clock::Timestamp;

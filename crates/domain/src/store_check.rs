@@ -128,7 +128,7 @@ static RULES: [&[Rule]; 18] = [
     withdrawn::RULES,
 ];
 
-/// What of a store is checked.
+/// The part of a store that is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// All keys, and the file of an embedded store.

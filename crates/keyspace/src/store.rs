@@ -258,7 +258,7 @@ impl Store {
         }
     }
 
-    /// What becomes of each read of a query, in one round; with the query.
+    /// Runs a query in one round; returns it with the outcome of each of its reads.
     pub(crate) async fn outcomes_of(&self, query: Query) -> Result<(Query, ReadOutcomes), KeyspaceError> {
         self.note_round();
         self.figures.note_query();

@@ -160,7 +160,7 @@ fn homes_apart<'a>(
     Box::pin(home_differences(site, now, subjects, false))
 }
 
-/// What differs of home timelines, if they are in the store, or are not.
+/// Finds the differences of home timelines that are in the store or, without `in_store`, on servers of their own.
 async fn home_differences(
     site: &Site,
     now: Moment,

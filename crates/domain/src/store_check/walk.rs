@@ -264,7 +264,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What the rules that take several rounds find of some things, in their order.
+    /// Runs the rules that take several rounds; returns their findings in the order of the suspects.
     async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
         let mut together: Vec<(&Rule, CheckRounds, Vec<usize>)> = Vec::new();
         for (place, (_, rule)) in suspects.iter().enumerate() {
@@ -293,8 +293,7 @@ impl<'a> Walk<'a> {
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// What a rule that takes several rounds finds of some things. A value that cannot be read is reported for
-    /// its own key.
+    /// Runs a rule that takes several rounds. A value that cannot be read is reported for its own key.
     async fn check_group(
         &self,
         check: CheckRounds,
@@ -621,8 +620,8 @@ async fn judged(
     let mut differing = Vec::new();
     let mut pending = pending.into_iter().peekable();
     while pending.peek().is_some() {
-        // Large, but read on this thread: it does nothing else, and memory that another thread has allocated is
-        // dearer to free.
+        // The answers are large. But this thread does nothing else, and memory from another thread takes longer to
+        // free.
         let (mut asked, mut query, mut reads) = (Vec::new(), Query::new(), 0);
         while reads < READS_AT_ONCE
             && let Some((subject, rule)) = pending.next()

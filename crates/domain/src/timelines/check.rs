@@ -21,7 +21,7 @@ use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
-/// What is compared with the home timelines of users.
+/// Compares the home timelines of users with the tweets that belong in them.
 pub(crate) struct HomeCheck<'a> {
     site: &'a Site,
     now: Moment,

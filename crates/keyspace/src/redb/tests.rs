@@ -20,6 +20,7 @@ use crate::Value;
 use crate::batch::Write;
 use crate::query::Answer;
 use crate::query::Expiry;
+use crate::query::Order;
 use disk::Disk;
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -181,6 +182,29 @@ async fn a_cut_off_file_is_an_error_and_not_a_panic() {
     // An empty file, as `touch` makes it, is a new store.
     std::fs::write(&path, "").unwrap();
     assert_eq!(Store::open(&url, &options()).await.unwrap().count_keys().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn restored_keys_come_between_others_and_the_last_of_several_counts() {
+    let store = Store::in_memory().await.unwrap();
+    let set = |key: &str, members: &[(&str, f64)]| Entry {
+        key: key.to_owned(),
+        value: Value::SortedSet(
+            members.iter().map(|(member, score)| ((*member).to_owned(), *score)).collect(),
+        ),
+        time_to_live: None,
+    };
+    store.restore(vec![set("c", &[("m", 1.0)]), set("a", &[("m", 1.0), ("n", 2.0)])]).await.unwrap();
+    let repeated = set("a", &[("m", 5.0), ("p", 3.0), ("m", 4.0)]);
+    store.restore(vec![set("a", &[("q", 9.0)]), set("b", &[("m", -0.0)]), repeated]).await.unwrap();
+    let mut query = Query::new();
+    let [a, b, c] = ["a", "b", "c"].map(|key| query.sorted_range(key, Order::Ascending, 0, u64::MAX));
+    let counts = ["a", "b", "c"].map(|key| query.sorted_count(key));
+    let mut answers = store.query(query).await.unwrap();
+    assert_eq!(answers.take(a), [("p".to_owned(), 3.0), ("m".to_owned(), 4.0)]);
+    assert_eq!(answers.take(b), [("m".to_owned(), 0.0)]);
+    assert_eq!(answers.take(c), [("m".to_owned(), 1.0)]);
+    assert_eq!(counts.map(|count| answers.take(count)), [2, 1, 1]);
 }
 
 #[cfg(unix)]
