@@ -34,6 +34,7 @@ mod imports;
 mod inbox;
 mod items;
 mod jobs;
+mod mending;
 mod moderation;
 mod new_sites;
 mod news;
@@ -72,6 +73,8 @@ const MOST_LOOKING_WALKS: usize = 8;
 /// How often a repair walks over the store: what one repair mends may be what another needs.
 const MOST_MENDING_WALKS: usize = 5;
 
+/// Things that a rule checks together in several rounds.
+const MANY_AT_ONCE: usize = 200;
 /// Things of a group that are checked at the same time, where each takes several rounds.
 const CHECKS_AT_ONCE: usize = 32;
 
@@ -224,6 +227,15 @@ pub async fn check(
         HomeCheck::begin(site, now).await?.deliver_pulled().await?;
     }
     Ok(report)
+}
+
+/// `None` if a value could not be read: that is reported for its own key.
+fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Store(error)) if error.unreadable_key().is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Where the counters that draw ids are checked.

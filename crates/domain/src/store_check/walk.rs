@@ -4,23 +4,21 @@
 use super::claims::{Claim, Claims, Fault, Found, Mend};
 use super::counters::{self, Highest};
 use super::existing::Existing;
+use super::mending::mend_faults;
 use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
 use super::report::{Difference, Outcome, StoreReport};
 use super::subject::{self, Item, Subject};
 use super::wrong::{Source, Wrong};
-use super::{Check, CheckRounds, Part, Rule, articles, timelines};
-use crate::accounts::session_store;
+use super::{Check, CheckRounds, MANY_AT_ONCE, Part, Rule, readable};
 use crate::error::Error;
-use crate::items::{self, Item as SiteItem};
 use crate::keys::families::Holds;
-use crate::site::{Applied, Site};
+use crate::site::Site;
 use crate::values::clock::Moment;
-use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Answer, Batch, Check as BatchCheck, Expiry, KeyspaceError, Query, Store, Write};
+use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Query, Store, Write};
 use tokio::task::{JoinError, JoinHandle};
 
 /// Subjects that are judged together; a large value counts as many.
@@ -29,16 +27,10 @@ const PENDING_AT_ONCE: usize = 500;
 const JUDGING_AT_ONCE: usize = 4;
 /// Reads of other keys that travel together.
 const READS_AT_ONCE: usize = 2_000;
-/// Things that a rule checks together in several rounds.
-const MANY_AT_ONCE: usize = 200;
 /// Groups of such things that are checked at the same time.
 const GROUPS_AT_ONCE: usize = 4;
 /// What seems to differ is looked at again together, so many at once; a large value counts as many.
 const SUSPECTS_AT_ONCE: usize = 2_000;
-/// Batches of repairs that are committed at the same time.
-const MENDS_AT_ONCE: usize = 8;
-/// Repairs in one batch.
-const MENDS_IN_ONE: usize = 50;
 /// How often something that differs must be seen unchanged before it is reported.
 const AGREEING_LOOKS: usize = 2;
 /// As many times as often where a look is not one round, but several.
@@ -416,16 +408,9 @@ impl<'a> Walk<'a> {
 
     /// Mends what can be mended, and looks once more whether it is.
     async fn mend_all(&mut self, decided: &mut [(Ready, String, Outcome)]) -> Result<(), Error> {
-        self.mend_articles(decided).await?;
-        self.number_items(decided).await?;
-        let walk: &Self = self;
         let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
-        let applied: Vec<Vec<bool>> = stream::iter(groups_of(mendable.map(|(one, ..)| &one.found.fault)))
-            .map(|group| walk.mend_together(group))
-            .buffered(MENDS_AT_ONCE)
-            .try_collect()
-            .await?;
-        let mut applied = applied.into_iter().flatten();
+        let faults: Vec<&Fault> = mendable.map(|(one, ..)| &one.found.fault).collect();
+        let mut applied = mend_faults(self.site, self.moment(), &faults).await?.into_iter();
         let mut is_applied = |outcome| outcome == Outcome::Mendable && applied.next().unwrap_or(false);
         let applied: Vec<bool> = decided.iter().map(|(.., outcome)| is_applied(*outcome)).collect();
         let again = decided.iter().zip(&applied).filter(|(_, is_applied)| **is_applied);
@@ -442,36 +427,6 @@ impl<'a> Walk<'a> {
                 let is_left =
                     one.again.is_some() && left.contains(&(fault.key.clone(), fault.expected.clone()));
                 *outcome = if is_applied && !is_left { Outcome::Mended } else { Outcome::Changed };
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives items their numbers, many at a time.
-    async fn number_items(&self, decided: &[(Ready, String, Outcome)]) -> Result<(), Error> {
-        let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
-        let item = |(one, ..): &(Ready, String, Outcome)| match one.found.fault.mend {
-            Mend::Number(item) => Some(item),
-            _ => None,
-        };
-        let items: Vec<SiteItem> = mendable.filter_map(item).collect();
-        readable(items::number_missing(self.site, &items).await).map(|_| ())
-    }
-
-    /// Makes articles anew, many at a time.
-    async fn mend_articles(&self, decided: &[(Ready, String, Outcome)]) -> Result<(), Error> {
-        let ids: Vec<NewsId> = decided
-            .iter()
-            .filter(|(.., outcome)| *outcome == Outcome::Mendable)
-            .filter_map(
-                |(one, ..)| if let Mend::Article(id) = one.found.fault.mend { Some(id) } else { None },
-            )
-            .collect();
-        for ids in ids.chunks(MANY_AT_ONCE) {
-            if readable(articles::mend(self.site, self.moment(), ids).await)?.is_none() {
-                for id in ids {
-                    readable(articles::mend(self.site, self.moment(), std::slice::from_ref(id)).await)?;
-                }
             }
         }
         Ok(())
@@ -575,40 +530,6 @@ impl<'a> Walk<'a> {
         }
         Ok(seen)
     }
-
-    /// Mends some faults in one batch, or one by one if that is rejected; whether each could be.
-    async fn mend_together(&self, group: Vec<&Fault>) -> Result<Vec<bool>, Error> {
-        if group.len() > 1 {
-            let mut all = Batch::new();
-            for batch in group.iter().filter_map(|fault| batch_of(fault)) {
-                batch.checks().iter().for_each(|check| _ = all.check(check.clone()));
-                batch.writes().iter().for_each(|write| all.write(write.clone()));
-            }
-            if let Ok(Applied::Yes(_)) = self.site.apply(all).await {
-                return Ok(vec![true; group.len()]);
-            }
-        }
-        let mut applied = Vec::with_capacity(group.len());
-        for fault in group {
-            applied.push(self.mend(fault).await?);
-        }
-        Ok(applied)
-    }
-
-    /// Mends one fault; whether it could be.
-    async fn mend(&self, fault: &Fault) -> Result<bool, Error> {
-        let mended = match &fault.mend {
-            Mend::Write(batch, _) => {
-                self.site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))
-            }
-            // With the others; whether it is right is looked at again.
-            Mend::Article(_) | Mend::Number(_) => Ok(true),
-            Mend::Home(id) => timelines::mend(self.site, self.moment(), *id).await,
-            Mend::Sessions(id) => session_store::end_surplus(self.site, *id).await.map(|()| true),
-            Mend::Person(_) => Ok(false),
-        };
-        Ok(readable(mended)?.unwrap_or(false))
-    }
 }
 
 /// Reads what the claims of some rules need; returns what seems to differ.
@@ -678,49 +599,6 @@ fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
         _ => None,
     };
     batch.writes().iter().map(counter).collect()
-}
-
-/// The batch that mends a fault, if it is one.
-fn batch_of(fault: &Fault) -> Option<&Batch> {
-    if let Mend::Write(batch, _) = &fault.mend { Some(batch) } else { None }
-}
-
-/// The faults in groups that are mended together. The batches of a group have no key in common.
-fn groups_of<'a>(faults: impl Iterator<Item = &'a Fault>) -> Vec<Vec<&'a Fault>> {
-    let mut groups: Vec<Vec<&Fault>> = Vec::new();
-    let mut taken: HashSet<&str> = HashSet::new();
-    for fault in faults {
-        let Some(batch) = batch_of(fault) else {
-            groups.push(vec![fault]);
-            continue;
-        };
-        let keys = batch.checks().iter().map(BatchCheck::key).chain(batch.writes().iter().map(Write::key));
-        let keys: HashSet<&str> = keys.collect();
-        match groups.last_mut() {
-            Some(group)
-                if group.len() < MENDS_IN_ONE
-                    && group.iter().all(|other| batch_of(other).is_some())
-                    && taken.is_disjoint(&keys) =>
-            {
-                group.push(fault);
-            }
-            _ => {
-                groups.push(vec![fault]);
-                taken.clear();
-            }
-        }
-        taken.extend(keys);
-    }
-    groups
-}
-
-/// `None` if a value could not be read: that is reported for its own key.
-fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
-    match outcome {
-        Ok(found) => Ok(Some(found)),
-        Err(Error::Store(error)) if error.unreadable_key().is_some() => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 fn whole(number: u64) -> usize {
