@@ -31,7 +31,8 @@ pub async fn undo(moderator: &Client, id: u64) -> u64 {
 }
 
 /// Everything in the store but the traces that moderation leaves on purpose: its log, and messages
-/// to authors. Counters of versions and the server's own caches of limits do not matter either.
+/// to authors. Counters of versions and of bans, and the server's own caches of limits, do not matter
+/// either.
 pub async fn state(server: &Server) -> Dump {
     server.finish_jobs().await;
     let mut dump = server.dump().await;
@@ -63,11 +64,13 @@ pub async fn state(server: &Server) -> Dump {
         }
     }
     for (key, value) in &mut dump {
-        // Ranks change with the time.
-        if let keyspace::Value::Hash(fields) = value
-            && key.starts_with("news:")
-        {
+        let keyspace::Value::Hash(fields) = value else { continue };
+        if key.starts_with("news:") {
+            // Ranks change with the time.
             fields.retain(|(field, _)| field != "rank");
+        } else if key.starts_with("voter:") {
+            // The number of a ban is never given again.
+            fields.retain(|(field, _)| field != "ban_number");
         }
     }
     dump.remove("news.top");
