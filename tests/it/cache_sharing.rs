@@ -98,7 +98,7 @@ async fn a_page_is_made_once_for_all_who_ask_at_the_same_time() {
 
 #[tokio::test]
 async fn all_caches_together_take_what_the_setting_says() {
-    for (setting, bytes) in [("103", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
+    for (setting, bytes) in [("128", DEFAULT_BYTES), ("8", 8 * MEBIBYTE)] {
         let server = Server::start(Engine::Memory, &[("server.site_cache_mebibytes", setting)]).await;
         let alice = server.member("alice").await;
         let bob = server.member("bob").await;

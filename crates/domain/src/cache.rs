@@ -26,7 +26,7 @@ use tokio::sync::watch;
 pub const MEBIBYTE: u64 = 1024 * 1024;
 /// The default size of all caches of a site together, in bytes: the sum of
 /// [`CacheKind::BYTES`] of all kinds.
-pub const DEFAULT_BYTES: u64 = 103 * MEBIBYTE;
+pub const DEFAULT_BYTES: u64 = 128 * MEBIBYTE;
 /// Shards of a cache, each with its own lock. A value larger than a shard is not cached.
 const SHARDS: u64 = 4;
 /// The approximate bytes of an entry without its value and its read set.

@@ -295,11 +295,11 @@ pub const EXPORT_TEXT_BYTES: usize = 12 * 1024 * 1024;
 pub const EXPORT_PLAIN_BYTES: usize = 64 * 1024 * 1024;
 
 /// Bytes of whole responses in the cache.
-pub const RESPONSE_CACHE_BYTES: u64 = 12 * MEBIBYTE;
+pub const RESPONSE_CACHE_BYTES: u64 = 24 * MEBIBYTE;
 /// Bytes of the markup of listed stories in the cache.
 pub const STORY_CACHE_BYTES: u64 = 2 * MEBIBYTE;
 /// Bytes of the markup of comments in the cache.
-pub const COMMENT_CACHE_BYTES: u64 = 11 * MEBIBYTE;
+pub const COMMENT_CACHE_BYTES: u64 = 24 * MEBIBYTE;
 /// Bytes of the markup of tweets in the cache.
 pub const TWEET_CACHE_BYTES: u64 = 17 * MEBIBYTE;
 

@@ -44,6 +44,8 @@ pub struct Reader {
     role: RoleFacts,
     /// Whether the reader has chosen to see what flags have hidden.
     pub shows_flagged: bool,
+    /// Whether a page may show something that is unread in the inbox, or was marked as read at once.
+    pub has_unread: bool,
     /// The hidden stories, by number.
     hidden: Box<[NewsId]>,
     /// The newest saved stories, by number.
@@ -88,6 +90,7 @@ impl Reader {
             is_moderator: false,
             role: RoleFacts::default(),
             shows_flagged: false,
+            has_unread: false,
             hidden: Box::default(),
             saved: Box::default(),
             followed: Box::default(),
@@ -294,7 +297,7 @@ pub(crate) enum ReaderOf {
     /// They are cached.
     Cached(Shared<Reader>),
     /// They are read.
-    Asked(ReaderRead),
+    Asked(Box<ReaderRead>),
 }
 
 impl ReaderOf {
@@ -318,6 +321,8 @@ pub(crate) struct ReaderRead {
     mutes: TrackedHandle<Hash>,
     blocks: TrackedHandle<Hash>,
     account: TrackedHandle<Vec<Option<String>>>,
+    /// How many entries of the inbox are unread, and how many were marked as read at once.
+    unread: [TrackedHandle<u64>; 2],
 }
 
 /// Excludes a read from what the page records, and tracks it for the reader's own entry.
@@ -337,7 +342,8 @@ impl ReaderRead {
 
     /// Asks for the choices of a user who need not be the viewer, if they are not cached.
     pub(crate) fn cached_or_ask(visit: &Visit, query: &mut Query, id: UserId) -> ReaderOf {
-        Self::cached(visit, id).map_or_else(|| ReaderOf::Asked(Self::ask(query, id)), ReaderOf::Cached)
+        Self::cached(visit, id)
+            .map_or_else(|| ReaderOf::Asked(Box::new(Self::ask(query, id))), ReaderOf::Cached)
     }
 
     /// Asks for the choices of a user.
@@ -359,12 +365,18 @@ impl ReaderRead {
         let fields = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN, ROLE_PASSWORD];
         let account = query.hash_fields(keys::user(id), fields).or_absent(query);
         let account = own(query, account);
-        Self { id, lists, mutes, blocks, account }
+        let counts =
+            [query.sorted_count(keys::user_unread(id)), query.field_count(keys::user_marked_read(id))];
+        let unread = counts.map(|count| {
+            let count = count.or_absent(query);
+            own(query, count)
+        });
+        Self { id, lists, mutes, blocks, account, unread }
     }
 
     /// The choices, which are cached from now on.
     pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> Shared<Reader> {
-        let Self { id, lists: [hidden, saved, followed, muted], mutes, blocks, account } = self;
+        let Self { id, lists: [hidden, saved, followed, muted], mutes, blocks, account, unread } = self;
         let mut reads = Reads::default();
         let mut stories = |(key, list): ListRead| {
             let list = answers.take_tracked(list).collect_into(&mut reads);
@@ -391,7 +403,9 @@ impl ReaderRead {
         };
         let is_moderator = role.moderates(&visit.site().rules, visit.now());
         let shows_flagged = shows_flagged.as_deref() == Some("1");
-        let base = Reader { is_moderator, role, shows_flagged, ..Reader::new(id) };
+        let counts = unread.map(|count| answers.take_tracked(count).collect_into(&mut reads));
+        let has_unread = counts.into_iter().any(|count| count > 0);
+        let base = Reader { is_moderator, role, shows_flagged, has_unread, ..Reader::new(id) };
         let chosen = Reader { hidden, saved, followed, muted_topics, ..base };
         let reader = Tracked::new(chosen.with_mutes(&mutes, &blocks), reads);
         visit.site().caches.of::<Readers>().insert(visit.view(), id, reader, None)

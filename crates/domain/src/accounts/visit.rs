@@ -132,7 +132,8 @@ impl Visit {
         if !self.opens_page {
             return Ok(());
         }
-        if let Some(viewer) = self.recognise().await? {
+        let has_nothing = self.known_reader().is_some_and(|reader| !reader.has_unread);
+        if let Some(viewer) = self.recognise().await?.filter(|_| !has_nothing) {
             let (reader, seen) = (viewer.id, seen(viewer));
             self.site.of::<PendingSights>().note(reader, seen);
         }

@@ -46,53 +46,94 @@ placeholders! {
     }
 }
 
-/// Inserts placeholders into markup.
-pub struct Slots<'a, P>(&'a dyn Fn(P, &mut String));
+/// Inserts placeholders into markup: marks for a [`Fragment`], or what a function writes immediately.
+pub struct Slots<'a, P>(Option<Write<'a, P>>);
+
+/// Writes the content of a placeholder.
+type Write<'a, P> = &'a dyn Fn(P, &mut String);
 
 impl<'a, P: Placeholder> Slots<'a, P> {
     /// Placeholders that a function fills immediately.
-    pub fn filled_by(write: &'a dyn Fn(P, &mut String)) -> Self {
-        Self(write)
+    pub fn filled_by(write: Write<'a, P>) -> Self {
+        Self(Some(write))
     }
 
     /// A placeholder, to be rendered into the markup.
     pub fn at(&self, placeholder: P) -> impl Render {
-        written(move |html| (self.0)(placeholder, html))
+        written(move |html| match self.0 {
+            None => mark(html, placeholder, ""),
+            Some(write) => write(placeholder, html),
+        })
+    }
+
+    /// A placeholder with its usual content, which is part of the fragment.
+    pub fn usually(&self, placeholder: P, content: impl Render) -> impl Render {
+        written(move |html| match self.0 {
+            None => {
+                mark(html, placeholder, BEGIN);
+                content.render_to(html);
+                mark(html, placeholder, END);
+            }
+            Some(write) => write(placeholder, html),
+        })
     }
 }
 
 /// Precedes the number of a placeholder in the markup. User text cannot contain it, because
 /// its `<` is escaped.
 const MARK: &str = "<placeholder ";
+/// Follows the number at the beginning of usual content; [`END`] at its end.
+const BEGIN: &str = "+";
+/// See [`BEGIN`].
+const END: &str = "-";
+
+fn mark(html: &mut String, placeholder: impl Placeholder, part: &str) {
+    html.push_str(MARK);
+    placeholder.index().render_to(html);
+    html.push_str(part);
+    html.push('>');
+}
 
 /// Markup in pieces, with placeholders between them.
 #[derive(Debug)]
 pub struct Fragment<P> {
     text: Box<str>,
-    /// The end of each piece but the last, and the placeholder that follows it.
-    places: Box<[(usize, P)]>,
+    places: Box<[Place<P>]>,
+}
+
+/// Where a placeholder is in the text.
+#[derive(Debug)]
+struct Place<P> {
+    placeholder: P,
+    /// Whether it has usual content, which may be empty.
+    has_usual: bool,
+    start: u32,
+    /// The end of the usual content.
+    end: u32,
 }
 
 impl<P: Placeholder> Fragment<P> {
     /// Makes a fragment of the markup that a function returns.
     pub fn new(make: impl FnOnce(&Slots<'_, P>) -> Markup) -> Self {
-        let mark = |placeholder: P, html: &mut String| {
-            html.push_str(MARK);
-            placeholder.index().render_to(html);
-            html.push('>');
-        };
-        let marked = make(&Slots(&mark)).into_string();
+        let marked = make(&Slots(None)).into_string();
         let (mut text, mut places, mut start) = (String::with_capacity(marked.len()), Vec::new(), 0);
         for at in memmem::find_iter(marked.as_bytes(), MARK) {
-            let number = marked.get(at + MARK.len()..).and_then(|rest| rest.split_once('>'));
-            let Some((number, placeholder)) =
-                number.and_then(|(number, _)| Some((number, P::ALL.get(number.parse::<usize>().ok()?)?)))
+            let Some((number, _)) = marked.get(at + MARK.len()..).and_then(|rest| rest.split_once('>'))
             else {
                 continue;
             };
             text.push_str(marked.get(start..at).unwrap_or_default());
-            places.push((text.len(), *placeholder));
             start = at + MARK.len() + number.len() + 1;
+            let here = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            if number.ends_with(END) {
+                places.last_mut().into_iter().for_each(|place: &mut Place<P>| place.end = here);
+                continue;
+            }
+            let has_usual = number.ends_with(BEGIN);
+            let number = number.trim_end_matches(BEGIN).parse::<usize>().ok();
+            if let Some(placeholder) = number.and_then(|number| P::ALL.get(number)) {
+                places.push(Place { placeholder: *placeholder, has_usual, start: here, end: here });
+            }
         }
         text.push_str(marked.get(start..).unwrap_or_default());
         Self { text: text.into(), places: places.into() }
@@ -100,13 +141,27 @@ impl<P: Placeholder> Fragment<P> {
 
     /// Writes the markup; `write` writes the content of each placeholder.
     pub fn fill(&self, html: &mut String, write: impl Fn(P, &mut String)) {
-        let mut start = 0;
-        for (end, placeholder) in &self.places {
-            html.push_str(self.text.get(start..*end).unwrap_or_default());
-            write(*placeholder, html);
-            start = *end;
+        self.fill_those(html, |_| true, write);
+    }
+
+    /// The same with the usual content of the placeholders that have it.
+    pub fn fill_usual(&self, html: &mut String, write: impl Fn(P, &mut String)) {
+        self.fill_those(html, |place| !place.has_usual, write);
+    }
+
+    fn fill_those(
+        &self,
+        html: &mut String,
+        is_filled: impl Fn(&Place<P>) -> bool,
+        write: impl Fn(P, &mut String),
+    ) {
+        let mut at = 0;
+        for place in self.places.iter().filter(|place| is_filled(place)) {
+            html.push_str(self.text.get(at..place.start as usize).unwrap_or_default());
+            write(place.placeholder, html);
+            at = place.end as usize;
         }
-        html.push_str(self.text.get(start..).unwrap_or_default());
+        html.push_str(self.text.get(at..).unwrap_or_default());
     }
 
     /// The approximate size in memory, in bytes.
@@ -196,6 +251,18 @@ mod tests {
         assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
         assert_eq!(filled(&fragment), r#"<p id="1">&lt;2&gt; and 1.</p>"#);
         assert_eq!(filled(&Fragment::new(|_| html! { "none" })), "none");
+    }
+
+    #[test]
+    fn usual_content_is_kept_or_replaced() {
+        let fragment = Fragment::new(|slots| {
+            let usual = html! { b { "usual" } };
+            html! { (slots.usually(Two::Other, &usual)) (slots.at(Two::One)) (slots.usually(Two::Other, "")) }
+        });
+        assert_eq!(filled(&fragment), "&lt;2&gt;1&lt;2&gt;");
+        let mut html = String::new();
+        fragment.fill_usual(&mut html, |_, html| html.push('.'));
+        assert_eq!(html, "<b>usual</b>.");
     }
 
     #[test]

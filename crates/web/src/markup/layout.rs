@@ -228,6 +228,9 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
     document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
 
+/// Bytes that most pages have room in.
+const USUAL_PAGE_BYTES: usize = 48 * 1024;
+
 /// Every page is made here, so this is where what no document may have is removed: control
 /// characters and noncharacters in texts that other programs have stored, or that somebody has
 /// just typed. Nothing that is removed separates markup from text: that is escaped before.
@@ -238,6 +241,7 @@ fn document(
     content: &dyn Render,
 ) -> Markup {
     let document = html! {
+        (written(|html| html.reserve(USUAL_PAGE_BYTES)))
         (DOCTYPE)
         html lang="en" data-theme=[chosen(look.theme)] data-text=[chosen(look.text_size)] {
             (head)

@@ -4,6 +4,7 @@ use super::addresses::{news_address, profile_address, site_address};
 use super::fragments::{ContentPlaceholder, Fragment, LinkTarget, Slots, written};
 use super::frame::Frame;
 use crate::limits::PAGE_ROWS;
+use jiff::tz::Offset;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::articles::lists::PageNumber;
@@ -32,7 +33,7 @@ pub fn ago(now: Timestamp, time: Timestamp) -> impl Render + Copy {
             MINUTE..HOUR => (seconds / MINUTE, " minute"),
             HOUR..DAY => (seconds / HOUR, " hour"),
             DAY..WEEK => (seconds / DAY, " day"),
-            _ => return html.push_str(&date(time)),
+            _ => return date(time).render_to(html),
         };
         amount.render_to(html);
         html.push_str(unit);
@@ -40,10 +41,19 @@ pub fn ago(now: Timestamp, time: Timestamp) -> impl Render + Copy {
     })
 }
 
-/// The day of a time, such as `3 Nov 2026`.
-#[must_use]
-pub fn date(time: Timestamp) -> String {
-    moment(time).strftime("%-d %b %Y").to_string()
+/// The day of a time, such as `3 Nov 2026`. Older pages have it for each comment, so it is not formatted by a pattern.
+pub fn date(time: Timestamp) -> impl Render + Copy {
+    const MONTHS: [&str; 12] = [
+        " Jan ", " Feb ", " Mar ", " Apr ", " May ", " Jun ", " Jul ", " Aug ", " Sep ", " Oct ", " Nov ",
+        " Dec ",
+    ];
+    written(move |html| {
+        let date = Offset::UTC.to_datetime(moment(time));
+        date.day().render_to(html);
+        let month = usize::try_from(date.month() - 1).ok().and_then(|month| MONTHS.get(month));
+        html.push_str(month.copied().unwrap_or_default());
+        date.year().render_to(html);
+    })
 }
 
 /// A time as a calendar timestamp; 1970 if it is out of range.

@@ -177,6 +177,12 @@ impl ButtonPair {
         Self { kind, state, has_down }
     }
 
+    /// The buttons that the viewer, if logged in, has for comments that they have neither written nor voted on.
+    pub fn of_members(frame: &Frame<'_>) -> Self {
+        let kind = TargetKind::Comment;
+        Self { kind, state: ButtonState::Open, has_down: may_vote_down(frame, kind) }
+    }
+
     /// A number for each combination, below [`ButtonPair::COUNT`].
     pub const fn index(self) -> usize {
         (self.kind as usize * STATES + self.state.index()) * 2 + self.has_down as usize

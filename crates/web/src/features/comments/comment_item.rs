@@ -1,15 +1,13 @@
 //! A comment as a page shows it.
 
 use crate::markup::addresses::comment_address;
-use crate::markup::fragments::{Fragment, LinkTarget, Slots, placeholders, written};
+use crate::markup::fragments::{Fragment, Slots, placeholders, written};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{ERASED, age, age_as, ago, author, vote_counts};
-use crate::markup::vote_buttons::{NO_BUTTONS, VoteTarget, vote_buttons};
+use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
 use crate::markup::withheld::{insider_words, reason, show_link};
-use crate::settings::SiteSettings;
 use maud::{Markup, Render, html};
-use std::sync::LazyLock;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
@@ -19,6 +17,10 @@ use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 placeholders! {
     /// The parts of a comment that depend on the viewer, the story or the time.
     pub enum CommentPlaceholder {
+        /// The class of one that is new.
+        New,
+        /// The buttons to vote.
+        Buttons,
         /// Whether it is new, and by the author of the story.
         Marks,
         /// How old it is.
@@ -127,22 +129,11 @@ pub fn comment_item(
 ) -> impl Render {
     written(move |html| {
         let addresses = CommentAddresses::alone(place.news, line.comment);
-        let marks = CommentMarks::default();
-        let markup = CommentSource::Addresses(addresses);
-        let item = CommentItem { place, line, marks, markup, sight };
+        let item = CommentItem { place, line, marks: CommentMarks::default(), sight };
         let anchor = place.anchor(line.comment.id);
-        let opened =
-            html! { li class={ "depth-" (level) } id=(anchor) { (written(|html| item.write(html, frame))) } };
-        opened.render_to(html);
+        html! { li class={ "depth-" (level) } id=(anchor) { (item.render(frame, &addresses)) } }
+            .render_to(html);
     })
-}
-
-/// Where the markup of a comment that is the same for all viewers comes from.
-pub enum CommentSource<'a> {
-    /// It is cached.
-    Fragment(&'a Fragment<CommentPlaceholder>),
-    /// It is made, with these links.
-    Addresses(CommentAddresses),
 }
 
 /// A comment with its vote buttons.
@@ -153,37 +144,53 @@ pub struct CommentItem<'a> {
     pub line: ThreadLine<'a>,
     /// What is special about it.
     pub marks: CommentMarks,
-    /// Its markup.
-    pub markup: CommentSource<'a>,
-    /// How the viewer sees it. One that is not shown has no cached markup.
+    /// How the viewer sees it.
     pub sight: Sight,
 }
 
 impl CommentItem<'_> {
-    /// Writes the comment.
-    pub fn write(&self, html: &mut String, frame: &Frame<'_>) {
-        placeholders! {
-            enum CommentItemPart {
-                New,
-                Buttons,
-                Comment,
-            }
+    /// The comment, with the addresses of those around it.
+    pub fn render(&self, frame: &Frame<'_>, addresses: &CommentAddresses) -> Markup {
+        let Self { place, line, sight, .. } = self;
+        if !sight.is_shown() {
+            let collapsed = collapsed_markup(frame, (*place, line.comment), (*sight, addresses));
+            return html! { div.item.comment data-item { (NO_BUTTONS) (collapsed) } };
         }
-        static ITEM: LazyLock<Fragment<CommentItemPart>> = LazyLock::new(|| {
-            Fragment::new(|slots| {
-                html! {
-                    div class={ "item comment" (slots.at(CommentItemPart::New)) } data-item {
-                        (slots.at(CommentItemPart::Buttons))
-                        (slots.at(CommentItemPart::Comment))
-                    }
-                }
-            })
-        });
-        let Self { place, line, marks, markup, sight } = self;
+        let fill = self.filling(frame);
+        comment_markup(frame, (place.news, *line), addresses, &Slots::filled_by(&fill))
+    }
+
+    /// Writes the cached markup of a comment that is shown.
+    pub fn fill(&self, html: &mut String, frame: &Frame<'_>, fragment: &Fragment<CommentPlaceholder>) {
+        let Self { place, line, .. } = self;
         let comment = line.comment;
-        let is_shown = sight.is_shown();
-        let CommentContext { news, news_deleted, .. } = *place;
-        let fill = |placeholder, html: &mut String| match placeholder {
+        let is_usual = frame.viewer.is_some_and(|viewer| {
+            let has_part = viewer.id == comment.user_id || comment.vote_of(viewer.id).is_some();
+            !has_part && !place.news_deleted && comment.withheld.is_none()
+        });
+        if is_usual {
+            if !comment.deleted {
+                frame.note_item_button();
+            }
+            fragment.fill_usual(html, self.filling(frame));
+        } else {
+            fragment.fill(html, self.filling(frame));
+        }
+    }
+
+    /// The function that fills the placeholders.
+    fn filling(&self, frame: &Frame<'_>) -> impl Fn(CommentPlaceholder, &mut String) {
+        let Self { place, line, marks, .. } = self;
+        let comment = line.comment;
+        move |placeholder, html| match placeholder {
+            CommentPlaceholder::New if marks.is_new => html.push_str(" is-new"),
+            CommentPlaceholder::New => {}
+            CommentPlaceholder::Buttons if place.news_deleted => NO_BUTTONS.render_to(html),
+            CommentPlaceholder::Buttons => {
+                let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
+                let address = CommentAddress { news: place.news, comment: comment.id };
+                vote_buttons(frame, VoteTarget::Comment(address, line.username), my_vote).render_to(html);
+            }
             CommentPlaceholder::Marks => {
                 marks.render_to(html);
                 if let Some(withheld) = &comment.withheld {
@@ -195,34 +202,12 @@ impl CommentItem<'_> {
                 own_vote(is_author).render_to(html);
             }
             CommentPlaceholder::Age => ago(frame.now, comment.ctime).render_to(html),
-            CommentPlaceholder::Links => comment_links(frame, *place, comment).render_to(html),
-        };
-        ITEM.fill(html, |placeholder, html| match placeholder {
-            CommentItemPart::New if marks.is_new && is_shown => html.push_str(" is-new"),
-            CommentItemPart::New => {}
-            CommentItemPart::Buttons if comment.is_gone() || news_deleted || !is_shown => {
-                NO_BUTTONS.render_to(html);
+            CommentPlaceholder::Links => {
+                CommentLinks::of(frame, *place, comment).on(place.news, comment.id).render_to(html);
             }
-            CommentItemPart::Buttons => {
-                let address = CommentAddress { news, comment: comment.id };
-                let target = VoteTarget::Comment(address, line.username);
-                let my_vote = frame.viewer.and_then(|viewer| comment.vote_of(viewer.id));
-                vote_buttons(frame, target, my_vote).render_to(html);
-            }
-            CommentItemPart::Comment => match markup {
-                CommentSource::Fragment(fragment) => fragment.fill(html, fill),
-                CommentSource::Addresses(addresses) if !is_shown => {
-                    collapsed_markup(frame, (*place, comment), (*sight, addresses)).render_to(html);
-                }
-                CommentSource::Addresses(addresses) => {
-                    let links = (&frame.settings.site, frame.link_target(), addresses);
-                    comment_markup(news, *line, links, &Slots::filled_by(&fill)).render_to(html);
-                }
-            },
-        });
+        }
     }
 }
-
 /// What stands in the place of a comment that the viewer does not see: when it was written, and
 /// why it is not shown.
 fn collapsed_markup(
@@ -256,11 +241,34 @@ fn gone_markup(
     }
 }
 
-/// The markup of a comment that is the same for all viewers.
+/// A comment with its vote buttons. The usual content of the placeholders is what most members see. Without the
+/// others, it depends on the settings of the frame, on [`ButtonPair::of_members`] and on where links open.
 pub fn comment_markup(
-    news: NewsId,
-    ThreadLine { comment, username, .. }: ThreadLine<'_>,
-    (site, links, addresses): (&SiteSettings, LinkTarget, &CommentAddresses),
+    frame: &Frame<'_>,
+    (news, line): (NewsId, ThreadLine<'_>),
+    addresses: &CommentAddresses,
+    slots: &Slots<'_, CommentPlaceholder>,
+) -> Markup {
+    let comment = line.comment;
+    let buttons = ButtonPair::of_members(frame);
+    let address = CommentAddress { news, comment: comment.id };
+    html! {
+        div class={ "item comment" (slots.at(CommentPlaceholder::New)) } data-item {
+            @if comment.is_gone() {
+                (NO_BUTTONS)
+            } @else {
+                (slots.usually(CommentPlaceholder::Buttons, buttons.on(frame, VoteTarget::Comment(address, line.username))))
+            }
+            (text_markup(frame, (news, line), addresses, slots))
+        }
+    }
+}
+
+/// A comment without its vote buttons.
+fn text_markup(
+    frame: &Frame<'_>,
+    (news, ThreadLine { comment, username, .. }): (NewsId, ThreadLine<'_>),
+    addresses: &CommentAddresses,
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
     let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
@@ -268,6 +276,8 @@ pub fn comment_markup(
         let stand_in = if comment.is_erased() { ERASED } else { "[deleted comment]" };
         return gone_markup((news, comment), addresses, age, &html! { (stand_in) });
     }
+    let body = frame.settings.site.with_moved_links(&comment.body);
+    let usual_links = CommentLinks { reply: true, flag: true, edit: false, delete: false };
     html! {
         // The original's id of a comment, so that links to it find it here.
         div #{ (news.0) "-" (comment.id.0) } {
@@ -278,14 +288,14 @@ pub fn comment_markup(
                 a.permalink href=(addresses.permalink) data-open { (age) } " "
                 @let [up, down] = comment.votes();
                 @if [up, down] == [1, 0] {
-                    (slots.at(CommentPlaceholder::OwnVote))
+                    (slots.usually(CommentPlaceholder::OwnVote, own_vote(false)))
                 } @else {
                     (vote_counts(up, down))
                 }
             }
             (addresses.jumps())
-            div.text.formatted dir="auto" { (markdown(&site.with_moved_links(&comment.body), links)) }
-            div.actions { (slots.at(CommentPlaceholder::Links)) }
+            div.text.formatted dir="auto" { (markdown(&body, frame.link_target())) }
+            div.actions { (slots.usually(CommentPlaceholder::Links, usual_links.on(news, comment.id))) }
         }
     }
 }
@@ -305,45 +315,35 @@ fn own_vote(is_author: bool) -> impl Render {
     })
 }
 
-/// The links to reply to a comment, and to edit and delete it if the viewer may.
-fn comment_links(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> impl Render {
-    placeholders! {
-        enum ReplyLinkPart {
-            News,
-            Comment,
+/// The actions on a comment that a viewer has links to.
+#[derive(Clone, Copy)]
+struct CommentLinks {
+    reply: bool,
+    flag: bool,
+    edit: bool,
+    delete: bool,
+}
+
+impl CommentLinks {
+    fn of(frame: &Frame<'_>, place: CommentContext, comment: &Comment) -> Self {
+        let window = frame.rules.limits.comment_edit_seconds;
+        let viewer = frame.viewer.filter(|_| !comment.deleted);
+        Self {
+            reply: !comment.is_gone() && !place.news_deleted,
+            flag: viewer.is_some_and(|viewer| viewer.id != comment.user_id),
+            edit: viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok()),
+            delete: viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok()),
         }
     }
-    static REPLY: LazyLock<Fragment<ReplyLinkPart>> = LazyLock::new(|| {
-        Fragment::new(|slots| {
-            let (news, comment) = (slots.at(ReplyLinkPart::News), slots.at(ReplyLinkPart::Comment));
-            html! { " " a href={ "/reply/" (news) "/" (comment) } rel="nofollow" { "reply" } }
-        })
-    });
-    let (news, id) = (place.news, comment.id);
-    let may_reply = !comment.is_gone() && !place.news_deleted;
-    let window = frame.rules.limits.comment_edit_seconds;
-    let viewer = frame.viewer.filter(|_| !comment.deleted);
-    let may_edit = viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok());
-    let may_flag = viewer.is_some_and(|viewer| viewer.id != comment.user_id);
-    let may_delete = viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok());
-    written(move |html| {
-        if may_reply {
-            REPLY.fill(html, |placeholder, html| match placeholder {
-                ReplyLinkPart::News => news.0.render_to(html),
-                ReplyLinkPart::Comment => id.0.render_to(html),
-            });
+
+    fn on(self, news: NewsId, id: CommentId) -> Markup {
+        html! {
+            @if self.reply { " " a href={ "/reply/" (news.0) "/" (id.0) } rel="nofollow" { "reply" } }
+            @if self.flag { " " a href={ "/flag/comment/" (news.0) "-" (id.0) } rel="nofollow" { "flag" } }
+            @if self.edit { " " a href={ "/editcomment/" (news.0) "/" (id.0) } { "edit" } }
+            @if self.delete { " " a href={ "/editcomment/" (news.0) "/" (id.0) "#delete" } { "delete" } }
         }
-        if may_flag {
-            html! { " " a href={ "/flag/comment/" (news) "-" (id) } rel="nofollow" { "flag" } }
-                .render_to(html);
-        }
-        if may_edit {
-            html! { " " a href={ "/editcomment/" (news) "/" (id) } { "edit" } }.render_to(html);
-        }
-        if may_delete {
-            html! { " " a href={ "/editcomment/" (news) "/" (id) "#delete" } { "delete" } }.render_to(html);
-        }
-    })
+    }
 }
 
 #[cfg(test)]
@@ -377,9 +377,8 @@ mod tests {
                 next: jump(),
             };
             let marks = CommentMarks { is_new: true, by_story_author: true };
-            let markup = CommentSource::Addresses(addresses);
-            let mut html = String::new();
-            CommentItem { place, line, marks, markup, sight: Sight::Shown }.write(&mut html, frame);
+            let item = CommentItem { place, line, marks, sight: Sight::Shown };
+            let mut html = item.render(frame, &addresses).into_string();
             // The branch in the list, with the name of its author. Its text has its own room.
             name.render_to(&mut html);
             html
@@ -390,6 +389,37 @@ mod tests {
         let alone =
             framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
         (html.len() + branch + longer, alone.into_string().len() + longer)
+    }
+
+    #[test]
+    fn cached_markup_is_what_each_viewer_sees() {
+        let [author, voter, other] = ["1", "2", "3"].map(|id| user(id, "viewer", ""));
+        for (up, deleted, news_deleted) in
+            [(vec![1], 0, false), (vec![1, 2], 0, false), (vec![1], 1, false), (vec![1, 2], 0, true)]
+        {
+            let json = serde_json::json!({
+                "body": "text", "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": up, "del": deleted,
+            });
+            let comment = Comment::from_field("7", &json.to_string()).unwrap();
+            let place = CommentContext { news: NewsId(5), news_deleted, among_others: false };
+            let line = ThreadLine { comment: &comment, depth: 0, username: Some("alice") };
+            for viewer in [None, Some(&author), Some(&voter), Some(&other)] {
+                for is_new in [false, true] {
+                    let marks = CommentMarks { is_new, by_story_author: is_new };
+                    let item = CommentItem { place, line, marks, sight: Sight::Shown };
+                    let addresses = CommentAddresses::alone(place.news, &comment);
+                    let (cached, made) = framed(viewer, |frame| {
+                        let fragment = Fragment::new(|slots| {
+                            comment_markup(frame, (place.news, line), &addresses, slots)
+                        });
+                        let mut html = String::new();
+                        item.fill(&mut html, frame, &fragment);
+                        (html, item.render(frame, &addresses).into_string())
+                    });
+                    assert_eq!(cached, made);
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,18 +3,17 @@
 //! without a script.
 
 use super::comment_item::{
-    CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, CommentSource,
-    comment_markup,
+    CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, comment_markup,
 };
-use super::thread_part::{Sorting, ThreadPart};
+use super::thread_part::ThreadPart;
 use crate::features::moderation::post_tools::comment_tools;
 use crate::limits::COMMENT_CACHE_BYTES;
-use crate::markup::fragments::{ContentPlaceholder, Fragment, LinkTarget, PartKey, written};
+use crate::markup::fragments::{Fragment, PartKey, Slots, written};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{DELETED_USER, ago};
-use crate::settings::SiteSettings;
-use maud::{Markup, Render, html};
-use strum::IntoEnumIterator;
+use crate::markup::vote_buttons::ButtonPair;
+use maud::{Markup, PreEscaped, Render, html};
+use std::cell::LazyCell;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::cache::Shared;
 use tidings_domain::comments::orders::OrderedLines;
@@ -22,11 +21,14 @@ use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
 use tidings_domain::comments::relatives::{Relatives, relatives};
 use tidings_domain::comments::threads::{NewComments, Thread};
 use tidings_domain::values::ids::CommentId;
-use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::words::{counted, first_words};
 
 /// The usual size of a comment's markup without its text, in bytes.
 const USUAL_MARKUP_BYTES: usize = 1_500;
+/// The usual bytes of what fills its placeholders.
+const PLACEHOLDER_BYTES: usize = 50;
+/// The usual bytes of a page behind its comments.
+const AFTER_COMMENTS_BYTES: usize = 4_000;
 
 /// The comments on a page of a thread.
 pub struct ThreadList<'a> {
@@ -57,10 +59,11 @@ impl ThreadList<'_> {
     pub fn render(&self, frame: &Frame<'_>) -> impl Render {
         let is_complete = self.part.branch.is_none() && self.pages.is_complete();
         let fragments = self.fragments(frame);
-        let relatives = relatives(self.thread.outline().places());
+        // Cached markup needs none of it.
+        let relatives = LazyCell::new(|| relatives(self.thread.outline().places()));
+        let relatives = move |position: usize| relatives.get(position).copied().unwrap_or_default();
         written(move |html| {
-            let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
-            html.reserve(lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum());
+            html.reserve(self.usual_bytes(fragments.as_deref()));
             html.push_str(r#"<ol class="thread" role="list""#);
             if !is_complete {
                 html.push_str(" data-incomplete");
@@ -83,14 +86,24 @@ impl ThreadList<'_> {
         })
     }
 
+    /// About how many bytes the comments take, with what follows them on the page.
+    fn usual_bytes(&self, fragments: Option<&PageFragments>) -> usize {
+        let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
+        let comments = match fragments {
+            Some(fragments) => fragments.iter().map(|fragment| fragment.size() + PLACEHOLDER_BYTES).sum(),
+            None => lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum::<usize>(),
+        };
+        comments + AFTER_COMMENTS_BYTES
+    }
+
     /// The cached markup of the comments on a page of a whole thread.
     fn fragments(&self, frame: &Frame<'_>) -> Option<Shared<PageFragments>> {
         let is_posted = self.at.is_some_and(|(_, is_posted)| is_posted);
         let is_usual = self.part.branch.is_none() && !is_posted;
         let lines = Some(&self.thread.lines).filter(|lines| is_usual && lines.is_whole())?;
-        let site = &frame.settings.site;
-        frame.derived_part::<ThreadFragments, _>(lines, part_key(self.part), |lines, key, links| {
-            page_fragments(lines, key, (site, links))
+        let key = fragments_key(self.part, ButtonPair::of_members(frame));
+        frame.derived_part::<ThreadFragments, _>(lines, key, |lines, _, _| {
+            page_fragments(frame, lines, self.part)
         })
     }
 
@@ -100,7 +113,7 @@ impl ThreadList<'_> {
         html: &mut String,
         frame: &Frame<'_>,
         open: &mut Vec<OpenItem>,
-        (position, relatives, fragments): (usize, &[Relatives], Option<&CommentFragments>),
+        (position, relatives, fragment): (usize, &dyn Fn(usize) -> Relatives, Option<&CommentFragment>),
     ) {
         let Some(line) = self.thread.line(position) else { return };
         let sight = self.thread.sight(position);
@@ -118,31 +131,20 @@ impl ThreadList<'_> {
         open_list(html, open);
         let place = CommentContext::alone(&self.thread.news.news);
         let comment = line.comment;
-        let fragments = fragments.filter(|_| sight.is_shown());
-        let age = ago(frame.now, comment.ctime);
-        html.push_str("<li id=\"");
-        place.anchor(comment.id).render_to(html);
-        html.push_str("\" class=\"depth-");
-        level.render_to(html);
-        html.push_str("\"><details class=\"branch\" open>");
-        match fragments {
-            Some(fragments) => {
-                fragments.summary.fill(html, |ContentPlaceholder::Content, html| age.render_to(html))
-            }
-            None => summary((line, sight), relatives.get(position), age).render_to(html),
-        }
-        let markup = match fragments {
-            Some(fragments) => CommentSource::Fragment(&fragments.comment),
-            None => {
-                let lines = self.thread.outline();
-                CommentSource::Addresses(addresses(self.part, lines, self.pages, (position, relatives)))
-            }
-        };
         let places = self.thread.outline().places();
         let is_new = self.new.zip(places.get(position)).is_some_and(|(new, place)| new.has(place));
         let by_story_author = comment.user_id == self.thread.news.news.user_id;
-        let marks = CommentMarks { is_new, by_story_author };
-        CommentItem { place, line, marks, markup, sight }.write(html, frame);
+        let item = CommentItem { place, line, marks: CommentMarks { is_new, by_story_author }, sight };
+        match fragment.filter(|_| sight.is_shown()) {
+            Some(fragment) => item.fill(html, frame, fragment),
+            None => {
+                let relatives = relatives(position);
+                let addresses =
+                    addresses(self.part, self.thread.outline(), self.pages, (position, relatives));
+                let summary = summary((line, sight), relatives, ago(frame.now, comment.ctime));
+                branch((comment.id, level), &summary, &item.render(frame, &addresses)).render_to(html);
+            }
+        }
         if self.at.is_some_and(|(at, _)| at == comment.id) {
             comment_tools(frame, place.news, comment).render_to(html);
         }
@@ -157,19 +159,25 @@ impl ThreadList<'_> {
     }
 }
 
+/// The element of a comment, without its end, which comes after the replies.
+fn branch((id, level): (CommentId, usize), summary: &Markup, item: &Markup) -> Markup {
+    html! {
+        (PreEscaped("<li id=\"comment-")) (id.0) (PreEscaped("\" class=\"depth-")) (level)
+        (PreEscaped("\"><details class=\"branch\" open>"))
+        (summary)
+        (item)
+    }
+}
+
 /// What stays of a branch that is collapsed: whose comment it is, its age, its replies and its first words.
-fn summary(
-    (line, sight): (ThreadLine<'_>, Sight),
-    relatives: Option<&Relatives>,
-    age: impl Render,
-) -> Markup {
+fn summary((line, sight): (ThreadLine<'_>, Sight), relatives: Relatives, age: impl Render) -> Markup {
     let comment = line.comment;
     let name = match sight {
         _ if comment.deleted => "[deleted comment]",
         Sight::Shown => line.username.unwrap_or(DELETED_USER),
         Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
     };
-    let replies = relatives.map_or(0, |relatives| relatives.branch - 1) as u64;
+    let replies = relatives.branch.saturating_sub(1) as u64;
     html! {
         summary {
             span {
@@ -219,9 +227,9 @@ fn addresses(
     part: ThreadPart,
     lines: &ThreadLines,
     pages: &ThreadPages<'_>,
-    (position, relatives): (usize, &[Relatives]),
+    (position, relatives): (usize, Relatives),
 ) -> CommentAddresses {
-    let Relatives { root, parent, previous, next, .. } = relatives.get(position).copied().unwrap_or_default();
+    let Relatives { root, parent, previous, next, .. } = relatives;
     let jump = |position| jump_address(part, lines, pages, position);
     CommentAddresses {
         permalink: lines.places().get(position).map(|place| part.address_of(place.id)).unwrap_or_default(),
@@ -232,61 +240,39 @@ fn addresses(
     }
 }
 
-/// The markup of a comment on a page.
-struct CommentFragments {
-    /// What stays of its branch when it is collapsed, with its age as the placeholder.
-    summary: Fragment<ContentPlaceholder>,
-    /// The comment itself.
-    comment: Fragment<CommentPlaceholder>,
-}
-
-impl CommentFragments {
-    fn size(&self) -> usize {
-        self.summary.size() + self.comment.size()
-    }
-}
+/// The markup of a comment on a page, without the end of its element.
+type CommentFragment = Fragment<CommentPlaceholder>;
 
 /// The markup of the comments on a page.
-type PageFragments = Box<[CommentFragments]>;
+type PageFragments = Box<[CommentFragment]>;
 
 tidings_domain::cache_kind! {
-    /// The markup of the comments of threads, by page and order.
+    /// The markup of the comments of threads, by page, order, and the buttons that viewers usually have.
     struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
-        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(CommentFragments::size).sum();
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(CommentFragment::size).sum();
 }
 
-/// The number of a page and its order as one number.
-fn part_key(ThreadPart { number, sorting, .. }: ThreadPart) -> u64 {
+/// The number of a page, its order, and the usual buttons as one number.
+fn fragments_key(ThreadPart { number, sorting, .. }: ThreadPart, buttons: ButtonPair) -> u64 {
     let order = sorting.order as u64;
-    (number * 4 + order) * 2 + u64::from(sorting.is_asked)
+    let page = (number * 4 + order) * 2 + u64::from(sorting.is_asked);
+    page * ButtonPair::COUNT as u64 + buttons.index() as u64
 }
 
-/// The opposite of [`part_key`].
-fn part_of(lines: &ThreadLines, key: u64) -> ThreadPart {
-    let order = CommentOrder::iter().find(|order| *order as u64 == key / 2 % 4);
-    let sorting = Sorting { order: order.unwrap_or_default(), is_asked: key % 2 == 1 };
-    ThreadPart { news: lines.news(), branch: None, number: key / 8, sorting }
-}
-
-fn page_fragments(
-    lines: &ThreadLines,
-    key: u64,
-    (site, links): (&SiteSettings, LinkTarget),
-) -> PageFragments {
-    let part = part_of(lines, key);
+/// Of the frame, it depends on what [`comment_markup`] says.
+fn page_fragments(frame: &Frame<'_>, lines: &ThreadLines, part: ThreadPart) -> PageFragments {
     let ordered = OrderedLines::new(lines, part.sorting.order);
     let outline = ordered.outline();
     let relatives = relatives(outline.places());
     let Some(pages) = part.pages(outline) else { return PageFragments::default() };
     let fragment = |(position, line): (usize, ThreadLine<'_>)| {
-        let addresses = addresses(part, outline, &pages, (position, &relatives));
-        let age = ContentPlaceholder::Content;
-        CommentFragments {
-            summary: Fragment::new(|slots| {
-                summary((line, Sight::Shown), relatives.get(position), slots.at(age))
-            }),
-            comment: Fragment::new(|slots| comment_markup(part.news, line, (site, links, &addresses), slots)),
-        }
+        let relatives = relatives.get(position).copied().unwrap_or_default();
+        let addresses = addresses(part, outline, &pages, (position, relatives));
+        CommentFragment::new(|slots: &Slots<'_, CommentPlaceholder>| {
+            let summary = summary((line, Sight::Shown), relatives, slots.at(CommentPlaceholder::Age));
+            let item = comment_markup(frame, (part.news, line), &addresses, slots);
+            branch((line.comment.id, pages.level(position)), &summary, &item)
+        })
     };
     let shown = pages.shown(part.number).unwrap_or_default().into_iter();
     shown.filter_map(|position| Some((position, ordered.line(position)?))).map(fragment).collect()
@@ -294,21 +280,33 @@ fn page_fragments(
 
 #[cfg(test)]
 mod tests {
+    use super::super::thread_part::Sorting;
     use super::*;
+    use crate::markup::test_support::{framed, user};
+    use std::collections::HashSet;
+    use strum::IntoEnumIterator;
     use tidings_domain::values::ids::NewsId;
+    use tidings_domain::values::preferences::CommentOrder;
 
     #[test]
-    fn each_page_and_order_has_a_key_of_its_own() {
-        let lines = ThreadLines::new(NewsId(5), Vec::new(), |_| None);
-        for number in [1, 2, 1_000_000_000] {
-            for order in CommentOrder::iter() {
-                for is_asked in [false, true] {
-                    let sorting = Sorting { order, is_asked };
-                    let part = ThreadPart { news: NewsId(5), branch: None, number, sorting };
-                    let read = part_of(&lines, part_key(part));
-                    assert_eq!((read.number, read.sorting), (number, sorting));
+    fn each_page_order_and_pair_of_buttons_has_a_key_of_its_own() {
+        let member = user("2", "bob", "");
+        let moderator = user("3", "carol", "a");
+        let mut keys = HashSet::new();
+        let mut pairs = 0;
+        for viewer in [&member, &moderator] {
+            let buttons = framed(Some(viewer), ButtonPair::of_members);
+            pairs += 1;
+            for number in [1, 2, 1_000_000_000] {
+                for order in CommentOrder::iter() {
+                    for is_asked in [false, true] {
+                        let sorting = Sorting { order, is_asked };
+                        let part = ThreadPart { news: NewsId(5), branch: None, number, sorting };
+                        keys.insert(fragments_key(part, buttons));
+                    }
                 }
             }
         }
+        assert_eq!(keys.len(), pairs * 3 * CommentOrder::iter().count() * 2);
     }
 }
