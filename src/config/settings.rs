@@ -170,7 +170,7 @@ settings! {
                 "Requests that may write, at the same time; beyond it they get a 503 with Retry-After.";
             answers_mebibytes: u64 = "64", ValueKind::Whole { unit: " of mebibytes", least: 4, most: 65_536 },
                 "Memory for answers that are being sent; beyond it the slowest readers are dropped.";
-            cache_mebibytes: u64 = "24", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
+            cache_mebibytes: u64 = "32", ValueKind::Whole { unit: " of mebibytes", least: 1, most: 65_536 },
                 "Memory for the cache of the embedded store.";
             site_cache_mebibytes: u64 = "128", ValueKind::Whole { unit: " of mebibytes", least: 8, most: 65_536 },
                 "Memory for the site's caches: lists, threads, timelines, names, markup and whole responses.";

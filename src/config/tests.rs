@@ -35,7 +35,7 @@ fn without_any_layer_everything_has_its_default() {
     assert_eq!(config.server.store.as_str(), "redb:tidings.redb");
     assert_eq!(config.server.store_timeout_seconds, 2);
     assert_eq!(config.server.request_timeout_seconds, 10);
-    assert_eq!(config.server.cache_mebibytes, 24);
+    assert_eq!(config.server.cache_mebibytes, 32);
     let transport = config.web_settings().transport;
     assert_eq!(transport, TransportSettings::default());
     assert_eq!((transport.connections_per_address, transport.answers_bytes), (64, 64 * 1024 * 1024));
