@@ -44,7 +44,8 @@ pub struct Reader {
     role: RoleFacts,
     /// Whether the reader has chosen to see what flags have hidden.
     pub shows_flagged: bool,
-    /// Whether a page may show something that is unread in the inbox, or was marked as read at once.
+    /// Whether anything in the inbox is unread, or was marked as read at once and can become unread again. If
+    /// not, no page changes the inbox.
     pub has_unread: bool,
     /// The hidden stories, by number.
     hidden: Box<[NewsId]>,

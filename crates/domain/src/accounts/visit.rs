@@ -124,7 +124,8 @@ impl Visit {
     }
 
     /// Notes what the page shows a viewer who is logged in: the entries of their inbox about it are marked as
-    /// read right after. Rounds: those that identify the viewer, if none has done so.
+    /// read right after. Nothing is noted if it is known that nothing is unread. Rounds: those that identify the viewer,
+    /// if none has done so.
     pub async fn note_seen<I: IntoIterator<Item = Seen>>(
         &mut self,
         seen: impl FnOnce(&User) -> I,
