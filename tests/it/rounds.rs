@@ -134,14 +134,14 @@ async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds() {
         members[1].tweet("Another").await;
         reader.follow("member-1").await;
         let pages = [
-            ("/home", 7),
+            ("/home", 8),
             ("/everyone", 3),
             ("/@member-1", 5),
             ("/user/member-1", 5),
             ("/@member-1/followers", 3),
             ("/suggestions", 5),
             ("/tweet/1", 2),
-            ("/api/timeline/home", 4),
+            ("/api/timeline/home", 5),
             ("/api/timeline/everyone", 3),
             ("/api/timeline/user/member-1", 5),
             ("/api/followers/member-1", 3),

@@ -18,12 +18,13 @@ use crate::markup::assets;
 use crate::request::local_path::LocalPath;
 use crate::request::response_cache::{self, SharedAddresses};
 use crate::request::{cookies, origin, viewer};
-use crate::server::{headers, health, traffic};
+use crate::server::traffic::RouteId;
+use crate::server::{cors, headers, health};
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
-use axum::middleware::{from_fn_with_state, map_request, map_response};
-use axum::response::Redirect;
+use axum::middleware::{Next, from_fn_with_state, map_request, map_response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 use tower_service::Service;
@@ -40,16 +41,40 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
         .merge(algolia_calls())
         .merge(reputation_routes())
         .merge(health_routes());
-    wings::without_switched_off(all, Parts::of(&app))
-        .fallback(move |request: Request| nothing_here(known, request))
+    all.fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
-        .layer(from_fn_with_state(app.clone(), cookies::renew_cookie))
-        .layer(from_fn_with_state(app.clone(), origin::refuse_other_sites))
-        .layer(from_fn_with_state(app.clone(), failures::error_responses))
-        .layer(from_fn_with_state((app.clone(), writes), writes::run_to_the_end))
-        .layer(from_fn_with_state(app.clone(), headers::set_headers))
-        .layer(from_fn_with_state(app.clone(), traffic::mark_route))
+        .layer(from_fn_with_state((app.clone(), writes), around))
         .with_state(app)
+}
+
+/// Middleware around every handler. It is one function, because each layer of a router allocates memory in every
+/// request.
+async fn around(
+    State((app, writes)): State<(App, Arc<Writes>)>,
+    request: Request,
+    handler: Next,
+) -> Response {
+    let route = RouteId::of(&app, &request);
+    let inner = app.clone();
+    let handle = move |request| admit(inner, request, handler);
+    let handle = |request| writes::run_to_the_end((&app, &writes), request, handle);
+    let mut response = cors::allow_any_origin(request, handle).await;
+    headers::protect(&app.settings, response.headers_mut());
+    response.extensions_mut().insert(route);
+    response
+}
+
+/// Passes a request to its handler, unless a page of another site has sent it or it is for what is switched off.
+/// Failures become responses here.
+async fn admit(app: App, request: Request, handler: Next) -> Response {
+    let handle = |request| cookies::renew_cookie(&app, request, |request| handler.run(request));
+    let admit = async |request| match origin::refuse_other_sites(&app.settings, &request)
+        .and_then(|()| Parts::of(&app).admit(&request))
+    {
+        Ok(()) => handle(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    failures::error_responses(&app, request, admit).await
 }
 
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at

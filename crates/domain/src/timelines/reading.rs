@@ -74,7 +74,7 @@ type PageKey = (String, [Option<(u64, u64)>; 2], usize);
 crate::cache_kind! {
     /// Pages of timelines.
     struct TimelinePages: PageKey => TimelinePage, "timelines", 3 * MEBIBYTE,
-        |(list, ..), page| list.len() + page.size();
+        |(list, ..), page| list.len() + size_of_val(&*page.entries);
 }
 
 /// A page of a timeline as cached. Its tweets are cached separately, because they are on
@@ -83,43 +83,31 @@ crate::cache_kind! {
 struct TimelinePage {
     entries: Arc<[Cursor]>,
     next: Option<Cursor>,
-    /// For a home timeline, the pulled authors when it was read.
-    pulled: Option<Arc<[UserId]>>,
 }
 
-impl TimelinePage {
-    /// The approximate size in bytes.
-    fn size(&self) -> usize {
-        size_of_val(&*self.entries) + self.pulled.as_deref().map_or(0, size_of_val)
-    }
-}
-
-/// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 4, and one
+/// The viewer's home timeline; `None` for a visitor who is not logged in. Rounds: 5, and one
 /// each for followed authors that are pulled and for mentions; two more below the floor. Apart from
 /// the store, two more, and one to the server of home timelines.
 pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage>, Error> {
-    let (pulled, place) = read_pulled(visit).await?;
-    let Some(reader) = visit.viewer_id() else {
+    let Some(reader) = visit.identify().await? else {
         return Ok(None);
     };
-    let source = TimelineSource::Home { reader, pulled, place };
+    let source = TimelineSource::Home(reader);
     let page = page_of(visit, &source, window).await?;
     if visit.viewer().await?.is_none() {
         return Ok(None);
     }
     if visit.has_returned() {
         // The timeline was read as if it were complete, and it is not.
-        let page = read_page(visit, &source, window).await?;
+        let (page, _) = read_page(visit, &source, window).await?;
         return Ok(Some(page.listed(visit.perspective())));
     }
     Ok(Some(page))
 }
 
-/// The home timeline of any user, as that user sees it. Rounds: one more than [`home`] if the
-/// choices of the user are not cached.
+/// The home timeline of any user, as that user sees it. Rounds: as [`home`].
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
-    let (pulled, place) = read_pulled(visit).await?;
-    let page = read_page(visit, &TimelineSource::Home { reader, pulled, place }, window).await?;
+    let (page, _) = read_page(visit, &TimelineSource::Home(reader), window).await?;
     let mut query = Query::new();
     let chosen = ReaderRead::cached_or_ask(visit, &mut query, reader);
     let mut answers = visit.run_if_asked(query).await?;
@@ -185,8 +173,18 @@ pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<TweetLine>
 enum TimelineSource {
     /// One sorted set.
     List(String),
-    /// The stored home timeline of a reader, merged with those of pulled authors.
-    Home { reader: UserId, pulled: Vec<UserId>, place: HomePlace },
+    /// The home timeline of a reader.
+    Home(UserId),
+}
+
+impl TimelineSource {
+    /// The key of the sorted set.
+    fn list(&self) -> String {
+        match self {
+            Self::List(key) => key.clone(),
+            Self::Home(reader) => keys::home_timeline(*reader),
+        }
+    }
 }
 
 /// A page as its reader sees it.
@@ -199,22 +197,12 @@ async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) ->
 
 /// A page from the cache, or read now.
 async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
-    let (list, pulled) = match source {
-        TimelineSource::List(key) => (key.clone(), None),
-        // The store does not tell when it changes.
-        TimelineSource::Home { place, .. } if place.apart().is_some() => {
-            return read_page(visit, source, window).await;
-        }
-        TimelineSource::Home { reader, pulled, .. } => {
-            (keys::home_timeline(*reader), Some(pulled.as_slice()))
-        }
-    };
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
-    let key = (list, [place(window.before), place(window.since)], window.count);
+    let key = (source.list(), [place(window.before), place(window.since)], window.count);
     let cache = site.caches.of::<TimelinePages>();
     let flight = match visit.look_up(cache, &key).await? {
-        CacheResult::Hit(page) if page.pulled.as_deref() == pulled => {
+        CacheResult::Hit(page) => {
             let lines = hydrate(visit, &page.entries, None).await?;
             // If a tweet can no longer be shown, another one may have moved up.
             if lines.len() == page.entries.len() {
@@ -222,32 +210,52 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
             }
             cache.make_too(&key)
         }
-        CacheResult::Hit(_) => cache.make_too(&key),
         CacheResult::Miss(flight) => flight,
     };
-    let (page, reads) = site.store.record_reads(read_page(visit, source, window)).await;
-    let page = page?;
-    let entries = page.lines.iter().map(|line| line.cursor).collect();
-    let made = TimelinePage { entries, next: page.next, pulled: pulled.map(Arc::from) };
-    flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
+    let (read, reads) = site.store.record_reads(read_page(visit, source, window)).await;
+    let (page, origin) = read?;
+    // What is apart from the store does not tell when it changes.
+    if origin == Origin::Store {
+        let entries = page.lines.iter().map(|line| line.cursor).collect();
+        flight.finish(
+            visit.view(),
+            Tracked::recorded(TimelinePage { entries, next: page.next }, &reads),
+            None,
+        );
+    }
     Ok(page)
+}
+
+/// Where the entries of a page were read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Origin {
+    Store,
+    /// Also on the server of home timelines.
+    Apart,
 }
 
 /// Reads until the page is full or no more tweets can be shown, in a bounded number of
 /// attempts.
-async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
-    let reader = match source {
+async fn read_page(
+    visit: &mut Visit,
+    source: &TimelineSource,
+    window: &Window,
+) -> Result<(TweetPage, Origin), Error> {
+    let home = match source {
         TimelineSource::List(_) => None,
-        TimelineSource::Home { reader, .. } => Some(*reader),
+        TimelineSource::Home(reader) => Some((*reader, read_pulled(visit).await?)),
     };
+    let reader = home.as_ref().map(|(reader, _)| *reader);
+    let is_apart = home.as_ref().is_some_and(|(_, (_, place))| place.apart().is_some());
+    let origin = if is_apart { Origin::Apart } else { Origin::Store };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
     for _ in 0..TIMELINE_REFILLS {
         // One more shows whether there is a next page.
         rest.count = window.count + 1 - lines.len();
-        let entries = match source {
-            TimelineSource::List(key) => merged(visit, vec![key.clone()], rest, None, f64::INFINITY).await?,
-            TimelineSource::Home { reader, pulled, place } => match place.apart() {
+        let entries = match &home {
+            None => merged(visit, vec![source.list()], rest, None, f64::INFINITY).await?,
+            Some((reader, (pulled, place))) => match place.apart() {
                 Some(apart) => apart_entries(visit, *reader, pulled, (place, apart), rest).await?,
                 None => home_entries(visit, *reader, pulled, place, rest).await?,
             },
@@ -258,13 +266,13 @@ async fn read_page(visit: &mut Visit, source: &TimelineSource, window: &Window) 
             let is_more = lines.len() > window.count;
             lines.truncate(window.count);
             let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
-            return Ok(TweetPage::whole(lines.into(), next));
+            return Ok((TweetPage::whole(lines.into(), next), origin));
         }
         rest.before = entries.last().copied();
     }
     // Very many tweets cannot be shown: the next page continues after them.
     lines.truncate(window.count);
-    Ok(TweetPage::whole(lines.into(), rest.before))
+    Ok((TweetPage::whole(lines.into(), rest.before), origin))
 }
 
 /// Reads the newest entries of some lists in the rounds of a visit.

@@ -3,6 +3,8 @@
 //! Pages and lists are cut where their response would become too large. These are upper
 //! bounds, in bytes, and cheap: they only look at each byte.
 
+use memchr::memchr_iter;
+
 use super::limits::{MAX_MARKED_BYTES, MAX_MESSAGE, MAX_SHOWN_FULL_NAME, MAX_SHOWN_TEXT_BYTES};
 
 /// The markup of a link, also within JSON, with room for `mailto:` before its address.
@@ -26,13 +28,8 @@ pub fn shown_name(name: &str) -> &str {
 
 /// The bytes of a text in HTML or XML, once escaped.
 pub fn escaped_bytes(text: &str) -> usize {
-    let special = text.bytes().filter(|byte| matches!(byte, b'"' | b'&' | b'<' | b'>'));
-    let added = |byte| match byte {
-        b'"' => "&quot;".len() - 1,
-        b'&' => "&amp;".len() - 1,
-        _ => "&lt;".len() - 1,
-    };
-    text.len() + special.map(added).sum::<usize>()
+    let added = |byte, escaped: &str| memchr_iter(byte, text.as_bytes()).count() * (escaped.len() - 1);
+    text.len() + added(b'"', "&quot;") + added(b'&', "&amp;") + added(b'<', "&lt;") + added(b'>', "&gt;")
 }
 
 /// The most bytes of a comment or the text of a story as HTML, or as HTML within JSON.

@@ -11,7 +11,6 @@
 use crate::App;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use cookie::{Cookie, SameSite};
 use std::sync::Arc;
@@ -98,18 +97,22 @@ fn header_value(cookie: Cookie<'_>) -> HeaderValue {
 #[derive(Clone, Default)]
 pub struct Prolonged(pub Arc<AtomicBool>);
 
-/// Middleware that renews the cookie when a request has prolonged its session, so that the
-/// browser stores the cookie as long as the session lasts.
-pub async fn renew_cookie(app: App, mut request: Request, next: Next) -> Response {
-    let Some(token) = session_token(&app, request.headers()) else {
-        return next.run(request).await;
+/// Renews the cookie when a request has prolonged its session, so that the browser stores the
+/// cookie as long as the session lasts.
+pub async fn renew_cookie<F: Future<Output = Response>>(
+    app: &App,
+    mut request: Request,
+    handle: impl FnOnce(Request) -> F,
+) -> Response {
+    let Some(token) = session_token(app, request.headers()) else {
+        return handle(request).await;
     };
     let prolonged = Prolonged::default();
     request.extensions_mut().insert(prolonged.clone());
-    let mut response = next.run(request).await;
+    let mut response = handle(request).await;
     if prolonged.0.load(Ordering::Relaxed) {
         // A handler that has set the cookie knows better, as after a logout.
-        response.headers_mut().entry(header::SET_COOKIE).or_insert_with(|| session_cookie(&app, &token));
+        response.headers_mut().entry(header::SET_COOKIE).or_insert_with(|| session_cookie(app, &token));
     }
     response
 }

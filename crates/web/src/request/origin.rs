@@ -7,29 +7,26 @@
 //! anywhere, but not by pages of other sites: these would vote as their visitors.
 
 use super::cookies::SEC_FETCH_SITE;
-use crate::App;
 use crate::error::RequestError;
 use crate::settings::Settings;
 use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use url::{Host, Url};
 
 /// The calls that write although they may be sent by GET: old clients do.
 pub const WRITTEN_BY_GET: [&str; 2] = ["/api/login", "/api/reset-password"];
 
-/// Middleware that refuses requests from pages of other sites.
-pub async fn refuse_other_sites(app: App, request: Request, next: Next) -> Response {
-    let must_be_ours = changes_something(request.method(), request.uri().path());
-    if must_be_ours && !is_ours(&app.settings, request.headers()) {
-        return RequestError::CrossSite.into_response();
+/// Refuses requests from pages of other sites.
+pub fn refuse_other_sites(settings: &Settings, request: &Request) -> Result<(), RequestError> {
+    let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
+    if changes_something(method, path) && !is_ours(settings, headers) {
+        return Err(RequestError::CrossSite);
     }
-    if is_of_voter(request.method(), request.uri().path()) && !may_vote(&app.settings, request.headers()) {
-        return RequestError::ForeignPage.into_response();
+    if is_of_voter(method, path) && !may_vote(settings, headers) {
+        return Err(RequestError::ForeignPage);
     }
-    next.run(request).await
+    Ok(())
 }
 
 /// Whether a request may change something for the person whose browser sends it.

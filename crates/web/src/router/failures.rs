@@ -17,26 +17,29 @@ use axum::Json;
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, StatusCode, Uri, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
 use maud::Markup;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::accounts::visit::Visit;
 
-/// Middleware that turns failures into pages or JSON: those of handlers, and panics.
+/// Turns failures into pages or JSON: those of handlers, and panics.
 ///
 /// A request that was refused before it got here carries its failure as an extension.
-pub async fn error_responses(app: App, mut request: Request, next: Next) -> Response {
+pub async fn error_responses<F: Future<Output = Response>>(
+    app: &App,
+    mut request: Request,
+    handle: impl FnOnce(Request) -> F,
+) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
-        return failure_response(&app, &method, &address, &failure);
+        return failure_response(app, &method, &address, &failure);
     }
-    let visitor = ErrorVisitor::of(&app, &request);
-    let failure = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+    let visitor = ErrorVisitor::of(app, &request);
+    let failure = match AssertUnwindSafe(handle(request)).catch_unwind().await {
         Ok(mut response) => {
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
-                Failed { app: &app, method: &method, address: &address, failure: &failure }.note();
+                Failed { app, method: &method, address: &address, failure: &failure }.note();
             }
             match response.extensions_mut().remove::<RequestError>() {
                 Some(failure) => failure,
@@ -45,10 +48,10 @@ pub async fn error_responses(app: App, mut request: Request, next: Next) -> Resp
         }
         Err(_) => RequestError::Panic,
     };
-    let failed = Failed { app: &app, method: &method, address: &address, failure: &failure };
+    let failed = Failed { app, method: &method, address: &address, failure: &failure };
     let format = ErrorFormat::of(address.path());
     if format != ErrorFormat::Page || failed.login().is_some() {
-        return failed.response(format, |message| bare_error_page(&app, failure.status(), message));
+        return failed.response(format, |message| bare_error_page(app, failure.status(), message));
     }
     visitor.page(&failed).await
 }
@@ -232,10 +235,12 @@ fn loggable(path: &str) -> &str {
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;
+    use crate::router::around;
     use axum::Router;
     use axum::body::{Body, to_bytes};
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;
+    use std::sync::Arc;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
@@ -249,7 +254,7 @@ mod tests {
         let app = App::new(site, settings(), None, EngineClock::System);
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
-            .layer(from_fn_with_state(app, error_responses));
+            .layer(from_fn_with_state((app, Arc::default()), around));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();

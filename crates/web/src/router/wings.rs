@@ -2,9 +2,7 @@
 
 use crate::App;
 use crate::error::RequestError;
-use axum::Router;
 use axum::extract::{MatchedPath, Request};
-use axum::middleware::{Next, from_fn};
 
 /// The routes of timelines. One with a slash at its end stands for all below it.
 const TIMELINES: [&str; 20] = [
@@ -78,26 +76,19 @@ impl Parts {
         usize::from(self.timelines) + 2 * usize::from(self.sites) + 4 * usize::from(self.search)
     }
 
+    /// Refuses a request for what is switched off, as if it did not exist.
+    pub(super) fn admit(self, request: &Request) -> Result<(), RequestError> {
+        let route = request.extensions().get::<MatchedPath>();
+        let is_off = route.is_some_and(|route| self.has_off(route.as_str()));
+        if is_off { Err(RequestError::NotFound) } else { Ok(()) }
+    }
+
     /// Whether a route is one of what is switched off.
     pub(crate) fn has_off(self, route: &str) -> bool {
         !self.timelines && is_of(&TIMELINES, route)
             || !self.sites && is_of(&SITES, route)
             || !self.search && is_of(&SEARCH, route)
     }
-}
-
-/// Answers the routes of what is switched off as if they did not exist.
-pub(super) fn without_switched_off<S: Clone + Send + Sync + 'static>(
-    router: Router<S>,
-    parts: Parts,
-) -> Router<S> {
-    if parts.number() == Parts::COMBINATIONS - 1 {
-        return router;
-    }
-    router.layer(from_fn(move |matched: Option<MatchedPath>, request: Request, next: Next| {
-        let is_off = matched.is_some_and(|route| parts.has_off(route.as_str()));
-        async move { if is_off { Err(RequestError::NotFound) } else { Ok(next.run(request).await) } }
-    }))
 }
 
 fn is_of(routes: &[&str], route: &str) -> bool {

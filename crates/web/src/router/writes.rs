@@ -13,9 +13,8 @@ use crate::request::origin::WRITTEN_BY_GET;
 use crate::request::viewer::{peer_of, subscriber_of};
 use crate::server::request_id;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::Method;
-use axum::middleware::Next;
 use axum::response::Response;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -143,25 +142,25 @@ fn may_write(method: &Method, path: &str) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) || WRITTEN_BY_GET.contains(&path)
 }
 
-/// Middleware that limits the time of a request. One that may write goes on in a task of its own
-/// after that, and after its client has gone.
-pub async fn run_to_the_end(
-    State((app, writes)): State<(App, Arc<Writes>)>,
+/// Limits the time of a request. One that may write goes on in a task of its own after that, and
+/// after its client has gone.
+pub async fn run_to_the_end<F: Future<Output = Response> + Send + 'static>(
+    (app, writes): (&App, &Arc<Writes>),
     request: Request,
-    next: Next,
+    handle: impl FnOnce(Request) -> F + Send + 'static,
 ) -> Response {
     let (method, address) = (request.method().clone(), request.uri().clone());
-    let failed = |failure| failure_response(&app, &method, &address, &failure);
+    let failed = |failure| failure_response(app, &method, &address, &failure);
     let limit = Limit::of(app.settings.request_timeout);
     let is_refused = request.extensions().get::<RequestError>().is_some();
     if is_refused || !may_write(&method, address.path()) {
-        return limit.of_work(next.run(request)).await.unwrap_or_else(|| failed(RequestError::Timeout));
+        return limit.of_work(handle(request)).await.unwrap_or_else(|| failed(RequestError::Timeout));
     }
     let Some(mut request) = limit.of_work(with_whole_body(request)).await else {
         return failed(RequestError::Timeout);
     };
     let is_refused = request.extensions().get::<RequestError>().is_some();
-    let place = writes.begin(app.settings.transport.writes_at_once, Hashing::of(&app, &request));
+    let place = writes.begin(app.settings.transport.writes_at_once, Hashing::of(app, &request));
     if let Err(failure) = &place
         && !is_refused
     {
@@ -170,7 +169,7 @@ pub async fn run_to_the_end(
     let id = request_id::current().unwrap_or_default();
     let work = id.scope(async move {
         let _place = place;
-        count_rounds(next.run(request)).await
+        count_rounds(handle(request)).await
     });
     match limit.of_work(tokio::spawn(work)).await {
         Some(Ok((response, rounds))) => {
@@ -217,8 +216,7 @@ mod tests {
     use super::*;
     use crate::mail::{Letter, SendMail, Sending};
     use crate::markup::test_support::settings;
-    use crate::router::failures::error_responses;
-    use crate::router::router;
+    use crate::router::{around, router};
     use crate::settings::{Settings, TransportSettings};
     use axum::Router;
     use axum::body::to_bytes;
@@ -294,10 +292,8 @@ mod tests {
 
         /// Only these routes, with what is around those of the site.
         fn only(&self, routes: Router<App>) -> Router {
-            routes
-                .layer(from_fn_with_state(self.app.clone(), error_responses))
-                .layer(from_fn_with_state((self.app.clone(), self.writes.clone()), run_to_the_end))
-                .with_state(self.app.clone())
+            let around = from_fn_with_state((self.app.clone(), self.writes.clone()), around);
+            routes.layer(around).with_state(self.app.clone())
         }
 
         fn mails(&self) -> usize {

@@ -6,7 +6,6 @@
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The headers, as the original server sent them.
@@ -30,16 +29,18 @@ fn methods_of(path: &str) -> Option<HeaderValue> {
     }
 }
 
-/// Middleware that responds to preflight requests and adds the headers to all other
-/// responses, including errors.
-pub async fn allow_any_origin(request: Request, next: Next) -> Response {
+/// Responds to preflight requests, and adds the headers to all other responses, including errors.
+pub async fn allow_any_origin<F: Future<Output = Response>>(
+    request: Request,
+    handle: impl FnOnce(Request) -> F,
+) -> Response {
     let Some(methods) = methods_of(request.uri().path()) else {
-        return next.run(request).await;
+        return handle(request).await;
     };
     let mut response = if request.method() == Method::OPTIONS {
         (StatusCode::NO_CONTENT, [(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS)]).into_response()
     } else {
-        next.run(request).await
+        handle(request).await
     };
     add_headers(methods, response.headers_mut());
     response

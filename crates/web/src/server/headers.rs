@@ -1,12 +1,7 @@
 //! The headers of every response.
 
-use super::cors;
-use crate::App;
 use crate::settings::Settings;
-use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::Next;
-use axum::response::Response;
 
 /// Only our own style, script and images, no inline script, no framing, forms to ourselves.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
@@ -40,13 +35,6 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Browsers and shared caches may store the response but must revalidate it.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
-
-/// Middleware that sets these headers and those for other origins.
-pub async fn set_headers(app: App, request: Request, next: Next) -> Response {
-    let mut response = cors::allow_any_origin(request, next).await;
-    protect(&app.settings, response.headers_mut());
-    response
-}
 
 /// Sets these headers.
 pub fn protect(settings: &Settings, headers: &mut HeaderMap) {

@@ -9,7 +9,7 @@
 mod routes;
 mod times;
 
-pub use routes::{RouteId, mark_route};
+pub use routes::RouteId;
 pub use times::{TIME_BINS, Times, bin_bound, percentile};
 
 use crate::limits::{TRAFFIC_SAMPLE_EVERY, TRAFFIC_WINDOW};

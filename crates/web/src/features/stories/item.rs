@@ -206,7 +206,7 @@ fn may_change(frame: &Frame<'_>, news: &News) -> bool {
 /// The mark of a story that is pinned.
 const PINNED: &str = r#"<span class="pinned">Pinned</span> "#;
 /// The usual size of a story in a list, in bytes.
-const USUAL_STORY_BYTES: usize = 2_000;
+const USUAL_STORY_BYTES: usize = 1_000;
 
 /// A list of stories, numbered from `start` + 1. On the front page, those that are pinned have no number.
 pub fn news_list(frame: &Frame<'_>, lines: &[NewsLine], start: u64) -> impl Render {

@@ -7,6 +7,7 @@ use crate::error::RequestError;
 use crate::limits::{PAGE_LIST_BYTES, PAGE_ROWS};
 use crate::markup::addresses::{news_address, user_address};
 use crate::markup::feed_links::{FeedKind, Written};
+use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::parts::{empty_but, fitting, paging};
@@ -14,7 +15,7 @@ use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
 use crate::request::viewer::{ShowingHidden, SignedIn};
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::visit::Visit;
@@ -88,7 +89,7 @@ impl<'a> NewsListPage<'a> {
     fn render(&self, frame: &Frame<'_>, just_hidden: Option<&JustHidden>) -> Markup {
         let lines = &self.page.lines;
         let fits = fitting(lines, PAGE_LIST_BYTES, listed_story_bytes);
-        let content = html! {
+        let before = html! {
             h1.hidden[self.heading_hidden] { (self.heading) }
             (self.before)
             @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
@@ -100,9 +101,9 @@ impl<'a> NewsListPage<'a> {
                 } @else {
                     (empty_but(self.empty.0, self.empty.1))
                 }
-            } @else {
-                (news_list(frame, lines.get(..fits).unwrap_or_default(), self.start))
             }
+        };
+        let after = html! {
             (unlisted_note(frame, self.page.unlisted))
             // A page may also have fewer stories because some are missing or hidden.
             @let shown = if fits < lines.len() { fits as u64 } else { self.address.size };
@@ -110,6 +111,13 @@ impl<'a> NewsListPage<'a> {
             @let address = |start| self.address.page(start, shows_hidden);
             (paging(&address, self.start, (self.address.size, shown), self.page.total))
         };
+        let content = written(|html| {
+            before.render_to(html);
+            if !lines.is_empty() {
+                news_list(frame, lines.get(..fits).unwrap_or_default(), self.start).render_to(html);
+            }
+            after.render_to(html);
+        });
         // Only the front page has no title.
         let head = if self.title.is_empty() { PageHead::of("/") } else { PageHead::default() };
         frame.page_with(self.title, &head.feeds(self.feed.clone()), &content)

@@ -27,7 +27,7 @@ use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
-use tidings_domain::timelines::tweets;
+use tidings_domain::timelines::tweets::{self, Tweet};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
@@ -111,14 +111,14 @@ tidings_domain::cache_kind! {
 
 fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     let tweet = &line.tweet;
+    let is_author = frame.viewer.is_some_and(|viewer| viewer.id == tweet.user_id);
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
-    // An announcement is flagged as the story.
-    let may_flag = tweet.news_id.is_none() && frame.viewer.is_some_and(|viewer| viewer.id != tweet.user_id);
+    let is_usual = frame.viewer.is_some() && !is_author && !may_delete;
     let fill = move |placeholder, html: &mut String| match placeholder {
         TweetPlaceholder::Age => ago(frame.now, posted_at(line)).render_to(html),
         TweetPlaceholder::Links => {
-            if may_flag {
-                html! { " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" } }.render_to(html);
+            if frame.viewer.is_some() && !is_author {
+                flag_link(tweet).render_to(html);
             }
             if may_delete {
                 html! { " " a href={ "/deltweet/" (tweet.id) } { "delete" } }.render_to(html);
@@ -131,6 +131,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
             Fragment::new(|slots| tweet_markup(summary, (site, links), slots))
         });
         match fragment {
+            Some(fragment) if is_usual => fragment.fill_usual(html, fill),
             Some(fragment) => fragment.fill(html, fill),
             None => tweet_markup(&line.summary, (site, frame.link_target()), &Slots::filled_by(&fill))
                 .render_to(html),
@@ -138,7 +139,16 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     })
 }
 
-/// The markup of a tweet that is the same for all viewers.
+/// The link with which members flag the tweet of another. An announcement is flagged as the story.
+fn flag_link(tweet: &Tweet) -> Markup {
+    html! {
+        @if tweet.news_id.is_none() {
+            " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
+        }
+    }
+}
+
+/// The markup of a tweet that is the same for all viewers, with the links of most members.
 fn tweet_markup(
     summary: &TweetSummary,
     (site, links): (&SiteSettings, LinkTarget),
@@ -154,7 +164,7 @@ fn tweet_markup(
             }
             " "
             a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
-            (slots.at(TweetPlaceholder::Links))
+            (slots.usually(TweetPlaceholder::Links, flag_link(tweet)))
         }
         @match news {
             Some(news) => { (announcement(links, news)) }

@@ -8,8 +8,6 @@ use crate::App;
 use crate::limits::MAX_MEASURED_ROUTES;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
-use axum::response::Response;
 use metrics::{Counter, Histogram};
 use std::array;
 use std::collections::HashMap;
@@ -57,13 +55,12 @@ const STATUSES: [(StatusCode, &str); 26] = [
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteId(usize);
 
-/// Middleware that notes in a response which route its request matched.
-pub async fn mark_route(app: App, request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>();
-    let route = route.map_or_else(RouteId::default, |route| app.traffic.routes.id_of(route.as_str()));
-    let mut response = next.run(request).await;
-    response.extensions_mut().insert(route);
-    response
+impl RouteId {
+    /// The route that a request has matched.
+    pub fn of(app: &App, request: &Request) -> Self {
+        let route = request.extensions().get::<MatchedPath>();
+        route.map_or_else(Self::default, |route| app.traffic.routes.id_of(route.as_str()))
+    }
 }
 
 /// The routes that have been asked for.
