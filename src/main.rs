@@ -10,7 +10,7 @@ use tidings::cli::{Cli, end};
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    let status = end::run(Cli::parse().run());
+    let status = end::run(Cli::parse());
     // Each of them is below 256.
     ExitCode::from(u8::try_from(status).unwrap_or(u8::MAX))
 }

@@ -5,8 +5,8 @@
 
 use checker::check_markup;
 use libfuzzer_sys::fuzz_target;
-use tidings_web::markup::markdown::markdown;
 use tidings_web::markup::fragments::LinkTarget;
+use tidings_web::markup::markdown::markdown;
 
 #[path = "../../crates/web/src/markup/markdown/checker.rs"]
 mod checker;

@@ -7,12 +7,11 @@
 //! | 2 | wrong use: the command line, a setting or a variable is wrong |
 //! | 70 | a mistake of the program: a panic, or a worker that the server cannot do without |
 
-use super::WrongUse;
+use super::{Cli, WrongUse};
 use crate::config::ConfigError;
 use crate::logging::{self, WrongFilter};
 use crate::mail::MailError;
 use anyhow::Context;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tidings_domain::supervision::FAILED;
 use tidings_keyspace::OpenError;
@@ -22,8 +21,13 @@ const GOOD: i32 = 0;
 const REFUSED: i32 = 1;
 const WRONG_USE: i32 = 2;
 
-/// Does all that the program does, says why it has failed, and returns the exit status.
-pub fn run(work: impl Future<Output = anyhow::Result<()>>) -> i32 {
+/// Runs a command line, says why it has failed, and returns the exit status. Not generic, so that all of it is compiled
+/// with this crate, while others still are.
+pub fn run(command_line: Cli) -> i32 {
+    status_after(command_line.run())
+}
+
+fn status_after(work: impl Future<Output = anyhow::Result<()>>) -> i32 {
     let runtime = match Runtime::new().context("cannot start the threads of the program") {
         Ok(runtime) => runtime,
         Err(error) => return say(&error),
@@ -78,13 +82,16 @@ mod tests {
     #[test]
     fn the_status_says_whether_the_use_was_wrong_or_the_program_is() {
         let wrong_setting = || ConfigError::Unusable { name: "server.listen", reason: "taken".to_owned() };
-        assert_eq!(run(async { Ok(()) }), 0);
-        assert_eq!(run(async { Err(anyhow!("refused")) }), 1);
-        assert_eq!(run(async { Err(WrongUse("no".to_owned()).into()) }), 2);
-        assert_eq!(run(async { Err(wrong_setting().into()) }), 2);
-        assert_eq!(run(async { Err(anyhow::Error::from(wrong_setting()).context("cannot start")) }), 2);
-        assert_eq!(run(async { Err(OpenError::Url("nonsense".to_owned()).into()) }), 2);
-        assert_eq!(run(async { panic!("planted") }), 70);
+        assert_eq!(status_after(async { Ok(()) }), 0);
+        assert_eq!(status_after(async { Err(anyhow!("refused")) }), 1);
+        assert_eq!(status_after(async { Err(WrongUse("no".to_owned()).into()) }), 2);
+        assert_eq!(status_after(async { Err(wrong_setting().into()) }), 2);
+        assert_eq!(
+            status_after(async { Err(anyhow::Error::from(wrong_setting()).context("cannot start")) }),
+            2
+        );
+        assert_eq!(status_after(async { Err(OpenError::Url("nonsense".to_owned()).into()) }), 2);
+        assert_eq!(status_after(async { panic!("planted") }), 70);
     }
 
     #[test]
