@@ -199,8 +199,10 @@ fn start_process(mut command: Command, port: u16) -> Option<Child> {
         if process.try_wait().expect("the server's state is known").is_some() {
             return None;
         }
-        if send(port, b"PING")
-            .is_ok_and(|answer| answer.starts_with("+PONG") || answer.starts_with("-NOAUTH"))
+        // The server of another test may have taken the port, and answer in place of this one.
+        let itself = format!("process_id:{}\r\n", process.id());
+        if send(port, b"INFO server")
+            .is_ok_and(|answer| answer.contains(&itself) || answer.starts_with("-NOAUTH"))
         {
             return Some(process);
         }
