@@ -1,8 +1,8 @@
 //! Every way a request can fail: its status, and what the user is told.
 //!
-//! A handler returns a [`RequestError`]; the middleware in `router/failures.rs`, which knows the
-//! request, turns it into JSON for programs (below `/api/`; for browser extensions
-//! in the form of `reputation.rs`) and into a page elsewhere.
+//! A handler returns a [`RequestError`]. `router/failures.rs`, which knows the request, turns it into
+//! JSON for programs (below `/api/`; for browser extensions in the form of `reputation.rs`) and into
+//! a page elsewhere.
 
 use crate::limits::MAX_FIELDS;
 use axum::http::{Method, StatusCode};
@@ -581,7 +581,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
 }
 
 impl IntoResponse for RequestError {
-    /// A bare status that carries the failure to the middleware of failures.
+    /// A bare status that carries the failure to `router/failures.rs`.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
         response.extensions_mut().insert(self);

@@ -217,11 +217,8 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
     // What is apart from the store does not tell when it changes.
     if origin == Origin::Store {
         let entries = page.lines.iter().map(|line| line.cursor).collect();
-        flight.finish(
-            visit.view(),
-            Tracked::recorded(TimelinePage { entries, next: page.next }, &reads),
-            None,
-        );
+        let made = TimelinePage { entries, next: page.next };
+        flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
     }
     Ok(page)
 }
@@ -243,10 +240,13 @@ async fn read_page(
 ) -> Result<(TweetPage, Origin), Error> {
     let home = match source {
         TimelineSource::List(_) => None,
-        TimelineSource::Home(reader) => Some((*reader, read_pulled(visit).await?)),
+        TimelineSource::Home(reader) => {
+            let (pulled, place) = read_pulled(visit).await?;
+            Some((*reader, pulled, place))
+        }
     };
-    let reader = home.as_ref().map(|(reader, _)| *reader);
-    let is_apart = home.as_ref().is_some_and(|(_, (_, place))| place.apart().is_some());
+    let reader = home.as_ref().map(|(reader, ..)| *reader);
+    let is_apart = home.as_ref().is_some_and(|(.., place)| place.apart().is_some());
     let origin = if is_apart { Origin::Apart } else { Origin::Store };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
@@ -255,7 +255,7 @@ async fn read_page(
         rest.count = window.count + 1 - lines.len();
         let entries = match &home {
             None => merged(visit, vec![source.list()], rest, None, f64::INFINITY).await?,
-            Some((reader, (pulled, place))) => match place.apart() {
+            Some((reader, pulled, place)) => match place.apart() {
                 Some(apart) => apart_entries(visit, *reader, pulled, (place, apart), rest).await?,
                 None => home_entries(visit, *reader, pulled, place, rest).await?,
             },
@@ -446,5 +446,43 @@ mod tests {
         site.caches.of::<Tweets>().clear();
         assert_eq!(page().await, expected(2), "the list is cached");
         assert_eq!(page().await, expected(0));
+    }
+
+    #[tokio::test]
+    async fn a_cached_home_page_ends_when_an_author_is_pulled_or_the_timelines_move() {
+        let store = Store::in_memory().await.unwrap();
+        let mut batch = Batch::new();
+        for author in [2, 3] {
+            let (id, tweet) = (UserId(author), keys::tweet(TweetId(author)));
+            batch.set_field(keys::user(id), "username", format!("author-{author}"));
+            batch.sorted_add(keys::followings(UserId(1)), author.to_string(), 1.0);
+            batch.set_field(&tweet, "text", format!("tweet {author}"));
+            batch.set_field(&tweet, "user_id", author.to_string());
+            batch.sorted_add(keys::user_timeline(id), author.to_string(), 1_000.0);
+        }
+        store.commit(batch).await.unwrap();
+        let site = Arc::new(Site::new(store.clone(), Rules::default(), PasswordWorker::default()));
+        let page = async || {
+            let mut visit = Visit::new(site.clone(), Timestamp(2_000), None);
+            let before = store.rounds();
+            let source = TimelineSource::Home(UserId(1));
+            let page = page_of(&mut visit, &source, &Window::newest(5)).await.unwrap();
+            let ids: Vec<u64> = page.lines.iter().map(|line| line.tweet.id.0).collect();
+            (ids, store.rounds() - before)
+        };
+        let expect = async |expected: &[u64]| {
+            let (ids, rounds) = page().await;
+            assert!(rounds > 0 && ids == expected, "{ids:?} after {rounds} rounds, {expected:?} expected");
+            assert_eq!(page().await, (expected.to_vec(), 0));
+        };
+        expect(&[]).await;
+        let mut batch = Batch::new();
+        batch.add_member(keys::PULLED_AUTHORS, "2");
+        store.commit(batch).await.unwrap();
+        expect(&[2]).await;
+        let mut batch = Batch::new();
+        batch.set_field(keys::TIMELINE_PLACE, "filled", "0");
+        store.commit(batch).await.unwrap();
+        expect(&[3, 2]).await;
     }
 }
