@@ -218,6 +218,17 @@ fn a_container_lives_while_the_server_answers_and_has_time_to_stop() {
 }
 
 #[test]
+fn a_container_is_built_from_every_crate_of_the_workspace() {
+    let root = packaging().join("..");
+    let manifest: toml::Table = std::fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let ignored = std::fs::read_to_string(root.join(".dockerignore")).unwrap();
+    for member in manifest["workspace"]["members"].as_array().unwrap() {
+        let folder = member.as_str().unwrap().split('/').next().unwrap();
+        assert!(ignored.lines().any(|line| line == format!("!{folder}")), "{folder} is left out");
+    }
+}
+
+#[test]
 fn each_file_is_listed() {
     let list = read("README.md");
     for entry in std::fs::read_dir(packaging()).unwrap() {
