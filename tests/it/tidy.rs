@@ -50,6 +50,7 @@ const WINGS: [&[&str]; 13] = [
         "report",
         "review",
         "site",
+        "store_rules",
     ],
     &["accounts"],
     &["sites"],
@@ -528,9 +529,9 @@ fn table_of_keys() -> String {
     families.sort_unstable_by_key(|family| family.name);
     let mut table = "| key | type | expires | |\n| --- | --- | --- | --- |\n".to_owned();
     for family in families {
-        let Family { name, holds, origin, what, .. } = family;
+        let Family { name, holds, origin, .. } = family;
         let ours = if *origin == Origin::Ours { "**Ours**." } else { "" };
-        let what = format!("{ours}{what}");
+        let what = format!("{ours} {}", family.meaning());
         writeln!(table, "| `{name}` | {} | {} | {} |", holds.name(), family.lifetime(), what.trim()).unwrap();
     }
     table

@@ -61,6 +61,7 @@ pub mod signup;
 mod signup_limits;
 pub mod staff;
 mod standing;
+pub(crate) mod store_rules;
 pub mod trust;
 pub mod two_factor;
 pub mod users;

@@ -14,6 +14,7 @@ mod combinations;
 pub mod ids;
 pub mod lists;
 pub mod repair;
+pub(crate) mod store_rules;
 pub mod topic_choices;
 mod topic_lists;
 pub mod topic_moves;

@@ -17,5 +17,6 @@ pub(crate) mod notify;
 pub mod orders;
 pub mod outline;
 pub mod relatives;
+pub(crate) mod store_rules;
 pub mod threads;
 pub(crate) mod withdrawal;

@@ -2,6 +2,7 @@
 //! review queue, moderation and undo treat them alike, with what is here.
 
 pub(crate) mod erasing;
+pub(crate) mod store_rules;
 
 use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::accounts::users::{DEACTIVATED, User};

@@ -13,6 +13,8 @@
 //! after a day. The hook rests for half a minute after a failure, so that a server that is down is not asked for each
 //! message.
 
+pub(crate) mod store_rules;
+
 use crate::error::Error;
 use crate::fields;
 use crate::keys;

@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod lines;
 mod people;
+pub(crate) mod store_rules;
 
 pub use people::import_accounts;
 

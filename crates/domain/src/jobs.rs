@@ -17,6 +17,7 @@
 //! operator; the rest is for other wings.
 
 pub(crate) mod members;
+pub(crate) mod store_rules;
 mod worker;
 
 pub(crate) use worker::run;

@@ -32,17 +32,19 @@ const DAY: u64 = 24 * HOUR;
 
 /// Declares all keys: `one` for keys that exist once, `many` for those with parts that vary. A row says what the
 /// value is, its type, the seconds after which it expires by default (and what else there is to say about that),
-/// whether Lamer News has it too, how long it is kept ([`kept`]), and the key.
+/// whether Lamer News has it too, how long it is kept ([`kept`]), the most members and what becomes of one more, and
+/// the key.
 macro_rules! schema {
     (
         one { $(
             $(#[doc = $what:literal])+
-            $ONE:ident: $holds:ident, $seconds:expr $(, $note:literal)?, $whose:ident, $class:ident = $key:literal;
+            $ONE:ident: $holds:ident, $seconds:expr $(, $note:literal)?, $whose:ident, $class:ident
+                $([$full:ident $most:tt])? = $key:literal;
         )* }
         many { $(
             $(#[doc = $what_each:literal])+
             $MANY:ident: $holds_each:ident, $seconds_each:expr $(, $note_each:literal)?, $whose_each:ident,
-                $class_each:ident =
+                $class_each:ident $([$full_each:ident $most_each:tt])? =
                 $function:ident($($argument:ident: $Argument:ty),+)
                 $($text:literal $({ $value:expr, $part:literal })?)+;
         )* }
@@ -61,7 +63,8 @@ macro_rules! schema {
         /// The families of keys.
         pub mod families {
             use super::{DAY, HOUR, MINUTE, NEVER};
-            pub use super::family::{Family, Holds, Origin};
+            pub use super::family::{Cap, Family, Full, Holds, Origin};
+            use crate::values::limits::{self, *};
 
             $(
                 $(#[doc = $what])+
@@ -72,6 +75,7 @@ macro_rules! schema {
                     note: concat!($($note)?),
                     origin: Origin::$whose,
                     class: &super::kept::$class,
+                    cap: cap!($($full $most)?),
                     what: concat!($($what),+),
                 };
             )*
@@ -84,12 +88,23 @@ macro_rules! schema {
                     note: concat!($($note_each)?),
                     origin: Origin::$whose_each,
                     class: &super::kept::$class_each,
+                    cap: cap!($($full_each $most_each)?),
                     what: concat!($($what_each),+),
                 };
             )*
             /// All families. A key belongs to the first that it fits.
             pub static ALL: &[&Family] = &[$(&$ONE,)* $(&$MANY),*];
         }
+    };
+}
+
+/// The most members of a key, if it is capped.
+macro_rules! cap {
+    () => {
+        None
+    };
+    ($full:ident $most:expr) => {
+        Some(Cap { most: $most as u64, full: Full::$full })
     };
 }
 
@@ -131,11 +146,11 @@ schema! {
         /// How far the hub of the feeds has been told.
         HUB_STATE: Hash, NEVER, Ours, MAILS = "hub:state";
         /// The webhooks.
-        HOOKS: Hash, NEVER, Ours, SITE = "hooks:all";
+        HOOKS: Hash, NEVER, Ours, SITE [Refuses MAX_HOOKS] = "hooks:all";
         /// The number of the last webhook.
         HOOKS_COUNT: String, NEVER, Ours, SITE = "hooks:count";
-        /// Events that are not noted for webhooks yet; the newest 1,000.
-        HOOK_EVENTS: SortedSet, NEVER, Ours, MAILS = "hooks:events";
+        /// Events that are not noted for webhooks yet.
+        HOOK_EVENTS: SortedSet, NEVER, Ours, MAILS [OldestLeaves MAX_HOOK_EVENTS] = "hooks:events";
         /// Until when servers leave each webhook alone.
         HOOK_RESTS: Hash, NEVER, Ours, MAILS = "hooks:rests";
         /// Mails that wait to be sent.
@@ -163,13 +178,13 @@ schema! {
         /// Topics that are being renamed or merged.
         TOPIC_MOVES: Hash, NEVER, Ours, POSTS = "topic.moves";
         /// The sentences that describe topics.
-        TOPIC_SENTENCES: Hash, NEVER, Ours, POSTS = "topics.about";
+        TOPIC_SENTENCES: Hash, NEVER, Ours, POSTS [Refuses MAX_TOPIC_SENTENCES] = "topics.about";
         /// Users by the number of their followers.
         MOST_FOLLOWED: SortedSet, NEVER, Ours, ACCOUNTS = "users.by_followers";
         /// The highest tweet id drawn.
         TWEET_IDS: String, NEVER, LamerNews, SITE = "tweet:ids";
-        /// All users' tweets; the newest 10,000.
-        GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews, POSTS = "global_timeline";
+        /// All users' tweets.
+        GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews, POSTS [OldestLeaves GLOBAL_TIMELINE_SIZE] = "global_timeline";
         /// The score above which each home timeline is complete.
         HOME_FLOORS: SortedSet, NEVER, Ours, ACCOUNTS = "timeline:floors";
         /// Where home timelines are, once they were moved.
@@ -199,11 +214,11 @@ schema! {
         /// The highest number of such a thread drawn.
         MESSAGES_COUNT: String, NEVER, Ours, WITH_MODERATORS = "messages:count";
         /// The rules that new posts are checked with.
-        RULES: Hash, NEVER, Ours, LOG = "rules:all";
+        RULES: Hash, NEVER, Ours, LOG [Refuses MAX_RULES] = "rules:all";
         /// The number of the last rule.
         RULES_COUNT: String, NEVER, Ours, LOG = "rules:count";
         /// Bans of networks and e-mail domains.
-        ORIGIN_BANS: Hash, NEVER, Ours, LOG = "bans:origins";
+        ORIGIN_BANS: Hash, NEVER, Ours, LOG [Refuses MAX_ORIGIN_BANS] = "bans:origins";
         /// The number of the last ban of a network or an e-mail domain.
         ORIGIN_BANS_COUNT: String, NEVER, Ours, LOG = "bans:origins:count";
         /// How many sign-ups and posts each of these bans has stopped.
@@ -247,11 +262,11 @@ schema! {
         /// A session, by the SHA-256 of its token.
         SESSION: Hash, 60 * DAY, "after the last visit", Ours, SESSIONS =
             session(hash: &SessionHash) "session:" {hash, "hash"};
-        /// The user's sessions by time of the login; at most 20.
-        USER_SESSIONS: SortedSet, 60 * DAY, "after the last visit", Ours, SESSIONS =
+        /// The user's sessions by time of the login.
+        USER_SESSIONS: SortedSet, 60 * DAY, "after the last visit", Ours, SESSIONS [OldestLeaves MAX_SESSIONS] =
             user_sessions(id: UserId) "user:" {id, "user id"} ":sessions";
-        /// The networks from which the user has logged in; at most 20.
-        USER_NETWORKS: SortedSet, 60 * DAY, "after the last login", Ours, SESSIONS =
+        /// The networks from which the user has logged in.
+        USER_NETWORKS: SortedSet, 60 * DAY, "after the last login", Ours, SESSIONS [OldestLeaves KNOWN_NETWORKS] =
             user_networks(id: UserId) "user:" {id, "user id"} ":networks";
         /// The id of the user with this session of Lamer News. Read, never written.
         AUTH: String, NEVER, LamerNews, SESSIONS = auth(token: &str) "auth:" {token, "session token"};
@@ -267,8 +282,8 @@ schema! {
         /// An invitation that nobody has used.
         INVITES_CODE: Hash, 30 * DAY, Ours, INVITATIONS =
             invitation(code: &InvitationCode) "invites:code:" {code.expose(), "code"};
-        /// The user's unused invitations; at most 200.
-        INVITES_OPEN: SortedSet, 30 * DAY, "after the latest", Ours, INVITATIONS =
+        /// The user's unused invitations.
+        INVITES_OPEN: SortedSet, 30 * DAY, "after the latest", Ours, INVITATIONS [Refuses MAX_OPEN_INVITATIONS] =
             invites_open(id: UserId) "invites:open:" {id, "user id"};
         /// The people whom the user invited.
         INVITES_BY: SortedSet, NEVER, Ours, ACCOUNTS = invites_by(id: UserId) "invites:by:" {id, "user id"};
@@ -291,7 +306,7 @@ schema! {
         LIMIT_FAILED_LOGIN_ACCOUNT: String, HOUR, Ours, LIMITS =
             failed_logins_of_account(id: UserId) "limit:failed_login:account:" {id, "user id"};
         /// Addresses from which logins to this account have failed.
-        LIMIT_FAILED_LOGIN_ADDRESSES: SortedSet, HOUR, Ours, LIMITS =
+        LIMIT_FAILED_LOGIN_ADDRESSES: SortedSet, HOUR, Ours, LIMITS [OldestLeaves FAILED_ADDRESSES] =
             failed_login_addresses(id: UserId) "limit:failed_login:addresses:" {id, "user id"};
         /// The owner has been told about failed logins.
         LIMIT_FAILED_LOGIN_TOLD: String, DAY, Ours, LIMITS =
@@ -338,7 +353,7 @@ schema! {
         USER_SUBMITTED_RECENTLY: String, 15 * MINUTE, LamerNews, LIMITS =
             submitted_recently(id: UserId) "user:" {id, "user id"} ":submitted_recently";
         /// The effects of the votes that the user can take back.
-        USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours, LIMITS =
+        USER_RECENT_VOTES: Hash, 10 * MINUTE, Ours, LIMITS [OldestLeaves MAX_RECENT_VOTES] =
             user_recent_votes(id: UserId) "user:" {id, "user id"} ":recent_votes";
         /// A story.
         NEWS: Hash, NEVER, LamerNews, POSTS = news(id: NewsId) "news:" {id, "news id"};
@@ -354,27 +369,32 @@ schema! {
         USER_UPVOTED: SortedSet, NEVER, LamerNews, ACCOUNTS = user_upvoted(id: UserId) "user.saved:" {id, "user id"};
         /// Messages that wait for a webhook, by when they are due; at most 2,000.
         HOOK_OUTBOX: SortedSet, NEVER, Ours, MAILS = hook_outbox(id: HookId) "hooks:outbox:" {id, "hook id"};
-        /// The outcomes of the last messages to a webhook; the newest 20.
-        HOOK_RESULTS: SortedSet, NEVER, Ours, SITE = hook_results(id: HookId) "hooks:results:" {id, "hook id"};
+        /// The outcomes of the last messages to a webhook.
+        HOOK_RESULTS: SortedSet, NEVER, Ours, SITE [OldestLeaves (limits::HOOK_RESULTS)] =
+            hook_results(id: HookId) "hooks:results:" {id, "hook id"};
         /// A server is sending this mail.
         MAIL_LEASE: String, MINUTE, Ours, MAILS = mail_lease(member: &str) "mail:lease:" {member, "mail"};
         /// Entries of the inbox that were mailed to this user.
         LIMIT_MAILED_ENTRIES: String, DAY, Ours, LIMITS =
             mailed_entries(id: UserId) "limit:mailed_entries:" {id, "user id"};
-        /// Stories that the user saved; at most 10,000.
-        USER_SAVED: SortedSet, NEVER, Ours, ACCOUNTS = user_saved(id: UserId) "user:" {id, "user id"} ":saved";
-        /// Stories that the user has hidden; the latest 2,000.
-        USER_HIDDEN: SortedSet, NEVER, Ours, ACCOUNTS = user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
-        /// Topics that the user follows; at most 25.
-        USER_TOPICS_FOLLOWED: SortedSet, NEVER, Ours, ACCOUNTS =
+        /// Stories that the user saved.
+        USER_SAVED: SortedSet, NEVER, Ours, ACCOUNTS [Refuses MAX_SAVED] =
+            user_saved(id: UserId) "user:" {id, "user id"} ":saved";
+        /// Stories that the user has hidden.
+        USER_HIDDEN: SortedSet, NEVER, Ours, ACCOUNTS [OldestLeaves MAX_HIDDEN] =
+            user_hidden(id: UserId) "user:" {id, "user id"} ":hidden";
+        /// Topics that the user follows.
+        USER_TOPICS_FOLLOWED: SortedSet, NEVER, Ours, ACCOUNTS [Refuses MAX_FOLLOWED_TOPICS] =
             topics_followed(id: UserId) "user:" {id, "user id"} ":topics_followed";
-        /// Topics that the user has muted; at most 100.
-        USER_TOPICS_MUTED: SortedSet, NEVER, Ours, ACCOUNTS =
+        /// Topics that the user has muted.
+        USER_TOPICS_MUTED: SortedSet, NEVER, Ours, ACCOUNTS [Refuses MAX_MUTED_TOPICS] =
             topics_muted(id: UserId) "user:" {id, "user id"} ":topics_muted";
-        /// People, sites and words that the user has muted; at most 500.
-        USER_MUTES: Hash, NEVER, Ours, ACCOUNTS = user_mutes(id: UserId) "user:" {id, "user id"} ":mutes";
-        /// People whom the user has blocked; at most 500.
-        USER_BLOCKS: Hash, NEVER, Ours, ACCOUNTS = user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
+        /// People, sites and words that the user has muted.
+        USER_MUTES: Hash, NEVER, Ours, ACCOUNTS [Refuses MAX_MUTES] =
+            user_mutes(id: UserId) "user:" {id, "user id"} ":mutes";
+        /// People whom the user has blocked.
+        USER_BLOCKS: Hash, NEVER, Ours, ACCOUNTS [Refuses MAX_BLOCKS] =
+            user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
         /// Stories that the user submitted.
         USER_POSTED: SortedSet, NEVER, LamerNews, POSTS = user_posted(id: UserId) "user.posted:" {id, "user id"};
         /// The article of a story.
@@ -403,7 +423,7 @@ schema! {
         USER_FOLLOWERS: SortedSet, NEVER, LamerNews, ACCOUNTS =
             followers(id: UserId) "user:" {id, "user id"} ":followers";
         /// The people the user follows.
-        USER_FOLLOWINGS: SortedSet, NEVER, LamerNews, ACCOUNTS =
+        USER_FOLLOWINGS: SortedSet, NEVER, LamerNews, ACCOUNTS [Refuses MAX_FOLLOWINGS] =
             followings(id: UserId) "user:" {id, "user id"} ":followings";
         /// A tweet.
         TWEET: Hash, NEVER, LamerNews, POSTS = tweet(id: TweetId) "tweet:" {id, "tweet id"};
@@ -413,25 +433,27 @@ schema! {
         /// Tweets of the user and of those they follow; the newest 800.
         USER_HOME_TIMELINE: SortedSet, NEVER, LamerNews, ACCOUNTS =
             home_timeline(id: UserId) "user:" {id, "user id"} ":home_timeline";
-        /// Tweets that mention the user; the newest 1,000.
-        USER_MENTIONS: SortedSet, NEVER, Ours, INBOXES = user_mentions(id: UserId) "user:" {id, "user id"} ":mentions";
-        /// How far the user has read threads; the last 200.
-        USER_VISITS: Hash, NEVER, Ours, ACCOUNTS = user_visits(id: UserId) "user:" {id, "user id"} ":visits";
+        /// Tweets that mention the user.
+        USER_MENTIONS: SortedSet, NEVER, Ours, INBOXES [OldestLeaves MENTIONS_SIZE] =
+            user_mentions(id: UserId) "user:" {id, "user id"} ":mentions";
+        /// How far the user has read threads.
+        USER_VISITS: Hash, NEVER, Ours, ACCOUNTS [OldestLeaves MAX_VISITED_THREADS] =
+            user_visits(id: UserId) "user:" {id, "user id"} ":visits";
         /// The entries of the user's inbox; the newest 1,000.
         USER_INBOX: SortedSet, NEVER, Ours, INBOXES = user_inbox(id: UserId) "user:" {id, "user id"} ":inbox";
         /// The unread ones of them, which the user's badge counts.
         USER_UNREAD: SortedSet, NEVER, Ours, INBOXES = user_unread(id: UserId) "user:" {id, "user id"} ":unread";
         /// The entries that the user has marked as read at once, as long as that can be undone.
-        USER_MARKED_READ: Hash, 10 * MINUTE, Ours, INBOXES =
+        USER_MARKED_READ: Hash, 10 * MINUTE, Ours, INBOXES [OldestLeaves (INBOX_SIZE + INBOX_OVERFLOW + 1)] =
             user_marked_read(id: UserId) "user:" {id, "user id"} ":marked_read";
         /// Messages from moderators to the user.
         USER_MESSAGES: Hash, NEVER, Ours, FROM_MODERATORS =
             user_messages(id: UserId) "user:" {id, "user id"} ":messages";
-        /// Stories to which the user has subscribed; the newest 1,000.
-        USER_SUBSCRIPTIONS: SortedSet, NEVER, Ours, ACCOUNTS =
+        /// Stories to which the user has subscribed.
+        USER_SUBSCRIPTIONS: SortedSet, NEVER, Ours, ACCOUNTS [OldestLeaves MAX_SUBSCRIPTIONS] =
             user_subscriptions(id: UserId) "user:" {id, "user id"} ":subscriptions";
-        /// Stories whose replies the user does not want; the newest 1,000.
-        USER_UNSUBSCRIBED: SortedSet, NEVER, Ours, ACCOUNTS =
+        /// Stories whose replies the user does not want.
+        USER_UNSUBSCRIBED: SortedSet, NEVER, Ours, ACCOUNTS [OldestLeaves MAX_SUBSCRIPTIONS] =
             user_unsubscribed(id: UserId) "user:" {id, "user id"} ":unsubscribed";
         /// Users who have ever subscribed to the story.
         NEWS_SUBSCRIBERS: SortedSet, NEVER, Ours, ACCOUNTS =
@@ -449,27 +471,29 @@ schema! {
         MESSAGES: Hash, NEVER, Ours, WITH_MODERATORS =
             message_thread(id: MessageThreadId) "messages:" {id, "thread id"};
         /// The messages of a thread, by their number.
-        MESSAGES_TEXTS: Hash, NEVER, Ours, WITH_MODERATORS =
+        MESSAGES_TEXTS: Hash, NEVER, Ours, WITH_MODERATORS [Refuses MESSAGES_IN_THREAD] =
             message_texts(id: MessageThreadId) "messages:" {id, "thread id"} ":texts";
-        /// The threads of messages that the user has with the moderators; at most 100.
-        USER_MESSAGE_THREADS: SortedSet, NEVER, Ours, WITH_MODERATORS =
+        /// The threads of messages that the user has with the moderators.
+        USER_MESSAGE_THREADS: SortedSet, NEVER, Ours, WITH_MODERATORS [Refuses MESSAGE_THREADS] =
             user_message_threads(id: UserId) "user:" {id, "user id"} ":message_threads";
         /// Messages that the user wrote to the moderators.
         LIMIT_MESSAGES: String, DAY, Ours, LIMITS = messages_written(id: UserId) "limit:messages:" {id, "user id"};
         /// Notes of moderators about the user.
-        USER_NOTES: Hash, NEVER, Ours, NOTES = user_notes(id: UserId) "user:" {id, "user id"} ":notes";
+        USER_NOTES: Hash, NEVER, Ours, NOTES [Refuses MAX_NOTES] =
+            user_notes(id: UserId) "user:" {id, "user id"} ":notes";
         /// Users who have posted from a network on that day.
-        NETWORK: SortedSet, 30 * DAY, Ours, ADDRESSES =
+        NETWORK: SortedSet, 30 * DAY, Ours, ADDRESSES [OldestLeaves PEOPLE_OF_A_NETWORK_AND_DAY] =
             network_people(tag: &NetworkTag, day: Day) "network:" {tag, "tag"} ":" {day, "date"};
         /// The addresses from which the user has posted on that day.
-        USER_ADDRESSES: SortedSet, 30 * DAY, Ours, ADDRESSES =
+        USER_ADDRESSES: SortedSet, 30 * DAY, Ours, ADDRESSES [OldestLeaves ADDRESSES_OF_A_DAY] =
             user_addresses(id: UserId, day: Day) "user:" {id, "user id"} ":addresses:" {day, "date"};
         /// The flags of a story, a comment, a tweet or a user.
-        FLAGS: Hash, NEVER, Ours, FLAGS = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
-        /// Things that the user has flagged; the newest 1,000.
-        USER_FLAGS: SortedSet, NEVER, Ours, FLAGS = user_flags(id: UserId) "user:" {id, "user id"} ":flags";
-        /// How the user's flags were decided; the newest 200.
-        USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours, FLAGS =
+        FLAGS: Hash, NEVER, Ours, FLAGS [Refuses MAX_FLAGS] = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
+        /// Things that the user has flagged.
+        USER_FLAGS: SortedSet, NEVER, Ours, FLAGS [OldestLeaves LISTED_FLAGS] =
+            user_flags(id: UserId) "user:" {id, "user id"} ":flags";
+        /// How the user's flags were decided.
+        USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours, FLAGS [OldestLeaves STORED_OUTCOMES] =
             user_flag_outcomes(id: UserId) "user:" {id, "user id"} ":flag_outcomes";
         /// A line of the moderation log: what a moderator did.
         MODERATION: Hash, NEVER, Ours, LOG_NAMES = moderation(id: ModerationId) "moderation:" {id, "moderation id"};

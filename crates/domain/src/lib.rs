@@ -17,7 +17,7 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`hooks`], [`hub`], [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
-//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], [`error`]: the ground:
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, [`error`]: the ground:
 //!   what all actions use
 //! - [`keys`], [`values`]
 
@@ -80,6 +80,7 @@ pub mod repeats;
 pub mod report;
 pub mod review;
 pub mod site;
+mod store_rules;
 
 pub mod keys;
 pub mod values;

@@ -46,6 +46,7 @@ mod row;
 mod rule_changes;
 pub mod rules;
 pub mod saved_reasons;
+pub(crate) mod store_rules;
 mod story_edits;
 mod threads;
 pub(crate) mod traces;

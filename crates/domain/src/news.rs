@@ -23,6 +23,7 @@ pub mod past;
 pub mod ranks;
 pub mod site_page;
 pub mod sitemap;
+pub(crate) mod store_rules;
 pub mod subscriptions;
 pub(crate) mod visits;
 pub(crate) mod voters;

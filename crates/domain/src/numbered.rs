@@ -4,6 +4,7 @@
 //! It has no keys of its own. [`lists`] has the lists of numbers.
 
 pub mod lists;
+pub(crate) mod store_rules;
 
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Sight};

@@ -25,6 +25,7 @@ mod newcomers;
 mod score;
 mod settings;
 mod starting_lists;
+pub(crate) mod store_rules;
 mod tally;
 mod voting;
 

@@ -21,6 +21,7 @@ mod merge;
 pub mod moving;
 pub(crate) mod place;
 pub mod reading;
+pub(crate) mod store_rules;
 pub mod suggestions;
 pub mod tweets;
 pub(crate) mod versions;

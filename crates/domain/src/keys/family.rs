@@ -1,10 +1,10 @@
 //! Families of keys: their facts, and the family that a key belongs to.
 
 use super::DAY;
-use super::families::{ALL, PASSKEY_USED, REQUEST, USER_RECENT_VOTES};
-use super::kept::Class;
+use super::families::{ALL, PASSKEY_USED, REQUEST, USER, USER_RECENT_VOTES};
+use super::kept::{Class, LIMITS};
 use crate::values::ids::UserId;
-use crate::values::words::exactly;
+use crate::values::words::{exactly, grouped};
 use std::sync::LazyLock;
 use strum::IntoStaticStr;
 
@@ -39,6 +39,24 @@ pub enum Origin {
     Ours,
 }
 
+/// What a key that has its most members does with one more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Full {
+    /// The oldest member leaves it.
+    OldestLeaves,
+    /// It is refused.
+    Refuses,
+}
+
+/// The most members of a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Cap {
+    /// So many.
+    pub most: u64,
+    /// What becomes of one more.
+    pub full: Full,
+}
+
 /// All keys of one form.
 #[derive(Debug)]
 pub struct Family {
@@ -54,6 +72,8 @@ pub struct Family {
     pub origin: Origin,
     /// How long they are kept.
     pub class: &'static Class,
+    /// How many members it may have; `None` if it is not capped, or a rule of its own says it.
+    pub cap: Option<Cap>,
     /// The meaning of the value, in a sentence.
     pub what: &'static str,
 }
@@ -72,6 +92,16 @@ impl Eq for Family {}
 const NEEDED: [&Family; 3] = [&REQUEST, &PASSKEY_USED, &USER_RECENT_VOTES];
 
 impl Family {
+    /// The meaning of the value, with the most members.
+    pub fn meaning(&self) -> String {
+        let Some(Cap { most, full }) = self.cap else { return self.what.trim().to_owned() };
+        let limit = match full {
+            Full::OldestLeaves => "the newest",
+            Full::Refuses => "at most",
+        };
+        format!("{}; {limit} {}.", self.what.trim().trim_end_matches('.'), grouped(most))
+    }
+
     /// When its keys expire, in words.
     pub fn lifetime(&self) -> String {
         let duration = match self.seconds {
@@ -86,6 +116,17 @@ impl Family {
     pub fn is_left_out_of_backups(&self) -> bool {
         let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
         is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
+    }
+
+    /// Whether its keys count or remember something for a while, so that nobody does too much of it.
+    pub fn is_limit(&self) -> bool {
+        self.class.name == LIMITS.name && self.seconds > 0
+    }
+
+    /// Whether each of its keys is something of one user other than a limit.
+    pub fn is_owned_by_user(&self) -> bool {
+        let first_part = self.name.split(['<', '>']).nth(1);
+        first_part == Some("user id") && !self.is_limit() && *self != USER
     }
 
     /// The family of a key, with the parts that vary; `None` if the key is none of ours.

@@ -1,11 +1,11 @@
 //! Counters that draw ids: none may be below an id that is in use.
 
-use super::claims::{Fault, Found, Mend, hash_in};
-use super::subject::Subject;
-use super::wrong::Source;
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
+use crate::store_rules::claims::{Fault, Found, Mend, hash_in};
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::Subject;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answer, Batch, Query};
 

@@ -1,13 +1,13 @@
 //! Rules of forms: what a text, a field or a member looks like, where nothing else follows from it.
 
-use super::claims::{Claims, Mend};
-use super::subject::Subject;
-use super::{Check, Rule};
 use crate::accounts::inbox::{EntryId, UNTIL};
 use crate::accounts::recent_votes::VotedOn;
 use crate::hub;
 use crate::keys;
 use crate::keys::families::{self, Family};
+use crate::store_rules::claims::{Claims, Mend};
+use crate::store_rules::subject::Subject;
+use crate::store_rules::{Check, Rule};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_TOPIC_SENTENCE;
 use crate::values::topic::Topic;

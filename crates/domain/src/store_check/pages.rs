@@ -1,8 +1,8 @@
 //! Pages of keys with what they hold, which are read a little ahead of the walk that takes them.
 
 use super::Part;
-use super::subject::Subject;
 use crate::keys::families::{self, Family, Holds};
+use crate::store_rules::subject::Subject;
 use crate::values::clock::Moment;
 use tidings_keyspace::{Answer, KeyspaceError, Order, Query, Read, Store};
 use tokio::sync::mpsc;

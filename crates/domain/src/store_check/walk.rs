@@ -1,18 +1,19 @@
 //! One walk over all keys: it finds what differs and, if it mends, mends what rests on nothing
 //! that is called wrong. The next values, and what the last ones are compared with, are read meanwhile.
 
-use super::claims::{Claim, Claims, Fault, Found, Mend};
 use super::counters::{self, Highest};
-use super::existing::Existing;
 use super::mending::mend_faults;
 use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
 use super::report::{Difference, Outcome, StoreReport};
-use super::subject::{self, Item, Subject};
-use super::wrong::{Source, Wrong};
-use super::{Check, CheckRounds, MANY_AT_ONCE, Part, Rule, readable};
+use super::wrong::Wrong;
+use super::{MANY_AT_ONCE, Part, readable};
 use crate::error::Error;
 use crate::keys::families::Holds;
 use crate::site::Site;
+use crate::store_rules::claims::{Claim, Claims, Fault, Found, Mend};
+use crate::store_rules::existing::Existing;
+use crate::store_rules::subject::{self, Item, Subject};
+use crate::store_rules::{Check, CheckRounds, Rule};
 use crate::values::clock::Moment;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -573,19 +574,6 @@ async fn judged(
 /// The result of a task of the walk.
 fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
     outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
-}
-
-impl Found {
-    /// A fault of a whole key.
-    pub(super) const fn of(fault: Fault, sources: Vec<Source>) -> Self {
-        Self { fault, part: None, missing: None, sources }
-    }
-
-    /// What differs, in words.
-    fn difference(&self) -> (String, String, String) {
-        let Fault { key, found, expected, .. } = &self.fault;
-        (key.clone(), found.clone(), expected.clone())
-    }
 }
 
 /// What a mend corrects by a difference, if it does nothing but that: the counters, each a key and a

@@ -1,57 +1,11 @@
 //! What is called wrong: values that only a person can correct, and what was not mended because
 //! it follows from one. A repair keeps its hands off whatever rests on any of them.
 
+use crate::store_rules::source::{Part, Source};
 use std::collections::HashMap;
-use tidings_keyspace::Read;
 
 /// Wrong parts of keys that are remembered one by one. With more of them nothing is mended.
 const MAX_WRONG: usize = 100_000;
-
-/// How much of a key something rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
-    /// That the key is there, or is not.
-    Existence,
-    /// Some fields or members.
-    Some(Vec<String>),
-    /// The whole value.
-    All,
-}
-
-/// Something that a judgement rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
-    pub(super) key: String,
-    pub(super) part: Part,
-}
-
-impl Source {
-    /// That a key is there, or is not.
-    pub(super) fn existence(key: impl Into<String>) -> Self {
-        Self { key: key.into(), part: Part::Existence }
-    }
-
-    /// All of a key.
-    pub(super) fn all(key: impl Into<String>) -> Self {
-        Self { key: key.into(), part: Part::All }
-    }
-
-    /// One field or member of a key.
-    pub(super) fn part(key: impl Into<String>, part: impl ToString) -> Self {
-        Self { key: key.into(), part: Part::Some(vec![part.to_string()]) }
-    }
-
-    /// What a read tells.
-    pub(super) fn of(read: &Read) -> Self {
-        let part = match read {
-            Read::Expiry(_) => Part::Existence,
-            Read::HashFields(_, parts) | Read::Scores(_, parts) => Part::Some(parts.clone()),
-            Read::HasMember(_, member) => Part::Some(vec![member.clone()]),
-            _ => Part::All,
-        };
-        Self { key: read.key().to_owned(), part }
-    }
-}
 
 /// What is wrong of one key, with the key that must be corrected first.
 #[derive(Debug, Default)]

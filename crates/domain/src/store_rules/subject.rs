@@ -9,7 +9,7 @@ use tidings_keyspace::{Answer, Batch, Expiry, Hash, Read};
 
 /// A part of a key that rules look at.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Item {
+pub(crate) enum Item {
     /// That the key is there.
     Whole,
     /// The text of a string.
@@ -24,20 +24,20 @@ pub(super) enum Item {
 
 /// A key that rules look at.
 #[derive(Debug)]
-pub(super) struct SubjectKey {
-    pub(super) key: String,
-    pub(super) family: &'static Family,
+pub(crate) struct SubjectKey {
+    pub(crate) key: String,
+    pub(crate) family: &'static Family,
     /// The parts of the key that vary.
-    pub(super) parts: Vec<String>,
+    pub(crate) parts: Vec<String>,
     /// The time of the check.
-    pub(super) now: Moment,
+    pub(crate) now: Moment,
 }
 
 /// A key, and a part of it. The key is shared by all that is checked of it.
 #[derive(Debug, Clone)]
-pub(super) struct Subject {
-    pub(super) of: Arc<SubjectKey>,
-    pub(super) item: Item,
+pub(crate) struct Subject {
+    pub(crate) of: Arc<SubjectKey>,
+    pub(crate) item: Item,
 }
 
 impl Deref for Subject {
@@ -50,7 +50,7 @@ impl Deref for Subject {
 
 impl Subject {
     /// A key as a whole; `None` if it is none of ours.
-    pub(super) fn of_key(key: &str, now: Moment) -> Option<Self> {
+    pub(crate) fn of_key(key: &str, now: Moment) -> Option<Self> {
         let (family, parts) = Family::of(key)?;
         let parts = parts.into_iter().map(str::to_owned).collect();
         let of = Arc::new(SubjectKey { key: key.to_owned(), family, parts, now });
@@ -58,22 +58,22 @@ impl Subject {
     }
 
     /// Another part of the key.
-    pub(super) fn with(&self, item: Item) -> Self {
+    pub(crate) fn with(&self, item: Item) -> Self {
         Self { of: self.of.clone(), item }
     }
 
     /// The first part of the key that varies, or of another key of the family.
-    pub(super) fn id<T: FromStr>(&self) -> Option<T> {
+    pub(crate) fn id<T: FromStr>(&self) -> Option<T> {
         self.parts.first()?.parse().ok()
     }
 
     /// The first part of the key that varies.
-    pub(super) fn part(&self) -> &str {
+    pub(crate) fn part(&self) -> &str {
         self.parts.first().map_or("", String::as_str)
     }
 
     /// The hash.
-    pub(super) fn hash(&self) -> Option<&Hash> {
+    pub(crate) fn hash(&self) -> Option<&Hash> {
         match &self.item {
             Item::Hash(hash) => Some(hash),
             _ => None,
@@ -81,13 +81,13 @@ impl Subject {
     }
 
     /// The fields of the hash with their values.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let fields = self.hash().into_iter().flat_map(|hash| &hash.0);
         fields.map(|(field, value)| (field.as_str(), value.as_str()))
     }
 
     /// The member of a set or a sorted set, with its score.
-    pub(super) fn member(&self) -> Option<(&str, f64)> {
+    pub(crate) fn member(&self) -> Option<(&str, f64)> {
         match &self.item {
             Item::Member(member) => Some((member, 0.0)),
             Item::Scored(member, score) => Some((member, *score)),
@@ -96,12 +96,12 @@ impl Subject {
     }
 
     /// The member as an id.
-    pub(super) fn member_id<T: FromStr>(&self) -> Option<T> {
+    pub(crate) fn member_id<T: FromStr>(&self) -> Option<T> {
         self.member()?.0.parse().ok()
     }
 
     /// The text of a string.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match &self.item {
             Item::Text(text) => Some(text),
             _ => None,
@@ -109,7 +109,7 @@ impl Subject {
     }
 
     /// A batch that removes the member.
-    pub(super) fn removal(&self) -> Batch {
+    pub(crate) fn removal(&self) -> Batch {
         let mut batch = Batch::new();
         match &self.item {
             Item::Member(member) => batch.remove_member(&self.key, member),
@@ -120,7 +120,7 @@ impl Subject {
     }
 
     /// A batch that deletes the string, unless it has changed.
-    pub(super) fn deletion(&self) -> Batch {
+    pub(crate) fn deletion(&self) -> Batch {
         let mut batch = Batch::new();
         if let Some(text) = self.text() {
             batch.string_equals(&self.key, text);
@@ -130,7 +130,7 @@ impl Subject {
     }
 
     /// The read that answers the item as it is now.
-    pub(super) fn read(&self) -> Read {
+    pub(crate) fn read(&self) -> Read {
         let key = self.key.clone();
         match &self.item {
             Item::Whole => Read::Expiry(key),
@@ -142,7 +142,7 @@ impl Subject {
     }
 
     /// The item in the answer to that read; `None` if it is no longer there.
-    pub(super) fn item_in(&self, answer: Answer) -> Option<Item> {
+    pub(crate) fn item_in(&self, answer: Answer) -> Option<Item> {
         match (&self.item, answer) {
             (Item::Whole, Answer::Expiry(expiry)) => (expiry != Expiry::Absent).then_some(Item::Whole),
             (Item::Text(_), Answer::Text(text)) => text.map(Item::Text),
@@ -159,7 +159,7 @@ impl Subject {
 }
 
 /// The items in a value.
-pub(super) fn items_of(value: Answer) -> Vec<Item> {
+pub(crate) fn items_of(value: Answer) -> Vec<Item> {
     match value {
         Answer::Text(text) => text.map(Item::Text).into_iter().collect(),
         Answer::Hash(hash) if hash.is_empty() => Vec::new(),

@@ -1,15 +1,15 @@
 //! Rules of item numbers.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, field_in, fields, text_in};
-use super::comments::comments_of;
-use super::subject::{Item, Subject};
+use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, score, score_in, text_in};
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::ids::{CommentAddress, NewsId};
 use tidings_keyspace::{Answer, Batch, Order, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::NEWS, "a story has an item number", story),
     Rule::claims(&families::THREAD_COMMENT, "a comment has an item number", comments),
     Rule::claims(&families::ITEMS, "an item number is that of a story or a comment that exists", exists),
@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[
 
 fn story(subject: &Subject, claims: &mut Claims) {
     if let (Some(id), Some(_)) = (subject.id::<NewsId>(), subject.hash()) {
-        claims.of("id").numbered(SiteItem::Story(id));
+        numbered(claims.of("id"), SiteItem::Story(id));
     }
 }
 
@@ -26,8 +26,22 @@ fn comments(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
     for comment in comments_of(hash).0 {
         let address = CommentAddress { news, comment: comment.id };
-        claims.of(comment.id).numbered(SiteItem::Comment(address));
+        numbered(claims.of(comment.id), SiteItem::Comment(address));
     }
+}
+
+/// Claims that a story or a comment has an item number.
+fn numbered(claims: &mut Claims, item: SiteItem) {
+    let member = item.to_string();
+    claims.add(vec![score(keys::ITEMS, item)], move |answers| {
+        score_in(answers, 0).is_none().then(|| Fault {
+            key: keys::ITEMS.to_owned(),
+            found: format!("no member {member}"),
+            expected: format!("the member {member} with its number"),
+            mend: Mend::Number(item),
+        })
+    });
+    claims.place_at(keys::ITEMS.to_owned(), item);
 }
 
 fn exists(_: &Subject, claims: &mut Claims) {

@@ -1,19 +1,18 @@
 //! Rules of inboxes: their entries, what is unread, and the badge.
 
-use super::Rule;
-use super::claims::{Claims, Mend, count_in, counter_fault, number, score, score_in};
-use super::subject::Subject;
-use super::wrong::Source;
 use crate::accounts::inbox::EntryId;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Mend, count_in, counter_fault, number, score, score_in};
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::Subject;
 use crate::values::ids::UserId;
 use tidings_keyspace::{Answer, Batch, Expiry, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::USER, "the badge of a user is the number of unread entries of the inbox", badge),
     Rule::claims(&families::USER_INBOX, "an entry of an inbox is about something that exists", entry),
     Rule::claims(&families::USER_UNREAD, "what is unread is in the inbox", unread),
-    Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets that exist", mention),
 ];
 
 fn badge(subject: &Subject, claims: &mut Claims) {
@@ -90,8 +89,4 @@ fn unread(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.sorted_member_present(&subject.key, member);
     claims.listed(keys::user_inbox(user), member, (None, score), &guard);
-}
-
-fn mention(subject: &Subject, claims: &mut Claims) {
-    super::timelines::tweet_that_is_shown(subject, claims, None);
 }

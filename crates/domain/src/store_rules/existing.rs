@@ -10,20 +10,20 @@ const MAX_EXISTING: usize = 500_000;
 /// Keys that exist, by their hashes. A key of another one's hash is looked up once too seldom: that is one in
 /// 10^13 keys.
 #[derive(Debug, Default)]
-pub(super) struct Existing {
+pub(crate) struct Existing {
     hasher: RandomState,
     keys: Mutex<HashSet<u64>>,
 }
 
 impl Existing {
     /// Whether a key was found.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         let hash = self.hasher.hash_one(key);
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).contains(&hash)
     }
 
     /// Remembers keys that were found, as long as there is room.
-    pub(super) fn note<'a>(&self, keys: impl Iterator<Item = &'a str>) {
+    pub(crate) fn note<'a>(&self, keys: impl Iterator<Item = &'a str>) {
         let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         for key in keys {
             if known.len() < MAX_EXISTING {

@@ -1,12 +1,14 @@
 //! Rules of moderation: the log, the review queue, flags, appeals and what was withdrawn.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in, is_absent, score, score_in, text_in};
-use super::subject::{Item, Subject};
 use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
 use crate::review::Place;
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{
+    Claims, Fault, Mend, field_in, fields, hash_in, is_absent, score, score_in, text_in,
+};
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
 use crate::values::ids::{MessageThreadId, ModerationId, OriginBanId, UserId};
@@ -17,7 +19,7 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::withheld::WITHHELD;
 use tidings_keyspace::{Answer, Batch, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::MODERATION, LOG, line),
     Rule::claims(&families::MODERATION_LOG, LOG, listed_line),
     Rule::claims(&families::REVIEW_QUEUE, "a row of the review queue is about something that waits", row),
@@ -86,12 +88,6 @@ fn listed_line(_: &Subject, claims: &mut Claims) {
     }
 }
 
-/// A thing from its text as `<kind>:<id>`.
-pub(super) fn thing_of(text: &str) -> Option<Thing> {
-    let (kind, id) = text.split_once(':')?;
-    Thing::parse(kind, id).ok()
-}
-
 /// The reads that show whether a row of the queue has a reason: the thing itself, and its flags.
 fn row_reads(thing: &Thing) -> Vec<Read> {
     let own = match thing {
@@ -135,7 +131,7 @@ fn waits(thing: &Thing, answers: &[Answer]) -> bool {
 fn row(subject: &Subject, claims: &mut Claims) {
     let Some((member, place)) = subject.member() else { return };
     let mut removal = subject.removal();
-    let Some(thing) = thing_of(member).filter(|_| Place::from_score(place).is_some()) else {
+    let Some(thing) = member.parse::<Thing>().ok().filter(|_| Place::from_score(place).is_some()) else {
         let found = format!("the row {member:?} with the score {place}");
         return claims.wrong(found, "rows about something", Mend::write(removal, "remove the row"));
     };
@@ -217,7 +213,7 @@ fn listed_thread(_: &Subject, claims: &mut Claims) {
 }
 
 fn flags(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(thing)) = (subject.hash(), thing_of(subject.part())) else { return };
+    let (Some(hash), Some(thing)) = (subject.hash(), subject.part().parse::<Thing>().ok()) else { return };
     let (mut weight, mut waiting, mut since) = (0_u64, 0, 0);
     for (field, stored) in subject.fields().filter(|(field, _)| *field != "waiting") {
         match (field.parse::<UserId>(), stored.parse::<Flag>()) {
@@ -261,7 +257,7 @@ fn flags(subject: &Subject, claims: &mut Claims) {
 
 fn flagged(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let (member, list) = (member.to_owned(), thing_of(member).as_ref().map(keys::flags));
+    let (member, list) = (member.to_owned(), member.parse().ok().as_ref().map(keys::flags));
     let reads = list.iter().map(|list| fields(list.clone(), [&user.to_string()])).collect();
     claims.belongs("what the user has flagged", reads, move |answers, batch| {
         if let Some(list) = &list {
@@ -274,7 +270,7 @@ fn flagged(subject: &Subject, claims: &mut Claims) {
 
 fn outcome(subject: &Subject, claims: &mut Claims) {
     let Some((member, line)) = subject.member() else { return };
-    let thing = member.strip_prefix(['+', '-']).and_then(thing_of);
+    let thing = member.strip_prefix(['+', '-']).and_then(|thing| thing.parse::<Thing>().ok());
     let line = format!("{line}").parse::<ModerationId>();
     let (Some(thing), Ok(line)) = (thing, line) else {
         let expected = "+ or - and a thing, with the number of a line";
@@ -295,7 +291,7 @@ fn notes(subject: &Subject, claims: &mut Claims) {
 }
 
 fn posts(subject: &Subject, claims: &mut Claims) {
-    if let Some((member, _)) = subject.member().filter(|(member, _)| thing_of(member).is_none()) {
+    if let Some((member, _)) = subject.member().filter(|(member, _)| member.parse::<Thing>().is_err()) {
         claims.malformed(format_args!("the member {member:?}"), "posts");
     }
     if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {

@@ -1,42 +1,23 @@
 //! Rules of what belongs to one user: that the user exists, and what their choices and lists name.
 
-use super::claims::{Claims, Mend, field_in, fields, score, score_in};
-use super::subject::{Item, Subject};
-use super::{Check, Rule};
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Mend, field_in, fields, score, score_in};
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::ids::UserId;
 use crate::values::session_token::SessionHash;
 use crate::values::signup::InvitationCode;
+use std::sync::LazyLock;
 
-pub(super) static RULES: &[Rule] = &[
-    of_user_rule(&families::INVITES_BY),
-    of_user_rule(&families::INVITES_OPEN),
-    of_user_rule(&families::USER_BLOCKS),
-    of_user_rule(&families::USER_COMMENTS),
-    of_user_rule(&families::USER_FLAG_OUTCOMES),
-    of_user_rule(&families::USER_FLAGS),
-    of_user_rule(&families::USER_FOLLOWERS),
-    of_user_rule(&families::USER_FOLLOWINGS),
-    of_user_rule(&families::USER_HIDDEN),
-    of_user_rule(&families::USER_HOME_TIMELINE),
-    of_user_rule(&families::USER_INBOX),
-    of_user_rule(&families::USER_MENTIONS),
-    of_user_rule(&families::USER_MESSAGES),
-    of_user_rule(&families::USER_MESSAGE_THREADS),
-    of_user_rule(&families::USER_MUTES),
-    of_user_rule(&families::USER_NETWORKS),
-    of_user_rule(&families::USER_POSTED),
-    of_user_rule(&families::USER_SAVED),
-    of_user_rule(&families::USER_SESSIONS),
-    of_user_rule(&families::USER_SUBSCRIPTIONS),
-    of_user_rule(&families::USER_TOPICS_FOLLOWED),
-    of_user_rule(&families::USER_TOPICS_MUTED),
-    of_user_rule(&families::USER_TWO_FACTOR),
-    of_user_rule(&families::USER_UNREAD),
-    of_user_rule(&families::USER_UPVOTED),
-    of_user_rule(&families::USER_UNSUBSCRIBED),
-    of_user_rule(&families::USER_USER_TIMELINE),
-    of_user_rule(&families::USER_VISITS),
+/// Whatever belongs to a user, by its form, belongs to one who exists.
+pub(crate) static OWNED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let owned = families::ALL.iter().copied().filter(|family| family.is_owned_by_user());
+    owned.map(|family| Rule::claims(family, OWNED_BY_USER, of_user)).collect()
+});
+
+const OWNED_BY_USER: &str = "what belongs to a user belongs to one who exists";
+
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::USER_SESSIONS,
         "the list of a user's sessions has only sessions of that user",
@@ -61,10 +42,6 @@ pub(super) static RULES: &[Rule] = &[
     ),
     Rule::claims(&families::FIRST_ADMINISTRATOR, "the first administrator is a user", first_administrator),
 ];
-
-const fn of_user_rule(of: &'static families::Family) -> Rule {
-    Rule { of, sentence: "what belongs to a user belongs to one who exists", check: Check::Claims(of_user) }
-}
 
 fn of_user(subject: &Subject, claims: &mut Claims) {
     if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<UserId>()) {

@@ -1,14 +1,14 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
-use super::Rule;
-use super::claims::{
-    Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
-};
-use super::subject::{Item, Subject};
-use super::withdrawn::NeverShown;
-use super::wrong::Source;
 use crate::keys::{self, families};
 use crate::news::item::{IMPORTED_VOTES, News};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{
+    Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
+};
+use crate::store_rules::never_shown::NeverShown;
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::imported::ImportedVotes;
@@ -17,7 +17,7 @@ use crate::values::withheld::{WITHHELD, Withheld};
 use crate::values::words::counted;
 use tidings_keyspace::{Batch, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::NEWS, "a story has an author and its form", form),
     Rule::claims(
         &families::NEWS,

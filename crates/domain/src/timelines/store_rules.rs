@@ -1,16 +1,16 @@
 //! Rules of tweets, timelines and follows.
 
-use super::claims::{
-    Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
-};
-use super::subject::{Item, Subject};
-use super::wrong::Source;
-use super::{CHECKS_AT_ONCE, Check, Rule};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
+use crate::store_rules::claims::{
+    Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
+};
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tidings_keyspace::{Batch, Order, Read, read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::TWEET,
         "a tweet has its form and an author, and is in the author's timeline unless it is withheld",
@@ -35,9 +35,10 @@ pub(super) static RULES: &[Rule] = &[
     Rule::claims(
         &families::GLOBAL_TIMELINE,
         "the timeline of everyone has only tweets that are shown",
-        everyone,
+        shown,
     ),
-    Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(homes) },
+    Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets that exist", shown),
+    Rule::rounds(&families::USER, HOME, homes),
     Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
     Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
     Rule::claims(
@@ -68,8 +69,7 @@ pub(super) static RULES: &[Rule] = &[
 ];
 
 /// The rule of home timelines that are on servers of their own.
-pub(super) static APART: &[Rule] =
-    &[Rule { of: &families::USER, sentence: HOME, check: Check::Rounds(homes_apart) }];
+pub(crate) static APART: &[Rule] = &[Rule::rounds(&families::USER, HOME, homes_apart)];
 
 const HOME: &str = "a home timeline has the tweets that it should have, and no others";
 const NOBODY: Mend = Mend::Person("restore the user from a backup, or remove the member");
@@ -116,7 +116,7 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
 
 /// Claims that a member is a tweet that is shown, of this author if there is one; otherwise it is
 /// removed.
-pub(super) fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<UserId>) {
+fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<UserId>) {
     let Some((member, _)) = subject.member() else { return };
     let (member, id) = (member.to_owned(), member.parse::<TweetId>().ok());
     let reads = id.map(|id| Read::Hash(keys::tweet(id))).into_iter().collect();
@@ -140,7 +140,7 @@ fn own(subject: &Subject, claims: &mut Claims) {
     tweet_that_is_shown(subject, claims, subject.id());
 }
 
-fn everyone(subject: &Subject, claims: &mut Claims) {
+fn shown(subject: &Subject, claims: &mut Claims) {
     tweet_that_is_shown(subject, claims, None);
 }
 
@@ -210,11 +210,6 @@ async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> 
     let tweets = tweets.into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
     let keys = timelines.chain(tweets.map(keys::tweet)).chain([keys::followings(user)]);
     Ok(keys.map(Source::all).collect())
-}
-
-/// Makes a home timeline what it should be.
-pub(super) async fn mend(site: &Site, now: Moment, user: UserId) -> Result<bool, Error> {
-    HomeCheck::begin(site, now).await?.repair_home(user).await
 }
 
 /// The other user whom a member names, if it is an id.

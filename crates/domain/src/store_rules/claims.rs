@@ -2,9 +2,9 @@
 //! mended if it is not.
 
 use super::existing::Existing;
+use super::never_shown::NeverShown;
+use super::source::{Part, Source};
 use super::subject::{Item, Subject};
-use super::withdrawn::NeverShown;
-use super::wrong::{Part, Source};
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
@@ -15,7 +15,7 @@ use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
 
 /// What is done about a fault.
 #[derive(Debug, Clone)]
-pub(super) enum Mend {
+pub(crate) enum Mend {
     /// This batch mends it; in words.
     Write(Box<Batch>, String),
     /// A story or a comment gets the next item number.
@@ -32,15 +32,15 @@ pub(super) enum Mend {
 
 impl Mend {
     /// The advice about a value without its form.
-    pub(super) const BY_HAND: Self = Self::Person("correct the value by hand, or restore it from a backup");
+    pub(crate) const BY_HAND: Self = Self::Person("correct the value by hand, or restore it from a backup");
 
     /// A batch that mends something.
-    pub(super) fn write(batch: Batch, words: impl Into<String>) -> Self {
+    pub(crate) fn write(batch: Batch, words: impl Into<String>) -> Self {
         Self::Write(Box::new(batch), words.into())
     }
 
     /// What is done, in words.
-    pub(super) fn in_words(&self) -> &str {
+    pub(crate) fn in_words(&self) -> &str {
         match self {
             Self::Write(_, words) => words,
             Self::Number(_) => "give it the next number",
@@ -54,28 +54,41 @@ impl Mend {
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
-    pub(super) key: String,
-    pub(super) found: String,
-    pub(super) expected: String,
-    pub(super) mend: Mend,
+pub(crate) struct Fault {
+    pub(crate) key: String,
+    pub(crate) found: String,
+    pub(crate) expected: String,
+    pub(crate) mend: Mend,
 }
 
 /// A fault, and what the judgement rests on.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) fault: Fault,
+pub(crate) struct Found {
+    pub(crate) fault: Fault,
     /// The field or member of the key that is not as it should be; `None` is all of it.
-    pub(super) part: Option<String>,
+    pub(crate) part: Option<String>,
     /// Another key that is missing.
-    pub(super) missing: Option<String>,
-    pub(super) sources: Vec<Source>,
+    pub(crate) missing: Option<String>,
+    pub(crate) sources: Vec<Source>,
+}
+
+impl Found {
+    /// A fault of a whole key.
+    pub(crate) const fn of(fault: Fault, sources: Vec<Source>) -> Self {
+        Self { fault, part: None, missing: None, sources }
+    }
+
+    /// What differs, in words.
+    pub(crate) fn difference(&self) -> (String, String, String) {
+        let Fault { key, found, expected, .. } = &self.fault;
+        (key.clone(), found.clone(), expected.clone())
+    }
 }
 
 type Judge = Box<dyn Fn(&[Answer]) -> Vec<Fault> + Send + Sync>;
 
 /// Reads, and what is wrong by their answers.
-pub(super) struct Claim {
+pub(crate) struct Claim {
     reads: Vec<Read>,
     /// How many reads the claim has.
     needs: usize,
@@ -94,22 +107,22 @@ pub(super) struct Claim {
 
 impl Claim {
     /// The reads, once.
-    pub(super) fn take_reads(&mut self) -> Vec<Read> {
+    pub(crate) fn take_reads(&mut self) -> Vec<Read> {
         std::mem::take(&mut self.reads)
     }
 
     /// The key that must be there, if the claim is about that.
-    pub(super) fn target(&self) -> Option<&str> {
+    pub(crate) fn target(&self) -> Option<&str> {
         self.target.as_deref()
     }
 
-    pub(super) fn reads(&self) -> &[Read] {
+    pub(crate) fn reads(&self) -> &[Read] {
         &self.reads
     }
 
     /// The faults by the next outcomes, which are those of the reads of this claim. A value that
     /// cannot be read is reported for its own key, and says nothing here.
-    pub(super) fn judge_next(
+    pub(crate) fn judge_next(
         &self,
         outcomes: &mut impl Iterator<Item = Result<Answer, KeyspaceError>>,
     ) -> Vec<Fault> {
@@ -138,7 +151,7 @@ impl Claim {
     }
 
     /// A fault of this claim about a subject, and what the judgement rests on.
-    pub(super) fn found(&self, subject: &Subject, fault: Fault) -> Found {
+    pub(crate) fn found(&self, subject: &Subject, fault: Fault) -> Found {
         let own = Source { key: subject.key.clone(), part: self.own_part(subject) };
         let own_place = match &own.part {
             Part::Some(parts) => parts.first().map(|part| (&own.key, part)),
@@ -166,8 +179,8 @@ impl Claim {
 }
 
 /// The claims of a rule about something.
-pub(super) struct Claims<'a> {
-    pub(super) all: Vec<Claim>,
+pub(crate) struct Claims<'a> {
+    pub(crate) all: Vec<Claim>,
     subject: &'a Subject,
     /// The field that the next claim is about, if it is not about the whole hash.
     field: Option<String>,
@@ -177,32 +190,32 @@ pub(super) struct Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// No claims yet, of a rule about a subject.
-    pub(super) const fn about(subject: &'a Subject, existing: Option<&'a Existing>) -> Self {
+    pub(crate) const fn about(subject: &'a Subject, existing: Option<&'a Existing>) -> Self {
         Self { all: Vec::new(), subject, field: None, existing }
     }
 
     /// The next claim is about one field of the hash, and rests on nothing else of it.
-    pub(super) fn of(&mut self, field: impl Display) -> &mut Self {
+    pub(crate) fn of(&mut self, field: impl Display) -> &mut Self {
         self.field = Some(field.to_string());
         self
     }
 
     /// The last claim also rests on something that it does not read.
-    pub(super) fn besides(&mut self, source: Source) {
+    pub(crate) fn besides(&mut self, source: Source) {
         if let Some(claim) = self.all.last_mut() {
             claim.besides.push(source);
         }
     }
 
     /// The last claim is about a member or a field of another key.
-    pub(super) fn place_at(&mut self, key: String, part: impl ToString) {
+    pub(crate) fn place_at(&mut self, key: String, part: impl ToString) {
         if let Some(claim) = self.all.last_mut() {
             claim.place = Some((key, part.to_string()));
         }
     }
 
     /// A claim: reads, and what is wrong by their answers.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         reads: Vec<Read>,
         judge: impl Fn(&[Answer]) -> Option<Fault> + Send + Sync + 'static,
@@ -211,7 +224,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The same, where several things may be wrong.
-    pub(super) fn add_all(
+    pub(crate) fn add_all(
         &mut self,
         reads: Vec<Read>,
         judge: impl Fn(&[Answer]) -> Vec<Fault> + Send + Sync + 'static,
@@ -230,7 +243,7 @@ impl<'a> Claims<'a> {
 
     /// A claim about the key itself: `judge` tells what is found instead of what is expected, and what is done
     /// about it.
-    pub(super) fn expects(
+    pub(crate) fn expects(
         &mut self,
         expected: impl Display + Send + Sync + 'static,
         reads: Vec<Read>,
@@ -245,7 +258,7 @@ impl<'a> Claims<'a> {
 
     /// A member must belong to its list, or it is removed. `stray` returns what is found instead; to the batch of
     /// the removal it adds checks, and whatever else goes.
-    pub(super) fn belongs(
+    pub(crate) fn belongs(
         &mut self,
         expected: impl Display + Send + Sync + 'static,
         reads: Vec<Read>,
@@ -260,23 +273,23 @@ impl<'a> Claims<'a> {
     }
 
     /// Something is wrong whatever else is stored.
-    pub(super) fn fault(&mut self, fault: Fault) {
+    pub(crate) fn fault(&mut self, fault: Fault) {
         self.add(Vec::new(), move |_| Some(fault.clone()));
     }
 
     /// The key itself is wrong whatever else is stored.
-    pub(super) fn wrong(&mut self, found: impl Display, expected: impl Display, mend: Mend) {
+    pub(crate) fn wrong(&mut self, found: impl Display, expected: impl Display, mend: Mend) {
         let (found, expected) = (found.to_string(), expected.to_string());
         self.fault(Fault { key: self.subject.key.clone(), found, expected, mend });
     }
 
     /// The value does not have its form.
-    pub(super) fn malformed(&mut self, found: impl Display, expected: impl Display) {
+    pub(crate) fn malformed(&mut self, found: impl Display, expected: impl Display) {
         self.wrong(found, expected, Mend::BY_HAND);
     }
 
     /// The member cannot be read, and is removed.
-    pub(super) fn unreadable(&mut self, expected: &str) {
+    pub(crate) fn unreadable(&mut self, expected: &str) {
         if let Some((member, _)) = self.subject.member() {
             let mend = Mend::write(self.subject.removal(), "remove the member");
             self.wrong(format_args!("the member {member:?}"), expected, mend);
@@ -284,7 +297,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The hash must have the id of the key.
-    pub(super) fn own_id(&mut self) {
+    pub(crate) fn own_id(&mut self) {
         let (stored, id) = (self.subject.hash().and_then(|hash| hash.get("id")), self.subject.part());
         if stored != Some(id) {
             self.of("id")
@@ -293,7 +306,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The member as what it should be. If it is something else, that is wrong.
-    pub(super) fn member<T: FromStr>(&mut self, expected: &str) -> Option<T> {
+    pub(crate) fn member<T: FromStr>(&mut self, expected: &str) -> Option<T> {
         let (member, _) = self.subject.member()?;
         let parsed = member.parse().ok();
         if parsed.is_none() {
@@ -303,7 +316,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The text of a string as what it should be. If it is something else, that is wrong.
-    pub(super) fn text<T: FromStr>(&mut self, expected: &str) -> Option<T> {
+    pub(crate) fn text<T: FromStr>(&mut self, expected: &str) -> Option<T> {
         let text = self.subject.text()?;
         let parsed = text.parse().ok();
         if parsed.is_none() {
@@ -313,7 +326,7 @@ impl<'a> Claims<'a> {
     }
 
     /// Each field of the hash must have its form. Its value may be a secret.
-    pub(super) fn each_field(&mut self, has_form: impl Fn(&str, &str) -> bool, expected: &str) {
+    pub(crate) fn each_field(&mut self, has_form: impl Fn(&str, &str) -> bool, expected: &str) {
         for (field, value) in self.subject.fields() {
             if !has_form(field, value) {
                 self.malformed(format_args!("the field {field:?}"), expected);
@@ -322,21 +335,21 @@ impl<'a> Claims<'a> {
     }
 
     /// A field counts something, which it must equal.
-    pub(super) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
+    pub(crate) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
         if let Some(fault) = counter_fault(&self.subject.key, field, found, expected) {
             self.fault(fault);
         }
     }
 
     /// Why something is withheld must be readable: whether it is listed follows from it.
-    pub(super) fn state(&mut self, stored: Option<&str>) {
+    pub(crate) fn state(&mut self, stored: Option<&str>) {
         if let Some(stored) = stored.filter(|stored| stored.parse::<Withheld>().is_err()) {
             self.malformed(format_args!("withheld {stored:?}"), "withheld as docs/data-layout.md says");
         }
     }
 
     /// The key names something that must exist: `what`, at `target`.
-    pub(super) fn refers(&mut self, what: impl Display + Send + Sync + 'static, target: String, mend: Mend) {
+    pub(crate) fn refers(&mut self, what: impl Display + Send + Sync + 'static, target: String, mend: Mend) {
         if self.existing.is_some_and(|existing| existing.has(&target)) {
             self.field = None;
             return;
@@ -358,7 +371,7 @@ impl<'a> Claims<'a> {
     /// A sorted set must have a member, with this score if there is one. `guard` has the checks of
     /// the batch that adds it with the score, or with `otherwise`. If the list belongs to somebody or
     /// to a story, that must exist, or nothing is added.
-    pub(super) fn listed(
+    pub(crate) fn listed(
         &mut self,
         list: String,
         member: impl Display,
@@ -390,7 +403,7 @@ impl<'a> Claims<'a> {
     }
 
     /// A sorted set must have a member, unless what the member names was never shown.
-    pub(super) fn listed_if(
+    pub(crate) fn listed_if(
         &mut self,
         list: String,
         member: impl Display,
@@ -404,22 +417,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// A story or a comment must have an item number.
-    pub(super) fn numbered(&mut self, item: SiteItem) {
-        let member = item.to_string();
-        self.add(vec![Read::Scores(keys::ITEMS.to_owned(), vec![member.clone()])], move |answers| {
-            score_in(answers, 0).is_none().then(|| Fault {
-                key: keys::ITEMS.to_owned(),
-                found: format!("no member {member}"),
-                expected: format!("the member {member} with its number"),
-                mend: Mend::Number(item),
-            })
-        });
-        self.place_at(keys::ITEMS.to_owned(), item);
-    }
-
     /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.
-    pub(super) fn not_listed(&mut self, list: String, member: impl Display, why: &str, guard: &Batch) {
+    pub(crate) fn not_listed(&mut self, list: String, member: impl Display, why: &str, guard: &Batch) {
         let (member, why) = (member.to_string(), why.to_owned());
         let mut batch = guard.clone();
         batch.sorted_remove(&list, &member);
@@ -449,7 +448,7 @@ fn owner_of(key: &str) -> Option<String> {
 }
 
 /// The fault of a counter in a field of a hash, if there is one.
-pub(super) fn counter_fault(key: &str, field: &'static str, found: i64, expected: i64) -> Option<Fault> {
+pub(crate) fn counter_fault(key: &str, field: &'static str, found: i64, expected: i64) -> Option<Fault> {
     let mut batch = Batch::new();
     // An increment, so that no change in between is lost.
     batch.increment_field(key, field, expected - found);
@@ -463,7 +462,7 @@ pub(super) fn counter_fault(key: &str, field: &'static str, found: i64, expected
 }
 
 /// The fault of a score that is a number of something, if there is one. An absent member counts 0.
-pub(super) fn score_fault(key: &str, member: &str, found: Option<f64>, expected: f64) -> Option<Fault> {
+pub(crate) fn score_fault(key: &str, member: &str, found: Option<f64>, expected: f64) -> Option<Fault> {
     let stored = found.unwrap_or(0.0);
     let mut batch = Batch::new();
     batch.sorted_increment(key, member, expected - stored);
@@ -477,12 +476,12 @@ pub(super) fn score_fault(key: &str, member: &str, found: Option<f64>, expected:
 }
 
 /// Whether two scores are the same, but for how fractions were written.
-pub(super) fn is_same(left: f64, right: f64) -> bool {
+pub(crate) fn is_same(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
 }
 
 /// The first score in the answer at a position.
-pub(super) fn score_in(answers: &[Answer], position: usize) -> Option<f64> {
+pub(crate) fn score_in(answers: &[Answer], position: usize) -> Option<f64> {
     match answers.get(position) {
         Some(Answer::Scores(scores)) => scores.first().copied().flatten(),
         _ => None,
@@ -490,7 +489,7 @@ pub(super) fn score_in(answers: &[Answer], position: usize) -> Option<f64> {
 }
 
 /// The count in the answer at a position.
-pub(super) fn count_in(answers: &[Answer], position: usize) -> i64 {
+pub(crate) fn count_in(answers: &[Answer], position: usize) -> i64 {
     match answers.get(position) {
         Some(Answer::Count(count)) => i64::try_from(*count).unwrap_or(i64::MAX),
         _ => 0,
@@ -498,7 +497,7 @@ pub(super) fn count_in(answers: &[Answer], position: usize) -> i64 {
 }
 
 /// A field in the answer at a position.
-pub(super) fn field_in(answers: &[Answer], position: usize, field: usize) -> Option<&str> {
+pub(crate) fn field_in(answers: &[Answer], position: usize, field: usize) -> Option<&str> {
     match answers.get(position) {
         Some(Answer::Texts(texts)) => texts.get(field)?.as_deref(),
         _ => None,
@@ -506,7 +505,7 @@ pub(super) fn field_in(answers: &[Answer], position: usize, field: usize) -> Opt
 }
 
 /// The hash in the answer at a position; `None` if it is empty.
-pub(super) fn hash_in(answers: &[Answer], position: usize) -> Option<&Hash> {
+pub(crate) fn hash_in(answers: &[Answer], position: usize) -> Option<&Hash> {
     match answers.get(position) {
         Some(Answer::Hash(hash)) if !hash.is_empty() => Some(hash),
         _ => None,
@@ -514,7 +513,7 @@ pub(super) fn hash_in(answers: &[Answer], position: usize) -> Option<&Hash> {
 }
 
 /// The text in the answer at a position.
-pub(super) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
+pub(crate) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
     match answers.get(position) {
         Some(Answer::Text(text)) => text.as_deref(),
         _ => None,
@@ -522,26 +521,26 @@ pub(super) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
 }
 
 /// Whether a key is absent, by the answer at a position.
-pub(super) fn is_absent(answers: &[Answer], position: usize) -> bool {
+pub(crate) fn is_absent(answers: &[Answer], position: usize) -> bool {
     matches!(answers.get(position), Some(Answer::Expiry(Expiry::Absent)))
 }
 
 /// The yes or no in the answer at a position.
-pub(super) fn bool_in(answers: &[Answer], position: usize) -> bool {
+pub(crate) fn bool_in(answers: &[Answer], position: usize) -> bool {
     matches!(answers.get(position), Some(Answer::Bool(true)))
 }
 
 /// A whole number in a field of a hash; `None` if it is absent or none.
-pub(super) fn number(hash: &Hash, field: &str) -> Option<i64> {
+pub(crate) fn number(hash: &Hash, field: &str) -> Option<i64> {
     hash.get(field)?.parse().ok()
 }
 
 /// The read of some fields of a hash.
-pub(super) fn fields<const N: usize>(key: String, fields: [&str; N]) -> Read {
+pub(crate) fn fields<const N: usize>(key: String, fields: [&str; N]) -> Read {
     Read::HashFields(key, fields.map(str::to_owned).into())
 }
 
 /// The read of the score of a member.
-pub(super) fn score(key: impl Into<String>, member: impl Display) -> Read {
+pub(crate) fn score(key: impl Into<String>, member: impl Display) -> Read {
     Read::Scores(key.into(), vec![member.to_string()])
 }

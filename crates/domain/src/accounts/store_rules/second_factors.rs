@@ -1,18 +1,18 @@
 //! Rules of second factors: the hash of a user's second factors, and the field of the user that
 //! names their kinds. Nobody may get in with fewer factors because of a repair.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
-use super::subject::Subject;
 use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
+use crate::store_rules::subject::Subject;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
 use tidings_keyspace::{Batch, Hash, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::USER_TWO_FACTOR,
         "second factors have their form, and are not more than allowed",

@@ -1,14 +1,14 @@
 //! Rules of webhooks, and of what waits for them.
 
-use super::Rule;
-use super::claims::{Claims, field_in, fields};
-use super::subject::Subject;
 use crate::hooks::{Event, Message};
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, field_in, fields};
+use crate::store_rules::subject::Subject;
 use crate::values::hook::{Hook, HookResult};
 use crate::values::ids::HookId;
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::HOOKS, "a webhook can be read", hook),
     Rule::claims(&families::HOOK_EVENTS, "an event says what has happened", event),
     Rule::claims(

@@ -1,15 +1,15 @@
 //! Rules of the sites that are new to a voter on one day, by which the votes of a day are limited.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, field_in};
-use super::subject::Subject;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, field_in};
+use crate::store_rules::subject::Subject;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::voter_id::VoterId;
 use tidings_keyspace::{Batch, Read};
 
-pub(super) static RULES: &[Rule] = &[Rule::claims(
+pub(crate) static RULES: &[Rule] = &[Rule::claims(
     &families::VOTER_NEW,
     "the sites that were new to a voter on a day are those with its vote, and are counted",
     new_sites,

@@ -1,27 +1,29 @@
 //! Rules of articles and topics.
 
-use super::claims::{Claims, Fault, Found, Mend, count_in, hash_in, is_absent, score, score_fault, score_in};
-use super::subject::{Item, Subject};
-use super::wrong::Source;
-use super::{Check, Rule};
 use crate::articles::article::Article;
 use crate::articles::repair::{self, Owner};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::site::Site;
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{
+    Claims, Fault, Found, Mend, count_in, hash_in, is_absent, score, score_fault, score_in,
+};
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
 use futures_util::future::BoxFuture;
 use tidings_keyspace::{Answer, Batch, Hash, Read};
 
-pub(super) static RULES: &[Rule] = &[
-    Rule {
-        of: &families::NEWS,
-        sentence: "a story that is shown has its article, with its title, link and votes, in its lists and topics",
-        check: Check::Rounds(articles),
-    },
+pub(crate) static RULES: &[Rule] = &[
+    Rule::rounds(
+        &families::NEWS,
+        "a story that is shown has its article, with its title, link and votes, in its lists and topics",
+        articles,
+    ),
     Rule::claims(
         &families::ARTICLE_OF,
         "an article has a story that is not deleted, or is a whole article of another program",
@@ -65,11 +67,6 @@ fn articles<'a>(
         });
         Ok(found.collect())
     })
-}
-
-/// Makes articles what they should be.
-pub(super) async fn mend(site: &Site, now: Moment, ids: &[NewsId]) -> Result<(), Error> {
-    repair::mend(site, now.timestamp(), ids).await
 }
 
 /// The reads of what an article belongs to.

@@ -1,14 +1,14 @@
 //! Rules of what was imported: that it is there, so that it is not imported once more.
 
-use super::Rule;
-use super::claims::{Claims, Mend};
-use super::subject::Subject;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Mend};
+use crate::store_rules::subject::Subject;
 use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 use tidings_keyspace::{Answer, Order, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::IMPORTED_VOTERS, IMPORTED, imported_voters),
     Rule::claims(&families::IMPORTED_LINKS, IMPORTED, imported_stories),
     Rule::claims(&families::IMPORTED_ACCOUNTS, IMPORTED, imported_accounts),

@@ -1,22 +1,21 @@
 //! Rules of what was taken away with something that a moderator has removed, so that it can be put
 //! back.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, field_in, fields, is_absent, score, score_in};
-use super::moderation::thing_of;
-use super::subject::{Item, Subject};
 use crate::accounts::inbox::{Taken, TakenEntry};
 use crate::articles::article::Placed;
 use crate::comments::comment::Comment;
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, is_absent, score, score_in};
+use crate::store_rules::subject::{Item, Subject};
 use crate::submissions::url_guards::UrlGuards;
 use crate::timelines::withdrawal::Mentions;
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
-use tidings_keyspace::{Answer, Read};
+use tidings_keyspace::Read;
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::WITHDRAWN,
         "what was taken away with something removed has its form and a line of the log",
@@ -37,34 +36,6 @@ const LOST: Mend = Mend::Person(
     "restore the record from a backup before a moderator puts the post back; it then comes back as it was",
 );
 const LEFT_BEHIND: Mend = Mend::Person("delete the key, unless the post is to be withheld again");
-
-/// Whether something that is removed was never shown: moderators rejected it, or removed it while it
-/// waited for approval. A rejection takes nothing away and leaves no record.
-pub(super) struct NeverShown {
-    record: String,
-}
-
-impl NeverShown {
-    /// About a story, a comment or a tweet that is removed.
-    pub(super) fn of(thing: &Thing) -> Self {
-        Self { record: keys::withdrawn(thing) }
-    }
-
-    /// The reads that tell.
-    pub(super) fn reads(&self) -> [Read; 1] {
-        [fields(self.record.clone(), ["moderation", "earlier"])]
-    }
-
-    /// Whether it holds, by the answers from `position` on. `is_listed` says whether a list of its
-    /// author has it, which never loses what was shown.
-    pub(super) fn holds(&self, answers: &[Answer], position: usize, is_listed: bool) -> bool {
-        let earlier = field_in(answers, position, 1).and_then(|earlier| earlier.parse().ok());
-        match field_in(answers, position, 0) {
-            Some(_) => matches!(earlier, Some(Withheld::Held(_))),
-            None => !is_listed,
-        }
-    }
-}
 
 fn form(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
@@ -99,7 +70,7 @@ const fn is_withdrawn(state: Option<&Withheld>) -> bool {
 }
 
 fn is_removed(subject: &Subject, claims: &mut Claims) {
-    let (Item::Whole, Some(thing)) = (&subject.item, thing_of(subject.part())) else { return };
+    let (Item::Whole, Some(thing)) = (&subject.item, subject.part().parse::<Thing>().ok()) else { return };
     let read = match &thing {
         Thing::Story(id) => fields(keys::news(*id), [WITHHELD, "del"]),
         Thing::Tweet(id) => fields(keys::tweet(*id), [WITHHELD]),

@@ -1,16 +1,23 @@
 //! Rules of users, of their names, sessions and invitations.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, count_in, field_in, fields, hash_in, score, score_in, text_in};
-use super::subject::{Item, Subject};
+pub(crate) mod inbox;
+pub(crate) mod mails;
+pub(crate) mod of_users;
+pub(crate) mod second_factors;
+
 use crate::accounts::users::{DEACTIVATED, INVITED_BY};
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{
+    Claims, Fault, Mend, count_in, field_in, fields, hash_in, score, score_in, text_in,
+};
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::ids::UserId;
 use crate::values::lookalikes;
 use crate::values::session_token::SessionHash;
 use tidings_keyspace::{Batch, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::USER, "a user has its form", form),
     Rule::claims(&families::USER, "the name of a user leads to the user", names),
     Rule::claims(&families::USERNAME_TO_ID, "a name leads to the user who has it", name),

@@ -1,17 +1,19 @@
 //! Rules of votes on sites: every figure follows from the stored votes of voters that are not
 //! banned.
 
-use super::claims::{
-    Claims, Fault, Found, Mend, bool_in, counter_fault, field_in, fields, hash_in, is_absent, number, score,
-    score_fault, score_in,
-};
-use super::subject::{Item, Subject};
-use super::wrong::Source;
-use super::{Check, Rule};
+pub(crate) mod new_sites;
+
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
 use crate::sites::{BAN_FIELDS, CastVote, network_of_origin};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{
+    Claims, Fault, Found, Mend, bool_in, counter_fault, field_in, fields, hash_in, is_absent, number, score,
+    score_fault, score_in,
+};
+use crate::store_rules::source::Source;
+use crate::store_rules::subject::{Item, Subject};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
@@ -21,20 +23,20 @@ use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Answer, Answers, Batch, Handle, Hash, Order, Query, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
     Rule::claims(&families::LINK_VOTES, "a vote on a site is in the list of its voter, who exists", voters),
-    Rule { of: &families::LINK, sentence: VOTED, check: Check::Leftovers(link) },
-    Rule { of: &families::LINK_ORIGINS, sentence: VOTED, check: Check::Leftovers(origins) },
-    Rule { of: &families::LINK_NETWORKS, sentence: VOTED, check: Check::Leftovers(networks) },
-    Rule { of: &families::LINKS_SUM, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
-    Rule { of: &families::LINKS_COUNT, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
-    Rule { of: &families::PREFIX, sentence: VOTED, check: Check::Leftovers(host_with_votes) },
+    Rule::leftovers(&families::LINK, VOTED, link),
+    Rule::leftovers(&families::LINK_ORIGINS, VOTED, origins),
+    Rule::leftovers(&families::LINK_NETWORKS, VOTED, networks),
+    Rule::leftovers(&families::LINKS_SUM, VOTED, host_with_votes),
+    Rule::leftovers(&families::LINKS_COUNT, VOTED, host_with_votes),
+    Rule::leftovers(&families::PREFIX, VOTED, host_with_votes),
     Rule::claims(&families::DAY_LINKS_SUM, DAYS, day_of_host),
     Rule::claims(&families::DAY_LINKS_COUNT, DAYS, day_of_host),
     Rule::claims(&families::DAY_VOTERS_COUNT, DAYS, day_count_of_voter),
-    Rule { of: &families::DAY_VOTERS_COUNT, sentence: DAYS, check: Check::Rounds(day_sums) },
-    Rule { of: &families::DAY_VOTERS_SUM, sentence: DAYS, check: Check::Rounds(day_sums) },
+    Rule::rounds(&families::DAY_VOTERS_COUNT, DAYS, day_sums),
+    Rule::rounds(&families::DAY_VOTERS_SUM, DAYS, day_sums),
     Rule::claims(&families::VOTER_VOTES, "a voter's list has the voter's votes", vote),
     Rule::claims(&families::VOTER, "a voter that belongs to an account is that account's voter", voter),
     Rule::claims(&families::SITES_UNFINISHED, "voters in the list of unfinished bans have one", unfinished),

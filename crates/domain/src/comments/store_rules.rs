@@ -1,18 +1,18 @@
 //! Rules of comments.
 
-use super::Rule;
-use super::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
-use super::subject::Subject;
-use super::withdrawn::NeverShown;
 use crate::comments::comment::{Comment, NEXT_ID};
 use crate::keys::{self, families};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
+use crate::store_rules::never_shown::NeverShown;
+use crate::store_rules::subject::Subject;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Hash, Read};
 
-pub(super) static RULES: &[Rule] = &[
+pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::THREAD_COMMENT,
         "a comment has its form, an author, a story and the comment that it replies to",
@@ -43,7 +43,7 @@ const LOST: Mend = Mend::Person(
 );
 
 /// The comments of a thread, and the fields that are none or whose state cannot be read.
-pub(super) fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
+pub(crate) fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
     let (mut comments, mut others) = (Vec::new(), Vec::new());
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
         match Comment::from_field(field, json) {
