@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use strum::IntoEnumIterator;
 use tempfile::NamedTempFile;
-use tidings_domain::exports::site::{ABOUT, FORMAT, Section, SiteExport};
+use tidings_domain::exports::site::{ABOUT, FORMAT, SiteExport, SiteSection};
 use tidings_domain::imports::archive::source_of_site;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
@@ -97,7 +97,7 @@ async fn write(site: Arc<Site>, config: &Config, file: &NamedTempFile) -> anyhow
     let mut export = SiteExport::begin(site, now).await?;
     let bar = progress_bar(export.highest(), "writing items");
     let mut lines = 0;
-    for section in Section::iter() {
+    for section in SiteSection::iter() {
         zip.start_file(section.file(), options)?;
         export.begin_section();
         while let Some(part) = export.next(section).await? {
@@ -105,7 +105,7 @@ async fn write(site: Arc<Site>, config: &Config, file: &NamedTempFile) -> anyhow
                 writeln!(zip, "{}", archive::line(exported)?)?;
                 lines += 1;
             }
-            if section == Section::Items {
+            if section == SiteSection::Items {
                 bar.set_position(export.position());
             }
         }

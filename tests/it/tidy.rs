@@ -4,13 +4,13 @@
 //! Each rule is a function from text to findings. One test runs it over the
 //! project, another shows on bad input that it can fail.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Write};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
-use tidings_domain::keys::families::{self, Family, Origin};
+use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
 
 /// What each layer may not depend on. Cargo sees to it that nothing else is used.
@@ -394,6 +394,36 @@ fn web_layers_import_downwards(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// The types that a file of the domain defines outside of its modules and functions, each with its line.
+fn types_of_the_domain(source: &Source) -> Vec<(usize, &str)> {
+    let lines = source.bare.lines().enumerate().filter(|_| source.is_in("domain"));
+    lines
+        .filter_map(|(index, line)| {
+            let item = match line.strip_prefix("pub") {
+                Some(rest) => rest.split_once(' ')?.1,
+                None => line,
+            };
+            let kinds = ["struct ", "enum ", "trait ", "type "];
+            let name = kinds.iter().find_map(|kind| item.strip_prefix(kind))?;
+            words(name).next().map(|(_, name)| (index + 1, name))
+        })
+        .collect()
+}
+
+/// Types that mean different things have different names.
+fn names_of_types_differ(sources: &[Source]) -> Vec<Finding> {
+    let mut known = BTreeMap::new();
+    let mut findings = Vec::new();
+    for source in sources {
+        for (line, name) in types_of_the_domain(source) {
+            if let Some(path) = known.insert(name, &source.path) {
+                findings.push(source.finding(line, format!("{path} also has a type {name}")));
+            }
+        }
+    }
+    findings
+}
+
 /// The keyspace knows nothing of what its keys mean.
 fn keyspace_knows_no_news(source: &Source) -> Vec<Finding> {
     if !source.is_in("keyspace") {
@@ -530,7 +560,7 @@ fn table_of_keys() -> String {
     let mut table = "| key | type | expires | |\n| --- | --- | --- | --- |\n".to_owned();
     for family in families {
         let Family { name, holds, origin, .. } = family;
-        let ours = if *origin == Origin::Ours { "**Ours**." } else { "" };
+        let ours = if *origin == KeyOrigin::Ours { "**Ours**." } else { "" };
         let what = format!("{ours} {}", family.meaning());
         writeln!(table, "| `{name}` | {} | {} | {} |", holds.name(), family.lifetime(), what.trim()).unwrap();
     }
@@ -711,6 +741,11 @@ fn the_layers_of_the_web_depend_downwards() {
 }
 
 #[test]
+fn no_name_of_a_type_is_used_twice_in_the_domain() {
+    demand_none("types have names of their own", names_of_types_differ(&sources()));
+}
+
+#[test]
 fn no_action_writes_its_own_loop() {
     assert!(!source_of(ACTION_FILE).text.is_empty());
     check_sources("there is one way to act", actions_write_no_loop);
@@ -759,6 +794,19 @@ fn people_are_told_how_long_what_is_kept() {
 
 mod the_rules_can_fail {
     use super::*;
+
+    #[test]
+    fn names_of_types() {
+        let source = |path: &str, text: &str| Source::new(path, text, false);
+        let sources = [
+            source("crates/domain/src/a.rs", "pub(crate) struct Part;\npub enum Other {\n    Part,\n}\n"),
+            source("crates/domain/src/b.rs", "\ntype Part<T> = Vec<T>;\n// struct Other\n"),
+            source("crates/web/src/c.rs", "struct Part;\n"),
+        ];
+        let findings = names_of_types_differ(&sources);
+        assert_eq!(lines(&findings), [2]);
+        assert_eq!(findings[0].path, "crates/domain/src/b.rs");
+    }
 
     fn lines(findings: &[Finding]) -> Vec<usize> {
         findings.iter().map(|finding| finding.line).collect()

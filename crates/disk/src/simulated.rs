@@ -32,7 +32,7 @@ enum NameChange {
 struct FileContent {
     durable: Vec<u8>,
     now: Vec<u8>,
-    /// What has changed since the last flush.
+    /// The changes since the last flush.
     changes: Vec<Change>,
 }
 
@@ -42,7 +42,7 @@ enum Change {
     Length(usize),
 }
 
-/// What is wrong with a simulated disk.
+/// The faults of a simulated disk.
 #[derive(Debug, Clone, Default)]
 pub struct Faults {
     /// Whether every write and every growth fails because there is no room.
@@ -110,7 +110,7 @@ impl Dice {
 }
 
 impl Content {
-    /// What a power cut at this moment leaves. All of it is durable.
+    /// The content after a power cut at this moment. All of it is durable.
     pub fn after_cut(&self, dice: &mut Dice) -> Self {
         let sector = if dice.hits(2) { 512 } else { 4096 };
         let mut names = self.durable_names.clone();
@@ -194,7 +194,8 @@ impl FileContent {
     }
 }
 
-/// Overwrites what lies within the file. What a lost change of the length has cut off is lost too.
+/// Overwrites the bytes within the file. Data beyond its end is lost, like the change of the length that
+/// would have made room for it.
 fn overwrite(bytes: &mut [u8], offset: usize, data: &[u8]) {
     let end = bytes.len().min(offset + data.len());
     if let Some(place) = bytes.get_mut(offset..end) {

@@ -21,12 +21,13 @@ const ATTEMPTS: usize = 24;
 /// Locks that are shared by the keys of contended actions.
 const LOCKS: usize = 64;
 
-/// What one attempt of an action has decided.
+/// The decision of one attempt of an action.
 #[must_use]
 pub(crate) enum Decision<T> {
     /// There is nothing to write; this is the answer.
     Done(T),
-    /// What was asked for is so already: the answer, once replicas have what the attempt has read.
+    /// The store has the requested state already. This is the answer, once replicas have the values that the
+    /// attempt has read.
     Confirm(T),
     /// A batch is to be committed.
     Commit(Commit<T>),
@@ -41,7 +42,7 @@ pub(crate) struct Commit<T> {
     request: Option<NamedRequest>,
 }
 
-/// What the failure of a particular check means. Any other failed check means that the
+/// The meaning of the failure of a particular check. Any other failed check means that the
 /// action lost a race.
 enum Rejection<T> {
     /// The action is over, with this answer or error.

@@ -1,5 +1,5 @@
-//! What people do on this server, counted in memory: for `/metrics`, and for the charts of
-//! administrators until [`crate::statistics`] stores it.
+//! Counts of people's activity on this server, in memory: for `/metrics`, and for the charts of
+//! administrators until [`crate::statistics`] stores them.
 //!
 //! It has no keys of its own.
 
@@ -19,14 +19,14 @@ pub struct ActionCounters {
     totals: [AtomicU64; CountedAction::COUNT],
     /// Accounts that were the first time in an hour here, and in a day.
     people: [AtomicU64; 2],
-    /// What [`ActionCounters::take`] has taken already.
-    taken: Mutex<Taken>,
+    /// The totals at the last call of [`ActionCounters::take`].
+    taken: Mutex<TakenFigures>,
 }
 
 process_state!(ActionCounters);
 
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenFigures {
     actions: [u64; CountedAction::COUNT],
     people: [u64; 2],
 }
@@ -50,14 +50,14 @@ impl ActionCounters {
         }
     }
 
-    /// What happened since the last call.
+    /// The figures since the last call.
     fn take(&self) -> Figures {
         let mut taken = lock(&self.taken);
         let since = |total: &AtomicU64, taken: &mut u64| {
             let total = total.load(Ordering::Relaxed);
             total.saturating_sub(std::mem::replace(taken, total))
         };
-        let Taken { actions, people } = &mut *taken;
+        let TakenFigures { actions, people } = &mut *taken;
         let actions = array::from_fn(|at| since(&self.totals[at], &mut actions[at]));
         let [people, people_of_day] = array::from_fn(|at| since(&self.people[at], &mut people[at]));
         Figures { actions, people, people_of_day, ..Figures::default() }
@@ -67,7 +67,7 @@ impl ActionCounters {
 /// The bins of a small histogram of the times that answers took.
 pub const TIME_BINS: usize = 32;
 
-/// What a server has answered.
+/// Figures about the answers of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Requests.
@@ -76,14 +76,14 @@ pub struct Answered {
     pub errors: u64,
     /// Of these, answers with the status 429.
     pub refused: u64,
-    /// How many took how long. What a bin stands for is up to the caller.
+    /// How many took how long. The caller decides which time a bin stands for.
     pub times: [u64; TIME_BINS],
 }
 
-/// What happened in an hour or a day.
+/// The figures of an hour or a day.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// What was answered.
+    /// The answers.
     pub answered: Answered,
     actions: [u64; CountedAction::COUNT],
     /// Accounts that were here.
@@ -140,7 +140,7 @@ impl Figures {
     }
 }
 
-/// What this server has counted and not stored yet, by the hour.
+/// The figures that this server has counted and not stored yet, by the hour.
 #[derive(Debug, Default)]
 pub(crate) struct Unkept(Mutex<Vec<(Hour, Figures)>>);
 

@@ -1,9 +1,9 @@
-//! What administrators change of the site as a whole, and what is left to do on a new one.
+//! Changes by administrators to the site as a whole, and the steps that are left on a new one.
 
 pub mod hooks;
 mod waiting;
 
-pub use waiting::{Waiting, waiting};
+pub use waiting::{Backlog, waiting};
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -74,7 +74,7 @@ pub async fn change_logo(site: &Site, viewer: &User, logo: Option<&Logo>) -> Res
     Ok(())
 }
 
-/// What has happened on the site so far.
+/// The first steps that a site has taken so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FirstSteps {
     /// Whether a story has been submitted.
@@ -85,7 +85,7 @@ pub struct FirstSteps {
     pub has_members: bool,
 }
 
-/// What has happened on the site so far. Rounds: 1.
+/// Reads the first steps that the site has taken so far. Rounds: 1.
 pub async fn first_steps(visit: &mut Visit) -> Result<FirstSteps, Error> {
     let [news, users] = [keys::NEWS_COUNT, keys::USERS_COUNT].map(fields::counter);
     let (news, topics, users) = visit.fetch((news, read::sorted_count(keys::TOPICS), users)).await?;

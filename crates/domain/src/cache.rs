@@ -209,7 +209,7 @@ pub enum Lookup<'a, K: CacheKind> {
     /// The caller makes the value.
     Make(Flight<'a, K>),
     /// Another request is making it.
-    Wait(Waiting<K::Value>),
+    Wait(PendingValue<K::Value>),
 }
 
 impl<K: CacheKind> Cache<K> {
@@ -282,7 +282,7 @@ impl<K: CacheKind> Cache<K> {
             // Without the writes of other servers, the caller could not tell whether the
             // value that arrives is valid.
             return if view.is_current {
-                Lookup::Wait(Waiting(receiver.clone()))
+                Lookup::Wait(PendingValue(receiver.clone()))
             } else {
                 Lookup::Make(self.make_too(key))
             };
@@ -398,9 +398,9 @@ impl<K: CacheKind> Drop for Flight<'_, K> {
 }
 
 /// A value that another request is making.
-pub struct Waiting<V>(ValueReceiver<V>);
+pub struct PendingValue<V>(ValueReceiver<V>);
 
-impl<V> Waiting<V> {
+impl<V> PendingValue<V> {
     /// The value once it is made; `None` if its maker failed, or if a write has made the
     /// value invalid meanwhile.
     pub async fn value(mut self, view: View<'_>) -> Option<Shared<V>> {
@@ -588,7 +588,7 @@ mod tests {
         flight.finish(of_replica, read(&store, "a").await, None);
         cache.insert(of_replica, key("a"), read(&store, "a").await, None);
         assert!(cache.get(view(&store), "a").is_none());
-        // What others have cached may be used.
+        // The view of a replica may use an entry that another view has cached.
         own.finish(view(&store), read(&store, "a").await, None);
         assert!(cache.get(of_replica, "a").is_some());
     }

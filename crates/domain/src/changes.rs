@@ -132,9 +132,9 @@ fn is_vote(batch: &Batch, key: &str, field: &str, new: &str) -> bool {
 
 /// A place in the feed; 0 is before the first change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place(pub u64);
+pub struct FeedPlace(pub u64);
 
-impl Place {
+impl FeedPlace {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     const fn of(score: f64) -> Self {
         Self(score as u64)
@@ -146,19 +146,19 @@ impl Place {
 }
 
 /// At most `count` changes after a place, the oldest first.
-pub fn after(place: Place, count: u64) -> impl Fetch<Value = Vec<(Findable, Place)>> {
+pub fn after(place: FeedPlace, count: u64) -> impl Fetch<Value = Vec<(Findable, FeedPlace)>> {
     let scores = (place.score() + 1.0, f64::INFINITY);
     read::sorted_by_score(keys::CHANGES, Order::Ascending, scores, count).map(|found| {
         fields::members(found, keys::CHANGES, |(member, score)| {
-            Some((member.parse().ok()?, Place::of(score)))
+            Some((member.parse().ok()?, FeedPlace::of(score)))
         })
     })
 }
 
 /// The place of the last change.
-pub fn last() -> impl Fetch<Value = Place> {
+pub fn last() -> impl Fetch<Value = FeedPlace> {
     read::sorted_by_score(keys::CHANGES, Order::Descending, (f64::NEG_INFINITY, f64::INFINITY), 1)
-        .map(|found| found.first().map_or(Place(0), |(_, score)| Place::of(*score)))
+        .map(|found| found.first().map_or(FeedPlace(0), |(_, score)| FeedPlace::of(*score)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ pub(crate) mod store_rules;
 
 use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::comments::comment::{self, Stored};
+use crate::comments::comment::{self, StoredComment};
 use crate::comments::withdrawal::{CommentReturn, CommentWithdrawal};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -31,10 +31,10 @@ pub(crate) enum Contribution {
     /// A story.
     Story(Box<News>),
     /// A comment, with its stored text.
-    Comment(CommentAddress, Box<Stored>),
+    Comment(CommentAddress, Box<StoredComment>),
     /// A tweet.
     Tweet(Tweet),
-    /// What a person says about themselves.
+    /// A person's text about themselves.
     Profile(Box<User>),
 }
 
@@ -118,7 +118,7 @@ impl Contribution {
         }
     }
 
-    /// What it is called in a message to its author, as in `story “A title” (/news/7)`.
+    /// Its name in a message to its author, as in `story “A title” (/news/7)`.
     pub(crate) fn called(&self) -> String {
         match self {
             Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
@@ -198,7 +198,7 @@ impl Contribution {
         }
     }
 
-    /// Who wrote it.
+    /// Its author.
     pub(crate) fn author(&self) -> UserId {
         match self {
             Self::Story(news) => news.user_id,
@@ -218,7 +218,7 @@ impl Contribution {
         }
     }
 
-    /// What it says, as plain text that is not too long.
+    /// Its content as plain text, shortened if it is too long.
     pub(crate) fn text(&self) -> String {
         let text = match self {
             Self::Story(news) => format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url)),

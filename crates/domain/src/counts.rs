@@ -1,4 +1,4 @@
-//! What is counted for `/metrics`: actions, logins, refusals, deliveries.
+//! The counters for `/metrics`: actions, logins, refusals, deliveries.
 //!
 //! A counter has a fixed name and, as its label, one of few words. Its handle is made once.
 //! Without a recorder, as in commands and tests, counting does nothing.
@@ -9,7 +9,7 @@ use metrics::Counter;
 use std::sync::OnceLock;
 use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
-/// What somebody has done.
+/// An action that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumCount, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum CountedAction {

@@ -6,7 +6,7 @@ use crate::values::hook::NotAHook;
 use crate::values::hostname::HostnameError;
 use crate::values::ids::{ModerationId, NewsId};
 use crate::values::limits::STAFF_PASSWORD_MIN;
-use crate::values::origin_ban::{BanScope, NotAnOrigin, OriginKind};
+use crate::values::origin_ban::{BanScope, NotBannable, OriginKind};
 use crate::values::post_rule::PatternError;
 use crate::values::rates::RatedAction;
 use crate::values::restriction::Restriction;
@@ -28,7 +28,7 @@ const VOTERS_SECONDS: u64 = 86_400;
 /// Why an action did not happen. Nothing has been written then.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What the user sent is not acceptable; names the field.
+    /// The user's input is not acceptable; names the field.
     #[error(transparent)]
     Input(#[from] InputError),
     /// The URL sent is not acceptable.
@@ -144,7 +144,7 @@ pub enum Refusal {
     /// The first step of a login was too long ago, or elsewhere.
     #[error("your login took too long. Log in again")]
     LoginExpired,
-    /// What was set up was not confirmed in time, or never begun.
+    /// The setup was not confirmed in time, or was never begun.
     #[error("this took too long. Start again")]
     SetupExpired,
     #[error("your account already has an authenticator app. Remove it first")]
@@ -186,13 +186,13 @@ pub enum Refusal {
     /// The account or the address has done this too often.
     #[error("too many {}{}. Try again in {}{}", .action.plural(), from(*.by_address), wait(*.seconds), because(*.lacking))]
     TooManyRequests {
-        /// What was done too often.
+        /// The action that was done too often.
         action: RatedAction,
         /// Whether the limit of the address was reached, and not that of the account.
         by_address: bool,
         /// Until the next try.
         seconds: u64,
-        /// What the account lacks to be trusted, if it has less for that reason.
+        /// The missing condition of trust, if the account has a lower limit for that reason.
         lacking: Option<Lacking>,
     },
     /// The session that asked for this has ended in the meantime.
@@ -239,7 +239,7 @@ pub enum Refusal {
     /// The user has not voted on this, or has taken the vote back.
     #[error("you have no vote on this")]
     NoVoteToTakeBack,
-    /// What people post has their vote from the beginning.
+    /// A post has its author's vote from the beginning.
     #[error("you can't take back your vote on your own post")]
     OwnFirstVote,
     #[error("you can no longer take back this vote. The limit is {0}", wait(*.window_seconds))]
@@ -387,7 +387,7 @@ pub enum Refusal {
     NoSuchOriginBan,
     /// The origin cannot be banned.
     #[error(transparent)]
-    NotAnOrigin(#[from] NotAnOrigin),
+    NotAnOrigin(#[from] NotBannable),
     #[error("{} networks and domains are banned, which is the limit. Lift a ban first", grouped(*.limit))]
     TooManyOriginBans { limit: u64 },
     #[error("there is no such webhook. It may have been removed")]
@@ -556,7 +556,7 @@ const fn from(by_address: bool) -> &'static str {
     if by_address { " from your address" } else { " in a short time" }
 }
 
-/// What a vote needs, and how to earn it.
+/// The karma that a vote needs, and how to earn it.
 fn needed_for_vote(needed: i64, visit_increment: i64, visit_seconds: u64) -> String {
     let missing = if needed <= 1 {
         "you have no karma left to vote with".to_owned()

@@ -29,7 +29,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT};
 use crate::values::rates::RatedAction;
-use reading::Step;
+use reading::ReadStep;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};
 use std::vec::IntoIter;
@@ -48,7 +48,7 @@ pub enum Section {
     Tweets,
     /// Its votes on stories, comments and sites.
     Votes,
-    /// What it has flagged.
+    /// Its flags.
     Flags,
     /// Stories that it saved.
     Saved,
@@ -93,7 +93,7 @@ impl Section {
 
 /// Some records of one section, the newest first.
 #[derive(Debug)]
-pub struct Part {
+pub struct ExportPart {
     /// The section.
     pub section: Section,
     /// The records; there may be none.
@@ -109,12 +109,12 @@ struct UnderWay(Mutex<Vec<UserId>>);
 process_state!(UnderWay);
 
 /// The place of an export, free again when this is dropped.
-struct Place<'a> {
+struct ExportSlot<'a> {
     running: &'a UnderWay,
     account: UserId,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ExportSlot<'a> {
     /// A place among the exports that are under way.
     fn begin(running: &'a UnderWay, account: UserId) -> Result<Self, Error> {
         let mut accounts = running.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for ExportSlot<'_> {
     fn drop(&mut self) {
         let mut accounts = self.running.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(position) = accounts.iter().position(|other| *other == self.account) {
@@ -154,10 +154,10 @@ pub struct Export<'a> {
     user: User,
     account: AccountRecord,
     /// The steps that are left, the next one last.
-    steps: Vec<Step>,
-    /// What is left of the step under way.
-    entries: Option<Peekable<IntoIter<reading::Entry>>>,
-    _place: Place<'a>,
+    steps: Vec<ReadStep>,
+    /// The entries that are left of the step under way.
+    entries: Option<Peekable<IntoIter<reading::PendingEntry>>>,
+    _place: ExportSlot<'a>,
 }
 
 impl<'a> Export<'a> {
@@ -176,12 +176,12 @@ impl<'a> Export<'a> {
         if session.user_id != owner.id {
             return Err(Refusal::SessionEnded.into());
         }
-        let place = Place::begin(site.of(), owner.id)?;
+        let place = ExportSlot::begin(site.of(), owner.id)?;
         owner.look(site, now, RatedAction::Export).await?;
         let hash = site.store.fetch(read::hash(keys::user(owner.id))).await?;
         let user = User::from_hash(&hash).ok_or(Refusal::SessionEnded)?;
         let account = AccountRecord::of(&user, &hash);
-        let steps = Step::all_last_first();
+        let steps = ReadStep::all_last_first();
         Ok(Self { site, owner, session, user, account, steps, entries: None, _place: place })
     }
 
@@ -201,7 +201,7 @@ impl<'a> Export<'a> {
 
     /// The next part; `None` at the end. The parts of a section follow each other, and each
     /// section has at least one. Rounds: at most 4.
-    pub async fn next(&mut self) -> Result<Option<Part>, Error> {
+    pub async fn next(&mut self) -> Result<Option<ExportPart>, Error> {
         let Some(step) = self.steps.last().copied() else {
             return Ok(None);
         };
@@ -225,6 +225,6 @@ impl<'a> Export<'a> {
         } else {
             self.steps.pop();
         }
-        Ok(Some(Part { section: step.section(), records, left_out }))
+        Ok(Some(ExportPart { section: step.section(), records, left_out }))
     }
 }

@@ -185,7 +185,7 @@ pub(crate) mod log {
         fn exit(&self, _: &span::Id) {}
     }
 
-    /// What is logged while `act` runs.
+    /// The log that is written while `act` runs.
     pub(crate) fn logged(act: impl FnOnce()) -> String {
         let log = Log::default();
         tracing::subscriber::with_default(log.clone(), act);

@@ -1,9 +1,10 @@
 //! Flags: readers ask moderators to look at a story, a comment, a tweet or a profile.
 //!
 //! A flag is no vote, and its author is told to nobody but moderators. Each flag weighs by how
-//! often the person's earlier flags were upheld, and half before the person is trusted. What is flagged enough is hidden until a
-//! moderator looks at it: a state of the thing itself (`Withheld::Flagged`), which the reading
-//! side filters for each reader. From the first flag on, the thing has a row in the review queue.
+//! often the person's earlier flags were upheld, and half before the person is trusted. A thing with
+//! enough flags is hidden until a moderator looks at it: a state of the thing itself
+//! (`Withheld::Flagged`), which the reading side filters for each reader. From the first flag on, the
+//! thing has a row in the review queue.
 //!
 //! Keys: `flags:<thing>`, `user:<id>:flags` and `user:<id>:flag_outcomes`. Moderators' actions
 //! decide flags (`ThingFlags::decide`), and their undo takes that back (`ThingFlags::reopen`).
@@ -35,7 +36,7 @@ use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
-/// What a reader says with a flag.
+/// The reason and the note of a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flagging {
     /// Why.
@@ -101,8 +102,8 @@ pub async fn flag(
     Ok(())
 }
 
-/// Takes a flag back. What flags have hidden stays hidden, and in the review queue, until a moderator
-/// looks at it. Rounds: at most 4.
+/// Takes a flag back. A thing that flags have hidden stays hidden, and in the review queue, until a
+/// moderator looks at it. Rounds: at most 4.
 ///
 /// # Errors
 /// [`Refusal::TooManyRequests`], [`Refusal::NoSuchFlag`], [`Refusal::FlagDecided`], or the
@@ -140,9 +141,9 @@ pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)
     Ok(site.store.fetch(ThingFlags::on(thing.clone())).await?.reasons())
 }
 
-/// What somebody who wants to flag something needs to know. Rounds: at most 4.
+/// The facts for a viewer who wants to flag something. Rounds: at most 4.
 pub struct FlagFacts {
-    /// What the text is, for the page that asks for the reason.
+    /// The text of the thing, for the page that asks for the reason.
     pub text: String,
     /// The viewer's flag, if there is one.
     pub own: Option<Flag>,
@@ -150,7 +151,7 @@ pub struct FlagFacts {
     pub refusal: Option<Refusal>,
 }
 
-/// What the viewer needs to know to flag something. Rounds: at most 4.
+/// Reads the facts for a viewer who wants to flag something. Rounds: at most 4.
 ///
 /// # Errors
 /// Those of things that are not there, or the store's.

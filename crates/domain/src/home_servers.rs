@@ -1,5 +1,5 @@
 //! The servers on which home timelines are, if they are apart from the store: their connections, and
-//! whether they can be used. What is stored there is for `timelines::place`.
+//! whether they can be used. `timelines::place` deals with the data on them.
 
 use crate::error::Error;
 use crate::keys;

@@ -1,4 +1,4 @@
-//! What webhooks are told: the events of the site, and the messages that wait for each hook.
+//! Webhooks: the events of the site, and the messages that wait for each hook.
 //!
 //! Keys: `hooks:all` (the hooks), `hooks:count`, `hooks:events` (what has happened and is not noted for hooks yet),
 //! `hooks:outbox:<hook id>` (messages that wait), `hooks:results:<hook id>` (what became of the last ones) and
@@ -6,7 +6,7 @@
 //!
 //! An action adds its event in its own batch, so none is lost. Once a second, a server makes messages of the events for
 //! the hooks that want them, in one batch that takes the events away: of several servers, one does. A message holds no
-//! text. What is sent is read when it is sent, so nothing is that is no longer public.
+//! text. Its content is read when it is sent, so nothing is sent that is no longer public.
 //!
 //! A message leaves the outbox after the hook has taken it. So it is sent at least once, and again with the same id if
 //! a server is killed between the two. A message that is not taken is tried again as [`wait_after`] says, and dropped
@@ -132,20 +132,20 @@ pub(crate) fn write(batch: &mut Batch, event: &Event) {
 
 /// A message that waits for a hook. Written as its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct HookMessage {
     /// When it was noted.
     pub since: Timestamp,
-    /// What it tells.
+    /// The event that it reports.
     pub event: Event,
 }
 
-impl fmt::Display for Message {
+impl fmt::Display for HookMessage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.since, self.event)
     }
 }
 
-impl FromStr for Message {
+impl FromStr for HookMessage {
     type Err = NotAnEvent;
 
     fn from_str(text: &str) -> Result<Self, NotAnEvent> {
@@ -163,7 +163,7 @@ pub(crate) fn of_hash(Hash(stored): &Hash) -> BTreeMap<HookId, Hook> {
 
 /// The result of a look.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct HookLook {
     /// The hooks.
     pub hooks: BTreeMap<HookId, Hook>,
     /// The oldest events that are not noted.
@@ -172,7 +172,7 @@ pub struct Look {
     stored: Hash,
 }
 
-impl Look {
+impl HookLook {
     /// Whether there are events that hooks may want.
     pub fn has_events(&self) -> bool {
         !self.hooks.is_empty() && !self.events.is_empty()
@@ -180,15 +180,15 @@ impl Look {
 }
 
 /// Looks for hooks and for events. Rounds: 1.
-pub async fn look(store: &Store) -> Result<Look, Error> {
+pub async fn look(store: &Store) -> Result<HookLook, Error> {
     let events = read::sorted_range(keys::HOOK_EVENTS, Order::Ascending, 0, HOOK_EVENTS_AT_ONCE);
     let (stored, events) = store.fetch((read::hash(keys::HOOKS), events)).await?;
     let events = events.into_iter().map(|(event, _)| event).collect();
-    Ok(Look { hooks: of_hash(&stored), events, stored })
+    Ok(HookLook { hooks: of_hash(&stored), events, stored })
 }
 
 /// Makes messages of events, for the hooks that want them. Does nothing if another server has done so. Rounds: 2.
-pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error> {
+pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Error> {
     let counts: Vec<_> = look.hooks.keys().map(|id| read::sorted_count(keys::hook_outbox(*id))).collect();
     let counts = look.hooks.keys().zip(site.store.fetch(counts).await?);
     let full = counts.filter(|(_, count)| *count >= MAX_HOOK_MESSAGES).map(|(id, _)| *id);
@@ -200,7 +200,7 @@ pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error>
         batch.sorted_member_present(keys::HOOK_EVENTS, member);
         batch.sorted_remove(keys::HOOK_EVENTS, member);
         let Ok(event) = member.parse::<Event>() else { continue };
-        let message = Message { since: now, event };
+        let message = HookMessage { since: now, event };
         let wants = |hook: &Hook| message.event.kind().is_some_and(|kind| hook.kinds.contains(&kind));
         for (id, _) in look.hooks.iter().filter(|(_, hook)| wants(hook)) {
             if full.contains(id) {
@@ -220,7 +220,7 @@ pub async fn note(site: &Site, now: Timestamp, look: &Look) -> Result<(), Error>
 
 /// Adds a message to a batch that tries a hook.
 pub(crate) fn write_test(batch: &mut Batch, now: Timestamp, hook: HookId) {
-    let message = Message { since: now, event: Event::Test };
+    let message = HookMessage { since: now, event: Event::Test };
     batch.sorted_add(keys::hook_outbox(hook), message.to_string(), now.as_score());
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 }
 
 /// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
-pub async fn due(store: &Store, now: Timestamp, look: &Look) -> Result<Vec<Due>, Error> {
+pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
     let mut query = Query::new();
     let rests = query.hash(keys::HOOK_RESTS);
     let messages: Vec<_> = look
@@ -270,14 +270,14 @@ pub struct Due {
     /// The hook.
     pub hook: HookId,
     /// The messages, the oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<HookMessage>,
     /// Until when the hook was to rest, as it is stored.
     rest: Option<String>,
 }
 
 impl Due {
     /// Takes the hook for this server. `None` if another one has it, or it was removed. Rounds: 1.
-    pub async fn claim(&self, site: &Site, now: Timestamp) -> Result<Option<Turn>, Error> {
+    pub async fn claim(&self, site: &Site, now: Timestamp) -> Result<Option<HookTurn>, Error> {
         let Some(first) = self.messages.first() else { return Ok(None) };
         let field = self.hook.to_string();
         let until = now.0.saturating_add(LEASE_SECONDS).to_string();
@@ -285,19 +285,19 @@ impl Due {
         batch.sorted_member_present(keys::hook_outbox(self.hook), first.to_string());
         batch.field_unchanged(keys::HOOK_RESTS, &field, self.rest.as_deref());
         batch.set_field(keys::HOOK_RESTS, field, &until);
-        Ok(matches!(site.apply(batch).await?, Applied::Yes(_)).then_some(Turn { hook: self.hook, until }))
+        Ok(matches!(site.apply(batch).await?, Applied::Yes(_)).then_some(HookTurn { hook: self.hook, until }))
     }
 }
 
 /// The turn of this server to write to a hook.
 #[derive(Debug)]
-pub struct Turn {
+pub struct HookTurn {
     hook: HookId,
     /// Until when others leave the hook alone, as it is stored.
     until: String,
 }
 
-impl Turn {
+impl HookTurn {
     /// Ends the turn. A hook that has failed rests. Rounds: 1.
     pub async fn end(self, site: &Site, now: Timestamp, has_failed: bool) -> Result<(), Error> {
         let field = self.hook.to_string();
@@ -325,7 +325,7 @@ pub enum Fate {
 }
 
 /// The fate of a message that a hook has not taken.
-pub fn after_failure(now: Timestamp, message: &Message) -> Fate {
+pub fn after_failure(now: Timestamp, message: &HookMessage) -> Fate {
     wait_after(now.seconds_since(message.since)).map_or(Fate::GivenUp, Fate::After)
 }
 
@@ -335,7 +335,7 @@ pub async fn finish(
     site: &Site,
     now: Timestamp,
     hook: HookId,
-    (message, fate): (&Message, Fate),
+    (message, fate): (&HookMessage, Fate),
     result: Option<&HookResult>,
 ) -> Result<(), Error> {
     let (outbox, results) = (keys::hook_outbox(hook), keys::hook_results(hook));
@@ -382,12 +382,12 @@ mod tests {
         ] {
             assert_eq!(name.parse::<Event>().unwrap().to_string(), name);
             let message = format!("1800000000:{name}");
-            assert_eq!(message.parse::<Message>().unwrap().to_string(), message);
+            assert_eq!(message.parse::<HookMessage>().unwrap().to_string(), message);
         }
         for bad in ["", "story", "story:0", "comment:7", "flag:7", "queue:rule:x", "test:1", "other:1"] {
             assert_eq!(bad.parse::<Event>(), Err(NotAnEvent), "{bad}");
         }
-        assert_eq!("x:story:7".parse::<Message>(), Err(NotAnEvent));
+        assert_eq!("x:story:7".parse::<HookMessage>(), Err(NotAnEvent));
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@
 //! 5 minutes, half an hour, and an hour. After a day, they no longer wait.
 
 use crate::action::Decision;
-use crate::changes::{self, Findable, Place};
+use crate::changes::{self, FeedPlace, Findable};
 use crate::error::Error;
 use crate::keys;
 use crate::site::{Applied, Site};
@@ -39,9 +39,9 @@ const FRONT_STORIES: u64 = 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubState {
     /// The place up to which changes are noted; `None` on a site that never had a hub.
-    pub place: Option<Place>,
+    pub place: Option<FeedPlace>,
     /// The place of the last change.
-    pub last: Place,
+    pub last: FeedPlace,
     /// When the next attempt is due; 0 for now.
     pub due: Timestamp,
     /// How many feeds wait.
@@ -81,7 +81,7 @@ pub async fn state(store: &Store) -> Result<HubState, Error> {
     let (state, last, waiting, front) = store.fetch(reads).await?;
     let number = |field: &str| state.get(field).and_then(|text| text.parse::<u64>().ok());
     Ok(HubState {
-        place: number(PLACE).map(Place),
+        place: number(PLACE).map(FeedPlace),
         last,
         due: Timestamp(number(DUE).unwrap_or_default()),
         failing: number(FAILING).map(Timestamp),
@@ -101,7 +101,7 @@ fn hash_of(stories: BTreeSet<String>) -> String {
 }
 
 /// The next changes that are not noted, at most 200. Rounds: 1.
-pub async fn changed(store: &Store, after: Place) -> Result<Vec<(Findable, Place)>, Error> {
+pub async fn changed(store: &Store, after: FeedPlace) -> Result<Vec<(Findable, FeedPlace)>, Error> {
     Ok(store.fetch(changes::after(after, HUB_CHANGES_AT_ONCE)).await?)
 }
 
@@ -111,7 +111,7 @@ pub async fn note(
     site: &Site,
     state: &HubState,
     feeds: &BTreeSet<String>,
-    up_to: Place,
+    up_to: FeedPlace,
 ) -> Result<(), Error> {
     let mut batch = Batch::new();
     let known = state.place.map(|place| place.0.to_string());
@@ -141,7 +141,7 @@ pub async fn claim(site: &Site, now: Timestamp, state: &HubState) -> Result<Vec<
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum PingOutcome {
     /// The hub was told of all feeds of the attempt.
     Told,
     /// The hub has failed.
@@ -165,12 +165,12 @@ pub async fn finish(
     now: Timestamp,
     state: &HubState,
     told: &[WaitingFeed],
-    attempt: Attempt,
+    attempt: PingOutcome,
 ) -> Result<Next, Error> {
     let since = state.failing.unwrap_or(now);
     let next = match attempt {
-        Attempt::Told => Next::Now,
-        Attempt::Failed => wait_after(now.seconds_since(since)).map_or(Next::GivenUp, Next::After),
+        PingOutcome::Told => Next::Now,
+        PingOutcome::Failed => wait_after(now.seconds_since(since)).map_or(Next::GivenUp, Next::After),
     };
     site.act(keys::HUB_FEEDS, || async {
         let (place, waiting) =

@@ -1,5 +1,5 @@
-//! The identity of the site: what administrators have changed of how it presents itself. What
-//! they have not changed comes from the configuration.
+//! The identity of the site: the changes by administrators to how it presents itself. All other
+//! values come from the configuration.
 //!
 //! Every page needs it, so it is cached, and read along with the first round of a page when it
 //! is not; see [`Visit::identity`](crate::accounts::visit::Visit::identity). The identity that

@@ -36,7 +36,7 @@ const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
 /// A submission from another site.
 #[derive(Debug, Clone)]
 pub struct ImportedLink {
-    /// What identifies it in its source.
+    /// The id in its source.
     pub source_id: String,
     /// The title to store.
     pub title: String,
@@ -44,7 +44,7 @@ pub struct ImportedLink {
     pub url: Option<NewsUrl>,
     /// The text of a text item, if it is known.
     pub text: Option<Body>,
-    /// Who posted it.
+    /// The author.
     pub author: UserId,
     /// When it was posted.
     pub posted: Timestamp,
@@ -52,7 +52,7 @@ pub struct ImportedLink {
     pub voters: Vec<UserId>,
     /// Votes of nobody who is known.
     pub imported_votes: ImportedVotes,
-    /// What it is about.
+    /// The topics.
     pub topics: Topics,
 }
 
@@ -165,9 +165,9 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
 /// A comment from another site.
 #[derive(Debug, Clone)]
 pub struct ImportedComment {
-    /// Who wrote it.
+    /// The author.
     pub author: UserId,
-    /// What it answers: the place of an earlier comment in the list, from 0; `None` for the item itself.
+    /// The parent: the place of an earlier comment in the list, from 0; `None` for the item itself.
     pub parent: Option<usize>,
     /// The text.
     pub body: Body,

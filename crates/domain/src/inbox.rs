@@ -2,7 +2,7 @@
 //!
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
-use crate::accounts::inbox::{Cursor, Entry, EntryId, Kind, entries_of, message};
+use crate::accounts::inbox::{Entry, EntryId, InboxCursor, Kind, entries_of, message};
 use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
@@ -25,7 +25,7 @@ use tidings_keyspace::{Asked, Fetch, Query, read};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InboxWindow {
     /// Only entries after this one on the way down.
-    pub before: Option<Cursor>,
+    pub before: Option<InboxCursor>,
     /// Only entries of this kind.
     pub kind: Option<Kind>,
     /// Only unread entries.
@@ -53,7 +53,7 @@ pub struct InboxPage {
     /// The entries, newest first.
     pub entries: Vec<InboxEntry>,
     /// The value of [`InboxWindow::before`] for the rest; `None` at the end.
-    pub next: Option<Cursor>,
+    pub next: Option<InboxCursor>,
     /// The newest entry of the whole inbox.
     pub newest: Option<EntryId>,
 }
@@ -61,13 +61,13 @@ pub struct InboxPage {
 /// An entry of an inbox.
 #[derive(Debug, PartialEq)]
 pub struct InboxEntry {
-    /// What it is about, and when.
-    pub place: Cursor,
+    /// Its subject and its time.
+    pub place: InboxCursor,
     /// Whether it is read.
     pub read: bool,
-    /// Who has done it; `None` for a moderator and for a deactivated account.
+    /// The name of the user who caused it; `None` for a moderator and for a deactivated account.
     pub username: Option<Arc<str>>,
-    /// What has happened.
+    /// The event.
     pub event: InboxEvent,
 }
 
@@ -89,7 +89,7 @@ impl InboxEntry {
     }
 }
 
-/// What has happened.
+/// The event that an entry reports.
 #[derive(Debug, PartialEq, Eq)]
 pub enum InboxEvent {
     /// A comment.
@@ -98,7 +98,7 @@ pub enum InboxEvent {
         text: String,
         /// The title of the story; `None` when it is deleted.
         title: Option<String>,
-        /// What the comment replies to, as far as the user is concerned.
+        /// The target of the reply, from the user's point of view.
         target: ReplyTarget,
     },
     /// A tweet that mentions the user.
@@ -129,7 +129,7 @@ pub enum InboxEvent {
     Collapsed(Collapsed),
 }
 
-/// What a comment replies to, as far as the owner of an inbox is concerned.
+/// The target of a reply, from the point of view of the owner of an inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyTarget {
     /// A comment of the user's.
@@ -178,7 +178,7 @@ pub async fn to_mail(
     let Some(account) = account.filter(wants) else {
         return Ok(None);
     };
-    let entry = Entry { place: Cursor { time, id: entry }, read: false };
+    let entry = Entry { place: InboxCursor { time, id: entry }, read: false };
     let mut entries = with_subjects(visit, &reader, vec![entry]).await?;
     entries.retain(|entry| !matches!(entry.event, InboxEvent::Collapsed(_)));
     Ok(entries.pop().map(|entry| (account, entry)))
@@ -194,18 +194,18 @@ async fn with_subjects(
     let mut query = Query::new();
     let reads: Vec<_> = entries
         .into_iter()
-        .map(|entry| (entry, Subject::ask(&mut query, (user, perspective), entry.place.id)))
+        .map(|entry| (entry, EntrySubject::ask(&mut query, (user, perspective), entry.place.id)))
         .collect();
     let mut answers = visit.run(query).await?;
-    let mut take = |(entry, subject): (Entry, Asked<'_, Option<Subject>>)| {
+    let mut take = |(entry, subject): (Entry, Asked<'_, Option<EntrySubject>>)| {
         let subject = answers.of(subject)?;
         match subject.sight(perspective) {
             Sight::Shown => Some((entry, subject)),
-            Sight::Collapsed(why) if !entry.read => Some((entry, Subject::Collapsed(why))),
+            Sight::Collapsed(why) if !entry.read => Some((entry, EntrySubject::Collapsed(why))),
             Sight::Collapsed(_) | Sight::LeftOut => None,
         }
     };
-    let subjects: Vec<(Entry, Subject)> = reads.into_iter().filter_map(&mut take).collect();
+    let subjects: Vec<(Entry, EntrySubject)> = reads.into_iter().filter_map(&mut take).collect();
 
     let mut query = Query::new();
     let names = subjects.iter().filter_map(|(_, subject)| subject.actor());
@@ -222,8 +222,8 @@ async fn with_subjects(
     Ok(entries.collect())
 }
 
-/// What an entry is about.
-enum Subject {
+/// The subject of an entry.
+enum EntrySubject {
     Comment { comment: Comment, title: Option<String>, story_author: Option<UserId> },
     Tweet(Tweet),
     Follow(UserId),
@@ -232,7 +232,7 @@ enum Subject {
     Collapsed(Collapsed),
 }
 
-impl Subject {
+impl EntrySubject {
     /// Asks what an entry in the inbox of a user is about.
     fn ask<'a>(
         query: &mut Query,
@@ -276,7 +276,7 @@ impl Subject {
         }
     }
 
-    /// Who has done it.
+    /// The user who caused it.
     const fn actor(&self) -> Option<UserId> {
         match self {
             Self::Comment { comment, .. } => Some(comment.user_id),
@@ -299,7 +299,7 @@ impl Subject {
         }
     }
 
-    /// What has happened, for a user.
+    /// The event, from a user's point of view.
     fn into_event(self, user: UserId, parent: Option<UserId>) -> InboxEvent {
         match self {
             Self::Comment { comment, title, story_author } => {

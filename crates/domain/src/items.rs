@@ -12,7 +12,7 @@ use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
-use crate::values::imported::Source;
+use crate::values::imported::ImportSource;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
@@ -83,14 +83,17 @@ const fn number_of(score: f64) -> ItemNumber {
 
 /// Adds to the batch that posts an item its number on the site that it comes from. The batch fails if an item
 /// with that number was imported before.
-pub(crate) fn write_imported(batch: &mut Batch, source: &Source, there: u64, here: ItemNumber) {
+pub(crate) fn write_imported(batch: &mut Batch, source: &ImportSource, there: u64, here: ItemNumber) {
     let (key, member) = (keys::imported(source), there.to_string());
     batch.sorted_member_absent(&key, &member);
     batch.sorted_add(key, member, score(here.0));
 }
 
 /// The numbers here of items that were imported, by their numbers there.
-pub(crate) fn imported(source: &Source, there: Vec<u64>) -> impl Fetch<Value = HashMap<u64, ItemNumber>> {
+pub(crate) fn imported(
+    source: &ImportSource,
+    there: Vec<u64>,
+) -> impl Fetch<Value = HashMap<u64, ItemNumber>> {
     // Redis refuses to look for nothing.
     let asked = (!there.is_empty())
         .then(|| read::scores(keys::imported(source), there.iter().map(ToString::to_string)));

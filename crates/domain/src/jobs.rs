@@ -92,18 +92,18 @@ impl Display for Job {
 
 /// A kind of job.
 pub(crate) struct JobKind {
-    /// What the names of its jobs begin with.
+    /// The prefix of the names of its jobs.
     pub(crate) name: &'static str,
     /// Decides the next step of a job: the batch to commit.
     pub(crate) step: for<'a> fn(&'a Step<'a>) -> Decided<'a>,
 }
 
 /// The future decision of a step.
-pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<Outcome>, Error>>;
+pub(crate) type Decided<'a> = BoxFuture<'a, Result<Decision<StepOutcome>, Error>>;
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     /// The job is finished.
     Done,
     /// The job goes on.
@@ -127,7 +127,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// What the job is about; `None` if it cannot be parsed.
+    /// The subject of the job; `None` if it cannot be parsed.
     pub(crate) fn subject<T: FromStr>(&self) -> Option<T> {
         self.job.subject().parse().ok()
     }
@@ -162,30 +162,30 @@ impl Step<'_> {
     }
 
     /// Ends the job with a batch.
-    pub(crate) fn finish(&self, mut batch: Batch) -> Decision<Outcome> {
+    pub(crate) fn finish(&self, mut batch: Batch) -> Decision<StepOutcome> {
         remove(&mut batch, self.job);
-        Decision::commit(batch, Outcome::Done)
+        Decision::commit(batch, StepOutcome::Done)
     }
 
     /// Advances the job with a batch; `fields` say where the next step starts.
-    pub(crate) fn advance(&self, mut batch: Batch, fields: &[(&str, String)]) -> Decision<Outcome> {
+    pub(crate) fn advance(&self, mut batch: Batch, fields: &[(&str, String)]) -> Decision<StepOutcome> {
         let key = keys::timeline_job(&self.job.0);
         batch.increment_field(&key, STEP, 1);
         if !fields.is_empty() {
             batch.set_fields(&key, fields.iter().map(|(field, value)| (*field, value.as_str())));
         }
         batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.of::<Jobs>().server, LEASE);
-        Decision::commit(batch, Outcome::More)
+        Decision::commit(batch, StepOutcome::More)
     }
 
     /// Puts the job off, until what others have begun has ended.
-    pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<Outcome> {
+    pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<StepOutcome> {
         let key = keys::timeline_job(&self.job.0);
         let due = self.now.after(delay);
         batch.increment_field(&key, STEP, 1);
         batch.set_field(&key, DUE, due.0.to_string());
         batch.sorted_add(keys::TIMELINE_JOBS, &self.job.0, due.as_score());
-        Decision::commit(batch, Outcome::Later(delay))
+        Decision::commit(batch, StepOutcome::Later(delay))
     }
 
     /// Whether the job was put off before.
@@ -200,9 +200,9 @@ impl Step<'_> {
     }
 
     /// Skips a job whose subject cannot be parsed. It stays in the queue.
-    pub(crate) fn skip(&self) -> Decision<Outcome> {
+    pub(crate) fn skip(&self) -> Decision<StepOutcome> {
         tracing::warn!(job = %self.job, "background job skipped: its subject cannot be read");
-        Decision::Done(Outcome::NotOurs)
+        Decision::Done(StepOutcome::NotOurs)
     }
 }
 
@@ -280,34 +280,34 @@ pub(crate) fn resume(batch: &mut Batch, job: &Job, progress: &str, now: Moment) 
 pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<bool, Error> {
     loop {
         match do_some_steps(site, now, kind, job).await? {
-            Outcome::Done => return Ok(true),
-            Outcome::More => {}
-            Outcome::Later(_) => {
+            StepOutcome::Done => return Ok(true),
+            StepOutcome::More => {}
+            StepOutcome::Later(_) => {
                 site.of::<Jobs>().start_soon(job.clone(), now);
                 return Ok(false);
             }
-            Outcome::NotOurs => return Ok(false),
+            StepOutcome::NotOurs => return Ok(false),
         }
     }
 }
 
 /// Does some steps of a job, at most so many that other jobs get a turn.
-async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
+async fn do_some_steps(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
     for _ in 0..TURN_STEPS {
         let outcome = do_step(site, now, kind, job).await?;
-        if outcome != Outcome::More {
+        if outcome != StepOutcome::More {
             return Ok(outcome);
         }
     }
-    Ok(Outcome::More)
+    Ok(StepOutcome::More)
 }
 
 /// Does the next step of a job.
-async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<Outcome, Error> {
+async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<StepOutcome, Error> {
     let (added, deliveries) = (Mutex::new(Vec::new()), AtomicU64::new(0));
     let taken = || std::mem::take(&mut *added.lock().unwrap_or_else(PoisonError::into_inner));
     let done = site.act_without_turns(STEP_ATTEMPTS, || async {
-        // What an attempt that failed has left behind is void.
+        // Jobs and deliveries that a failed attempt has noted are void.
         drop(taken());
         deliveries.store(0, Ordering::Relaxed);
         let (hash, lease) = site
@@ -318,11 +318,11 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         let is_leased =
             site.store.is_shared() && lease.is_some_and(|server| server != site.of::<Jobs>().server);
         if hash.is_empty() || is_leased {
-            return Ok(Decision::Done(Outcome::NotOurs));
+            return Ok(Decision::Done(StepOutcome::NotOurs));
         }
         let step = Step { site, now, job, hash, added: &added, deliveries: &deliveries };
         if let Some(rest) = step.rest() {
-            return Ok(Decision::Done(Outcome::Later(rest)));
+            return Ok(Decision::Done(StepOutcome::Later(rest)));
         }
         (kind.step)(&step).await
     });
@@ -446,7 +446,7 @@ mod tests {
     /// Has as many steps as its subject says, and counts the steps of all jobs in one key.
     const COUNTING: JobKind = JobKind { name: "count", step: |current| Box::pin(count(current)) };
 
-    async fn count(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+    async fn count(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         let Some(to) = current.subject::<u64>() else {
             return Ok(current.skip());
         };

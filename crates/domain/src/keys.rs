@@ -10,7 +10,7 @@ pub mod kept;
 use crate::values::day::{Day, Hour};
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::ids::{CommentAddress, HookId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
-use crate::values::imported::Source;
+use crate::values::imported::ImportSource;
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
 use crate::values::network::{CountedNetwork, Network, NetworkTag};
@@ -63,7 +63,7 @@ macro_rules! schema {
         /// The families of keys.
         pub mod families {
             use super::{DAY, HOUR, MINUTE, NEVER};
-            pub use super::family::{Cap, Family, Full, Holds, Origin};
+            pub use super::family::{Cap, Family, Full, Holds, KeyOrigin};
             use crate::values::limits::{self, *};
 
             $(
@@ -73,7 +73,7 @@ macro_rules! schema {
                     holds: Holds::$holds,
                     seconds: $seconds,
                     note: concat!($($note)?),
-                    origin: Origin::$whose,
+                    origin: KeyOrigin::$whose,
                     class: &super::kept::$class,
                     cap: cap!($($full $most)?),
                     what: concat!($($what),+),
@@ -86,7 +86,7 @@ macro_rules! schema {
                     holds: Holds::$holds_each,
                     seconds: $seconds_each,
                     note: concat!($($note_each)?),
-                    origin: Origin::$whose_each,
+                    origin: KeyOrigin::$whose_each,
                     class: &super::kept::$class_each,
                     cap: cap!($($full_each $most_each)?),
                     what: concat!($($what_each),+),
@@ -525,7 +525,7 @@ schema! {
         /// A voter on sites.
         VOTER: Hash, NEVER, Ours, VOTES = voter(id: VoterId) "voter:" {id, "uuid"};
         /// Items that were imported from another site: their numbers there, by their numbers here.
-        IMPORTED: SortedSet, NEVER, Ours, POSTS = imported(source: &Source) "imported:" {source, "source"};
+        IMPORTED: SortedSet, NEVER, Ours, POSTS = imported(source: &ImportSource) "imported:" {source, "source"};
         /// Sites that the voter has voted on, by time.
         VOTER_VOTES: SortedSet, NEVER, Ours, VOTES = voter_votes(id: VoterId) "voter:" {id, "uuid"} ":votes";
         /// Sites that were new to the voter on its last day.

@@ -1,4 +1,4 @@
-//! What a Tidings site does, in plain Rust: no HTTP, no HTML, no database engine.
+//! The behaviour of a Tidings site, in plain Rust: no HTTP, no HTML, no database engine.
 //!
 //! An action reads what it needs in a few rounds (round trips to the store), decides, and
 //! commits one batch of checks and writes. The caller passes `now` and the store. Each function that

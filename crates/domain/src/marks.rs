@@ -98,7 +98,7 @@ impl FromStr for ThreadMark {
     }
 }
 
-/// What a server knows about somebody's mark of one thread beyond what is stored.
+/// The state of somebody's mark of one thread on this server, beyond what is stored.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PendingMark {
     /// The newest mark; `None` if only own comments were written.
@@ -146,7 +146,7 @@ pub(crate) struct PendingMarks(Mutex<HashMap<UserId, HashMap<NewsId, PendingMark
 process_state!(PendingMarks);
 
 impl PendingMarks {
-    /// What there is of a reader.
+    /// The pending marks of a reader.
     pub(crate) fn of(&self, reader: UserId) -> HashMap<NewsId, PendingMark> {
         self.lock().get(&reader).cloned().unwrap_or_default()
     }

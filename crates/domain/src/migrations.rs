@@ -39,11 +39,11 @@ const NEWEST_STORIES: u64 = 200;
 /// One step of a migration.
 pub type Migrating<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
-/// What leads to a version from the one before it.
+/// The step to a version from the one before it.
 pub struct Migration {
     /// The version.
     pub to: u64,
-    /// What it does, for the log: "give ...".
+    /// A description of the step, for the log: "give ...".
     pub what: &'static str,
     /// Whether it only adds keys and fields, so that programs of the earlier version can still
     /// use the store.
@@ -182,8 +182,8 @@ async fn number_newest(site: &Site) -> Result<(), Error> {
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await
 }
 
-/// Stories and their comments, each with its time. What cannot be read is left out. Rounds: 1 for each
-/// ten stories.
+/// Stories and their comments, each with its time. Those that cannot be read are left out. Rounds: 1 for
+/// each ten stories.
 async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Item)>, Error> {
     let mut found = Vec::new();
     for stories in stories.chunks(STORIES_AT_ONCE) {
@@ -226,12 +226,12 @@ async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Erro
     names::fold_all_usernames(site, advance).await
 }
 
-/// What a store says about itself.
+/// The state of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreState {
     /// The version of its layout; 0 if it does not say, or not in a number.
     pub layout: u64,
-    /// What it says in place of a version.
+    /// The text that it has in place of a version.
     pub unreadable_layout: Option<String>,
     /// The number of its keys.
     pub keys: u64,
@@ -248,7 +248,7 @@ pub enum UnusableStore {
          run the version that last used the store, or a newer one"
     )]
     Newer(u64),
-    /// What should be the version is none.
+    /// The key of the version holds no version.
     #[error(
         "the key {key} of the store holds {0:?}, which is no version of a layout; another program may have \
          written it: restore a backup, or set the key to the version that it had",
@@ -263,7 +263,7 @@ pub enum UnusableStore {
     HalfRestored,
 }
 
-/// What a store says about itself. Rounds: 2.
+/// Reads the state of a store. Rounds: 2.
 pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
     let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED_RESTORE));
     let (version, unfinished_restore) = store.fetch(reads).await?;
@@ -281,7 +281,7 @@ pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
 pub async fn has_site(store: &Store) -> Result<bool, Error> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
-    // What nearly every site has, so that few names are read.
+    // Keys that nearly every site has, so that few names are read.
     let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
     if store.fetch(common.map(read::expiry)).await?.iter().any(|expiry| *expiry != Expiry::Absent) {
         return Ok(true);

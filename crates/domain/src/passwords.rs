@@ -15,7 +15,7 @@ mod worker;
 pub(crate) use worker::Comparison;
 pub use worker::PasswordWorker;
 
-pub(crate) use lines::{Source, Turn};
+pub(crate) use lines::{HashingSource, Turn};
 
 use legacy::{Digest20, without_blanks};
 use std::fmt;
@@ -30,7 +30,7 @@ use crate::values::limits::{MAX_HASH_MEMORY_KIBIBYTES, MAX_HASH_PASSES};
 const MEMORY_KIBIBYTES: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
-/// What a wrapped digest of the original starts with. An Argon2id PHC string of the
+/// The prefix of a wrapped digest of the original. An Argon2id PHC string of the
 /// digest's 40 lower-case hexadecimal digits follows.
 const WRAPPED: &str = "old-digest:";
 
@@ -48,7 +48,7 @@ pub enum PasswordError {
     Failed(String),
 }
 
-/// What is stored about a user's password.
+/// The stored fields about a user's password.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StoredPassword {
     /// The field `password`: a PHC string, 40 hexadecimal digits, or a wrapped digest.
@@ -61,8 +61,8 @@ pub struct StoredPassword {
 }
 
 impl StoredPassword {
-    /// What of a typed password counts: for an account that Lamer News made, all but the
-    /// blanks around it, as there.
+    /// The part of a typed password that counts: for an account that Lamer News made, all but
+    /// the blanks around it, as there.
     pub fn counting<'a>(&self, typed: &'a str) -> &'a str {
         if self.ignores_blanks() { without_blanks(typed) } else { typed }
     }
@@ -142,8 +142,8 @@ pub fn wrap_digest(hash: &str) -> Result<String, PasswordError> {
     Ok(format!("{WRAPPED}{}", hash_password(&hex::encode(digest))?))
 }
 
-/// What the field `salt` holds beside an Argon2id hash, which has its own. Lamer News, which
-/// may run on the same Redis, hashes whatever is typed with this field: without it, a login
+/// The value of the field `salt` beside an Argon2id hash, which has its own. Lamer News, which
+/// may run on the same Redis, hashes every typed password with this field: without it, a login
 /// fails there with a 500 instead of a refusal.
 pub fn salt_beside(hash: &str) -> String {
     hex::encode(hash.split('$').nth(4).unwrap_or_default())

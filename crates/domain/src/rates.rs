@@ -30,9 +30,9 @@ use quick_cache::sync::Cache;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Who sends requests.
+/// The source of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Source {
+enum RequestSource {
     Account(UserId),
     Network(CountedNetwork),
 }
@@ -41,7 +41,7 @@ enum Source {
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     action: RatedAction,
-    source: Source,
+    source: RequestSource,
     rate: Rate,
 }
 
@@ -57,11 +57,11 @@ struct Spent {
 pub(crate) struct RatedAccount {
     /// The account.
     pub(crate) id: UserId,
-    /// What it lacks to be trusted. It has a share of the rates only, if it lacks something.
+    /// The conditions of trust that it does not meet. If there are any, it has only a share of the rates.
     pub(crate) lacking: Option<Lacking>,
 }
 
-/// What a server remembers about the rates of its site.
+/// The state that a server keeps about the rates of its site.
 #[derive(Default)]
 pub(crate) struct Buckets {
     /// Of everything else.
@@ -74,7 +74,7 @@ pub(crate) struct Buckets {
 process_state!(Buckets);
 
 /// The minute in which each source was last reported. Bounded like the buckets.
-struct Reports(Cache<(RatedAction, Source), u64>);
+struct Reports(Cache<(RatedAction, RequestSource), u64>);
 
 impl Default for Reports {
     fn default() -> Self {
@@ -84,7 +84,7 @@ impl Default for Reports {
 
 impl Reports {
     /// Whether a source has not been reported in this minute. Reports it.
-    fn is_first(&self, action: RatedAction, source: Source, now: Moment) -> bool {
+    fn is_first(&self, action: RatedAction, source: RequestSource, now: Moment) -> bool {
         let (key, minute) = ((action, source), now.timestamp().0 / 60);
         let is_first = self.0.get(&key) != Some(minute);
         if is_first {
@@ -234,7 +234,7 @@ fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccou
     // An export is of no use to spammers.
     let has_less = account.lacking.is_some() && action != RatedAction::Export;
     let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
-    (!rate.is_off()).then_some(Bucket { action, source: Source::Account(account.id), rate })
+    (!rate.is_off()).then_some(Bucket { action, source: RequestSource::Account(account.id), rate })
 }
 
 /// The buckets of an address, the narrowest network first; none if it is exempt or the action
@@ -266,7 +266,7 @@ fn buckets_of_address(
     let networks = is_counted.then(|| ClientNetworks::of(address).iter());
     networks.into_iter().flatten().map(move |network| {
         let rate = rate.times(network.factor());
-        Bucket { action, source: Source::Network(network), rate }
+        Bucket { action, source: RequestSource::Network(network), rate }
     })
 }
 
@@ -276,35 +276,42 @@ fn refusal(site: &Site, now: Moment, spent: &Spent, account: Option<RatedAccount
     counts::count_rate_limited(action);
     report(site, now, action, source);
     let seconds = spent.wait.as_secs() + u64::from(spent.wait.subsec_nanos() > 0);
-    let by_address = matches!(source, Source::Network(_));
+    let by_address = matches!(source, RequestSource::Network(_));
     let lacking = account.and_then(|account| account.lacking);
     let lacking = lacking.filter(|_| !by_address && action != RatedAction::Export);
     Refusal::TooManyRequests { action, by_address, seconds: seconds.max(1), lacking }
 }
 
 /// Logs that a source is over a limit, once a minute for each.
-fn report(site: &Site, now: Moment, action: RatedAction, source: Source) {
+fn report(site: &Site, now: Moment, action: RatedAction, source: RequestSource) {
     if !site.of::<Buckets>().reports.is_first(action, source, now) {
         return;
     }
     let action = action.name();
     match source {
-        Source::Account(account) => tracing::warn!(action, %account, "an account is over its rate"),
-        Source::Network(address) => tracing::warn!(action, %address, "an address is over its rate"),
+        RequestSource::Account(account) => tracing::warn!(action, %account, "an account is over its rate"),
+        RequestSource::Network(address) => tracing::warn!(action, %address, "an address is over its rate"),
     }
 }
 
 /// Logs that logins from an address have failed too often, once a minute.
 pub(crate) fn report_failed_logins(site: &Site, now: Moment, address: IpAddr) {
     counts::count_rate_limited(RatedAction::FailedLogin);
-    report(site, now, RatedAction::FailedLogin, Source::Network(ClientNetworks::of(address).narrowest()));
+    report(
+        site,
+        now,
+        RatedAction::FailedLogin,
+        RequestSource::Network(ClientNetworks::of(address).narrowest()),
+    );
 }
 
 /// Logs that an account, or an address without one, has too many streams open, once a minute.
 pub fn report_streams(site: &Site, now: Moment, address: IpAddr, account: Option<UserId>) {
     counts::count_rate_limited(RatedAction::Stream);
-    let source =
-        account.map_or_else(|| Source::Network(ClientNetworks::of(address).narrowest()), Source::Account);
+    let source = account.map_or_else(
+        || RequestSource::Network(ClientNetworks::of(address).narrowest()),
+        RequestSource::Account,
+    );
     report(site, now, RatedAction::Stream, source);
 }
 

@@ -72,7 +72,7 @@ pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();
     let (rows, places) = site.store.fetch((rows, places)).await?;
-    let since = places.iter().filter_map(|(_, score)| Some(Place::from_score(*score)?.since));
+    let since = places.iter().filter_map(|(_, score)| Some(QueuePlace::from_score(*score)?.since));
     Ok(QueueStatus { rows, oldest: since.min() })
 }
 
@@ -86,14 +86,14 @@ const MAX_WEIGHT: u64 = 1 << 18;
 
 /// A place in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePlace {
     /// How much the reasons to look weigh, in hundredths of a flag.
     pub weight: u64,
     /// When the row last changed.
     pub since: Timestamp,
 }
 
-impl Place {
+impl QueuePlace {
     /// The weight of what waits for an answer and is not flagged: that of one flag.
     pub const ORDINARY: u64 = 100;
 
@@ -118,12 +118,12 @@ impl Place {
 /// Adds a row for something that waits for an answer: a held post, an application or an appeal.
 /// A row of the same thing moves to the new place.
 pub fn enqueue(batch: &mut Batch, thing: &Thing, now: Timestamp) {
-    place(batch, thing, Place { weight: Place::ORDINARY, since: now });
+    place(batch, thing, QueuePlace { weight: QueuePlace::ORDINARY, since: now });
     hooks::write(batch, &Event::Queue(thing.clone()));
 }
 
 /// Adds a row in a place, or moves it there.
-pub fn place(batch: &mut Batch, thing: &Thing, place: Place) {
+pub fn place(batch: &mut Batch, thing: &Thing, place: QueuePlace) {
     batch.sorted_add(keys::REVIEW_QUEUE, thing.key(), place.as_score());
 }
 
@@ -140,18 +140,18 @@ mod tests {
     fn a_place_is_a_score_and_back() {
         for weight in [1, 20, 100, 523, MAX_WEIGHT] {
             for since in [0, 1, 1_700_000_000, SECONDS - 1] {
-                let place = Place { weight, since: Timestamp(since) };
-                assert_eq!(Place::from_score(place.as_score()), Some(place));
+                let place = QueuePlace { weight, since: Timestamp(since) };
+                assert_eq!(QueuePlace::from_score(place.as_score()), Some(place));
             }
         }
         for score in [0.0, -1.0, 1_700_000_000.0, f64::NAN, f64::INFINITY, 1e30] {
-            assert_eq!(Place::from_score(score), None, "{score}");
+            assert_eq!(QueuePlace::from_score(score), None, "{score}");
         }
     }
 
     #[test]
     fn the_worst_comes_first_then_the_oldest() {
-        let score = |weight, since| Place { weight, since: Timestamp(since) }.as_score();
+        let score = |weight, since| QueuePlace { weight, since: Timestamp(since) }.as_score();
         assert!(score(200, 1_700_000_000) > score(199, 1));
         assert!(score(100, 1_700_000_000) > score(100, 1_700_000_001));
     }

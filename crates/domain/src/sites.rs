@@ -41,7 +41,7 @@ pub use score::{
 };
 pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
 pub use starting_lists::{Listed, StartingVoters};
-pub use tally::Totals;
+pub use tally::VoteTotals;
 pub use voting::{SiteVote, vote, vote_as};
 
 pub(crate) use bans::{BAN_FIELDS, set_account_ban};

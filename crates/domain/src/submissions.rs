@@ -21,7 +21,7 @@ use crate::articles::article::{self, Article};
 use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::{self, Comment};
-use crate::comments::notify::Announcement;
+use crate::comments::notify::CommentNotice;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -249,7 +249,7 @@ pub async fn submit_news(
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
             let address = CommentAddress { news: id, comment: comment.id };
-            Announcement::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
+            CommentNotice::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
             hooks::write(&mut batch, &Event::Comment(address));
         }
         let tweet = tweet.map(|id| TweetDraft {

@@ -240,19 +240,19 @@ pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
 }
 
 /// The things whose text or counts a key has.
-enum Holds {
+enum TextsOf {
     Thing(Findable),
     CommentsOf(NewsId),
 }
 
-fn holds(key: &str) -> Option<Holds> {
+fn holds(key: &str) -> Option<TextsOf> {
     let found = if let Some(news) = keys::news_of_thread(key) {
-        Holds::CommentsOf(news)
+        TextsOf::CommentsOf(news)
     } else if let Some(host) = keys::host_of_votes(key) {
-        Holds::Thing(Findable::Site(host))
+        TextsOf::Thing(Findable::Site(host))
     } else {
         // A story, a tweet and a user are written as their keys; comments and sites are not keys.
-        Holds::Thing(key.parse().ok().filter(|thing| !matches!(thing, Findable::Site(_)))?)
+        TextsOf::Thing(key.parse().ok().filter(|thing| !matches!(thing, Findable::Site(_)))?)
     };
     Some(found)
 }
@@ -267,8 +267,8 @@ pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
         match held {
-            Holds::Thing(thing) => things.push(thing),
-            Holds::CommentsOf(news) => threads.push(news),
+            TextsOf::Thing(thing) => things.push(thing),
+            TextsOf::CommentsOf(news) => threads.push(news),
         }
     }
     let mut texts: Vec<Text> = of(site, &things).await?.into_iter().flatten().collect();
@@ -280,7 +280,7 @@ pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
 
 /// A walk over everything that can be found, by ids from 1 up.
 #[derive(Debug)]
-pub struct Walk {
+pub struct TextWalk {
     /// The highest ids of stories, tweets and people when the walk began.
     ends: [u64; 3],
     /// Which of them it is at; after the last come the sites.
@@ -289,7 +289,7 @@ pub struct Walk {
     passed: u64,
 }
 
-impl Walk {
+impl TextWalk {
     /// A walk from the beginning. Rounds: 1.
     pub async fn begin(site: &Site) -> Result<Self, Error> {
         let counters = [keys::NEWS_COUNT, keys::TWEET_IDS, keys::USERS_COUNT];

@@ -3,12 +3,12 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::people;
-use crate::accounts::recent_votes::{RecentVote, VoteRecord, VotedOn};
+use crate::accounts::recent_votes::{RecentVote, VoteEffect, VotedOn};
 use crate::accounts::users::{Role, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, article_state};
-use crate::comments::comment::{self, Stored};
+use crate::comments::comment::{self, StoredComment};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -44,10 +44,10 @@ pub async fn vote_news(
     let voted = site.act_counting(&home, || async {
         // A vote down does not touch the article.
         let article = is_up.then(|| article_state(id, voter));
-        let reads = (User::by_id(voter), State::of(site, now, id, account), article);
+        let reads = (User::by_id(voter), VotedItem::of(site, now, id, account), article);
         let (user, state, article) = site.store.fetch(reads).await?;
         let user = user.ok_or(Refusal::NoSuchUser)?;
-        let State { news, my_vote, recent, standing } = state?;
+        let VotedItem { news, my_vote, recent, standing } = state?;
         let article = article.map(|article| ArticleVote::new(article, now, &news, voter));
         match my_vote {
             Some((cast, _)) if cast == direction => {
@@ -60,11 +60,11 @@ pub async fn vote_news(
         let prices = site.rules.karma.story_vote(is_up);
         let price = Price::of(site, (&user, account), news.user_id, prices)?;
         let [cost, transfer] = price.karma(site, news.user_id).await?;
-        let record = VoteRecord {
+        let record = VoteEffect {
             cost,
             transfer,
             article: article.as_ref().map(ArticleVote::effect).unwrap_or_default(),
-            ..VoteRecord::free(now)
+            ..VoteEffect::free(now)
         };
         let mut batch = vote_batch(now, &news, voter, direction);
         standing.check(&mut batch);
@@ -104,9 +104,9 @@ pub async fn take_back_news_vote(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     let home = keys::news(id);
     let taken_back = site.act_counting(&home, || async {
-        let reads = (State::of(site, now, id, account), article_state(id, voter), saved_at(id, voter));
+        let reads = (VotedItem::of(site, now, id, account), article_state(id, voter), saved_at(id, voter));
         let (state, article, saved) = site.store.fetch(reads).await?;
-        let State { news, my_vote, recent, standing } = state?;
+        let VotedItem { news, my_vote, recent, standing } = state?;
         let article = ArticleVote::new(article, now, &news, voter);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
         let Some((direction, time)) = my_vote else {
@@ -161,7 +161,7 @@ fn is_same_time(score: f64, time: Timestamp) -> bool {
 }
 
 /// An item that can be voted on, and the voter's own votes.
-struct State {
+struct VotedItem {
     news: News,
     /// The vote on the item, and when it was cast.
     my_vote: Option<(Direction, f64)>,
@@ -169,7 +169,7 @@ struct State {
     standing: VoterStanding,
 }
 
-impl State {
+impl VotedItem {
     fn of(
         site: &Site,
         now: Timestamp,
@@ -353,7 +353,7 @@ pub async fn vote_comment(
         standing.check(&mut batch);
         price.check(&mut batch, voter);
         write_karma(&mut batch, [voter, author], [-cost, transfer]);
-        recent.add(site, &mut batch, &VoteRecord { cost, transfer, ..VoteRecord::free(now) }).await?;
+        recent.add(site, &mut batch, &VoteEffect { cost, transfer, ..VoteEffect::free(now) }).await?;
         Decision::commit(batch, true).once(request, &address)
     });
     if is_new.await? {
@@ -403,10 +403,10 @@ fn read_comment(
     now: Timestamp,
     address: CommentAddress,
     voter: &User,
-) -> impl Fetch<Value = Result<(Stored, RecentVote, VoterStanding), Refusal>> {
+) -> impl Fetch<Value = Result<(StoredComment, RecentVote, VoterStanding), Refusal>> {
     let window = site.rules.karma.take_back_seconds;
     let recent = RecentVote::by(voter.id, VotedOn::Comment(address), now, window);
-    let reads = (Stored::at(address), recent, VoterStanding::of(address.news, voter.id, now));
+    let reads = (StoredComment::at(address), recent, VoterStanding::of(address.news, voter.id, now));
     reads.map(|(stored, recent, standing)| {
         let stored = stored?;
         stored.news.refuse_if_gone(voter)?;

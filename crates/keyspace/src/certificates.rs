@@ -7,8 +7,8 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 
 /// The certificates of the authorities that the system trusts, in DER: of its own store, or of
-/// the file in the variable `SSL_CERT_FILE` and the folder in `SSL_CERT_DIR`. What cannot be read is
-/// logged and left out.
+/// the file in the variable `SSL_CERT_FILE` and the folder in `SSL_CERT_DIR`. Those that cannot be
+/// read are logged and left out.
 pub fn of_system() -> Vec<Vec<u8>> {
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {

@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! The errors of a store.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub enum KeyspaceError {
     /// beyond [`COUNTER_LIMIT`](crate::COUNTER_LIMIT).
     #[error("the key {0:?} holds a value that is not a whole number in range")]
     NotAnInteger(String),
-    /// What is stored at this key is damaged: the file has changed, or the disk fails.
+    /// The stored value at this key is damaged: the file has changed, or the disk fails.
     #[error("the value at the key {0:?} is damaged")]
     Damaged(String),
     /// The call itself is wrong whatever the store holds, or a value cannot be copied. The
@@ -62,7 +62,7 @@ pub enum OpenError {
     Engine {
         /// The URL, without its password.
         url: String,
-        /// What is wrong, and what the operator can do about it.
+        /// The problem, and what the operator can do about it.
         reason: String,
     },
     /// The Redis server cannot be used now, and perhaps later without any change of the
@@ -71,7 +71,7 @@ pub enum OpenError {
     Absent {
         /// The URL, without its password.
         url: String,
-        /// What is wrong, and what the operator can do about it.
+        /// The problem, and what the operator can do about it.
         reason: String,
     },
     /// The socket of a server belongs to another user. Perhaps no server listens there any more.
@@ -85,7 +85,7 @@ pub enum OpenError {
     Locked {
         /// The URL.
         url: String,
-        /// What is wrong, and what the operator can do about it.
+        /// The problem, and what the operator can do about it.
         reason: String,
     },
 }

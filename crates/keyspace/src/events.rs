@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc};
 
-/// What a subscriber receives.
+/// An event that a subscriber receives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// A message.

@@ -1,4 +1,4 @@
-//! What the store counts and times for `/metrics`. The handles are made once.
+//! The counters and times of the store for `/metrics`. The handles are made once.
 
 use crate::KeyspaceError;
 use crate::batch::CommitError;
@@ -47,7 +47,7 @@ impl Figures {
             Err(CommitError::Keyspace(
                 KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_),
             )) => &self.failed,
-            // What is stored or asked for does not fit; nothing was written.
+            // The stored values or the batch do not fit; nothing was written.
             Err(CommitError::Keyspace(_)) => &self.rejected,
         };
         counter.increment(1);

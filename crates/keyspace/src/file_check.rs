@@ -4,7 +4,7 @@ use crate::KeyspaceError;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-/// What a check of the store file has found.
+/// The result of a check of the store file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileState {
     /// There is no file to check: the store is in memory or on a Redis server.
@@ -17,7 +17,7 @@ pub enum FileState {
     Unchecked(String),
 }
 
-/// What a check sends while it runs, and as its last message.
+/// A message of a check: its progress while it runs, and at last its result.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FileCheckStep {
     /// So many of about so many bytes are read.

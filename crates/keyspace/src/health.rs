@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a store can do at the moment. The texts are the cause, in words for the operator and
-/// without secrets; they continue a sentence: "the disk is full".
+/// Whether a store can be read and written at the moment. The texts are the cause, in words for the
+/// operator and without secrets; they continue a sentence: "the disk is full".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoreHealth {
     /// Reads and writes work, as far as is known.

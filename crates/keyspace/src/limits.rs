@@ -39,8 +39,8 @@ pub(crate) const MAX_KNOWN_KEYS: usize = 1 << 15;
 /// The most fields that are remembered of one hash.
 pub(crate) const MAX_KNOWN_FIELDS: usize = 32;
 
-/// How often what is in doubt is read again before a round ends that began before it was. What is
-/// reported during the last of them stays in doubt.
+/// How many times one question to the server reads the fields in doubt again. Keys that are reported
+/// during the last of these reads stay in doubt.
 pub(crate) const MAX_SETTLING_ROUNDS: usize = 2;
 
 /// The most messages that wait for a slow subscriber before it misses some.
@@ -106,8 +106,8 @@ pub(crate) const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 /// How often a Redis server is asked for a sign of life, and the Sentinels for the primary.
 pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
 
-/// How old what is read from a replica may be: everything that was acknowledged before is there. What is made
-/// of it may be kept for as long again, so that nothing is shown that is older than a second.
+/// The maximum age of data that is read from a replica: every write that was acknowledged before that is
+/// there. Values made from it may be kept for as long again, so nothing that is shown is older than a second.
 pub const READ_STALENESS: Duration = Duration::from_millis(500);
 
 /// How often the replicas that may be read are measured.

@@ -150,7 +150,7 @@ impl Read {
     }
 }
 
-/// What an engine answers to each read of a query, in order: the answer, or why the value of
+/// An engine's outcomes for the reads of a query, in order: for each the answer, or why the value of
 /// this one key cannot be read. The round itself has succeeded.
 pub(crate) type ReadOutcomes = Vec<Result<Answer, KeyspaceError>>;
 
@@ -432,7 +432,7 @@ pub struct Answers {
     answers: Vec<Answer>,
     /// Why tolerant reads failed, by their positions.
     failures: Vec<(usize, KeyspaceError)>,
-    /// What was read for each of the tracked reads.
+    /// The items that were read for each of the tracked reads.
     noted: Vec<Reads>,
 }
 

@@ -1,7 +1,7 @@
 //! Read sets: what was read to make a value, so that the value can be cached until any of
 //! it is written.
 //!
-//! What can be read and written is an *item*: a key, or a field of a hash. Each commit takes
+//! An *item* is the unit of reads and writes: a key, or a field of a hash. Each commit takes
 //! the next number and notes it for the items that it writes, after its writes become
 //! readable and before it is acknowledged. A query notes the number of the latest commit
 //! before it reads. While no item that was read has a later number, reading again would give
@@ -37,7 +37,7 @@ use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 /// The hash of an item.
 type ItemHash = u64;
 
-/// What can be read and written.
+/// An item that can be read and written.
 #[derive(Hash)]
 enum VersionedItem<'a> {
     /// Written by every write to the key.
@@ -49,7 +49,7 @@ enum VersionedItem<'a> {
 }
 
 tokio::task_local! {
-    /// What the recording in progress has read so far.
+    /// The items that the recording in progress has read so far.
     static RECORDING: RefCell<Reads>;
 }
 
@@ -81,7 +81,7 @@ struct LatestWrites {
     began: u64,
     /// The fields that were read, if keys are reported.
     known: KnownFields,
-    /// What is in doubt: by the item of all fields of the key.
+    /// The keys in doubt, by the item of all fields of the key.
     doubts: HashMap<ItemHash, Doubt>,
 }
 
@@ -334,7 +334,7 @@ impl<T> Tracked<Option<T>> {
     }
 }
 
-/// What was read to make a value: see [`Store::is_unchanged`](crate::Store::is_unchanged).
+/// The items that were read to make a value: see [`Store::is_unchanged`](crate::Store::is_unchanged).
 ///
 /// Keys and fields are remembered by a hash of 64 bits, seeded at random. A set that is not
 /// checked for a long time may end although nothing in it was written.

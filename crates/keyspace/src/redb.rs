@@ -329,7 +329,7 @@ impl Redb {
         Subscription::in_process(messages.subscribe(), channel)
     }
 
-    /// What the store can do at the moment.
+    /// Whether the store can be read and written at the moment.
     pub(super) fn health(&self) -> StoreHealth {
         self.shared.health.get()
     }

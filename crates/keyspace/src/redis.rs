@@ -210,7 +210,7 @@ impl Redis {
             .map_err(|reason| OpenFailure { may_heal: reason == IS_LOADING, reason })
     }
 
-    /// What the server can do at the moment, by its own account.
+    /// Whether the store can be read and written at the moment, as the server says.
     pub(super) async fn health(&self) -> StoreHealth {
         let state_of = |error| match error {
             KeyspaceError::ReadOnly(cause) => StoreHealth::ReadOnly(cause),
@@ -376,7 +376,8 @@ fn channel_of(place: &Place, channel: &str) -> String {
     format!("{}:{channel}", place.database())
 }
 
-/// What is wrong with the URL of a store that Sentinels look after; nothing if it is not such a URL.
+/// The problem with the URL of a store that Sentinels look after; `None` if there is none, or if it is
+/// not such a URL.
 pub(super) fn flaw_of_url(url: &str) -> Option<String> {
     if sentinel_url::is_of_sentinels(url) { sentinel_url::SentinelUrl::parse(url).err() } else { None }
 }

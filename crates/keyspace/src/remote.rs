@@ -5,8 +5,9 @@
 //! other store ([`Store::of_server`](crate::Store::of_server)). The server commits the batches
 //! itself, so that its read sets end as with its own writes.
 //!
-//! A connection carries one request at a time; [`wire`] says how it is written. Whoever may open the
-//! socket may do anything with the store, so only the server's own user may: see [`socket`].
+//! A connection carries one request at a time; [`wire`] says how it is written. A process that may
+//! open the socket may do anything with the store, so only the server's own user may open it: see
+//! [`socket`].
 
 mod client;
 mod server;

@@ -41,8 +41,8 @@ impl Spool {
         Ok(Self { file, latest: HashMap::new() })
     }
 
-    /// Notes that a key is read again in a round. What was added of it in other rounds does
-    /// not count any more; if nothing is added in this one, the key is absent.
+    /// Notes that a key is read again in a round. Entries of the key from other rounds do not
+    /// count any more; if none is added in this one, the key is absent.
     pub(crate) fn replace(&mut self, key: &str, round: u32) {
         self.latest.insert(key.to_owned(), round);
     }
@@ -105,7 +105,7 @@ mod tests {
         Entry { key: key.to_owned(), value: Value::String(value.to_owned()), time_to_live }
     }
 
-    /// What comes out of a spool a minute after `NOW`.
+    /// The entries that come out of a spool a minute after `NOW`.
     fn sent(spool: Spool) -> Vec<Entry> {
         let now = NOW + 60_000;
         let (mut pages, mut snapshot) = Snapshot::new(now, 0);

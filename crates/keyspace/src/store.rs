@@ -100,7 +100,7 @@ impl Store {
         }))
     }
 
-    /// What the server calls the store ([`Served::name`](crate::Served::name)), if it is the store of a
+    /// The server's name for the store ([`Served::name`](crate::Served::name)), if it is the store of a
     /// running server.
     pub fn served_as(&self) -> Option<&str> {
         match &self.engine {
@@ -472,8 +472,8 @@ impl Store {
         }
     }
 
-    /// What the store can do at the moment. Takes nothing on the embedded engine, and one round
-    /// trip on Redis and to a running server, which does not count as a round.
+    /// Whether the store can be read and written at the moment. Takes no round trip on the embedded engine,
+    /// and one on Redis and to a running server, which does not count as a round.
     pub async fn health(&self) -> StoreHealth {
         match &self.engine {
             Engine::Redb(engine) => engine.health(),

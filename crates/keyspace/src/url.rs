@@ -8,8 +8,8 @@ pub(crate) const REDIS_SCHEMES: [&str; 4] =
 
 const SENTINEL_PASSWORD: &str = "sentinel_password=";
 
-/// What is wrong with a URL that begins with `redis+sentinel:` or `rediss+sentinel:`. Other URLs are
-/// not looked at.
+/// The problem with a URL that begins with `redis+sentinel:` or `rediss+sentinel:`, or `None`. Other URLs
+/// are not checked.
 pub fn flaw_of_sentinel_url(store_url: &str) -> Option<String> {
     redis::flaw_of_url(store_url)
 }

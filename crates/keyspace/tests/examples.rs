@@ -47,7 +47,7 @@ fn the_examples_run_on_a_file() {
     let url = format!("redb:{}", folder.path().join("examples.redb").display());
     check_counter(&url);
     check_leaderboard(&url, 0);
-    // What the first run has counted is on disk.
+    // The count of the first run is on disk.
     assert!(run("counter", &url).ends_with("before: 50, after: 100\n"));
 }
 

@@ -1,6 +1,6 @@
 //! The language of searches: what a person typed, as terms that all must match.
 //!
-//! Nothing that is typed is an error except too much of it. What cannot be understood is left out and named, and
+//! Only a search that is too long is an error. Parts that cannot be understood are left out and named, and
 //! everything that is no operator is a word.
 
 use crate::index::Kind;

@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A worker that has run for so long has recovered: the next pause is the first again.
 const RECOVERED_AFTER: Duration = Duration::from_secs(60);
 
-/// What happens when a worker panics or ends.
+/// The consequence when a worker panics or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// It works as long as the process: it starts again when it panics, and when it ends.
@@ -61,8 +61,8 @@ pub fn fail(worker: &str) {
 /// Runs a worker, made anew each time that it starts, until its policy says that it is done or
 /// the future is dropped, and the worker with it.
 ///
-/// What `make` returns must be able to start again: what a worker must not forget when it
-/// panics belongs outside. The log lines of the worker have its name.
+/// A worker from `make` must be able to start anew: state that it must not lose when it panics
+/// belongs outside. The log lines of the worker have its name.
 pub async fn supervise<Worker: Future<Output = ()>>(
     name: &'static str,
     policy: Policy,
@@ -71,7 +71,7 @@ pub async fn supervise<Worker: Future<Output = ()>>(
     let mut pauses = Pauses::default();
     loop {
         let began = Instant::now();
-        // What `make` does belongs to the worker too.
+        // The work of `make` belongs to the worker too.
         let ended = catch(name, async { make().await }).await;
         match (policy, ended) {
             (Policy::UntilDone, Some(())) => return,

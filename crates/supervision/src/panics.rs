@@ -49,7 +49,7 @@ fn note(panic: &PanicHookInfo<'_>) {
     let thread = thread.name().unwrap_or("unnamed");
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     let reason = message(panic.payload());
-    // Whatever the environment says: without it, nobody can find the mistake.
+    // The variables of the environment do not matter: without a backtrace, nobody can find the mistake.
     let backtrace = Backtrace::force_capture();
     tracing::error!(thread, place, reason, %backtrace, "a panic: this is a mistake in the program");
 }

@@ -1,9 +1,9 @@
 //! The places of a small server, such as that of `/metrics`: how many clients it has at once, and
 //! which of them is dropped.
 //!
-//! A client is idle while it sends nothing and nothing is being answered. Who is idle for too long
-//! is dropped, and if all places are taken the one that has been idle for longest. So nobody who
-//! only holds a connection keeps others out.
+//! A client is idle while it sends nothing and nothing is being answered. A client that is idle for
+//! too long is dropped. If all places are taken, a new client takes the place of the one that has
+//! been idle for longest. So nobody who only holds a connection keeps others out.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -23,9 +23,9 @@ const RETRY_EVERY: Duration = Duration::from_millis(50);
 pub struct PlaceLimits {
     /// Clients at once.
     pub places: usize,
-    /// Who is idle for so long is dropped.
+    /// A client that has been idle for so long is dropped.
     pub idle: Duration,
-    /// Who has been idle for less since something was answered is not dropped for another client.
+    /// A client that has been answered, and has been idle for less than this, is not dropped for another.
     pub spared: Duration,
     /// How long a client waits for a place.
     pub patience: Duration,
@@ -145,7 +145,7 @@ pub struct Place {
 
 impl Place {
     /// Serves the client until it is done, or until it has lost its place: then returns `None`.
-    /// What [`Place::work`] has begun is never cut short.
+    /// Work that [`Place::work`] has begun is never cut short.
     pub async fn keep<T>(&self, serving: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             // A request that has just arrived counts.

@@ -1,7 +1,7 @@
 //! Votes in memory, as the statistics need them: about 16 bytes for each.
 use std::collections::HashMap;
 
-/// What is voted on. Chances differ so much between the two that they are never mixed.
+/// A kind of item that is voted on. Chances differ so much between the two that they are never mixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// Stories.

@@ -27,8 +27,8 @@ const DENSITY: f64 = 0.5;
 /// The part of what members post that the others vote for, in a large group. Friends who read
 /// everything of each other vote for less.
 const RING_SHARE: f64 = 0.35;
-/// What is added to that, divided by the number of accounts: the smaller a group, the more likely
-/// its members are good friends.
+/// This part, divided by the number of accounts, is added to [`RING_SHARE`]: the smaller a group, the
+/// more likely its members are good friends.
 const SMALL_RING_SHARE: f64 = 0.45;
 /// The part of what an account posts that a group votes for which it joins.
 const JOIN_SHARE: f64 = 0.25;
@@ -116,8 +116,8 @@ fn components(bonds: &Bonds, accounts: &BTreeSet<Account>) -> Vec<BTreeSet<Accou
     found
 }
 
-/// What is left of some accounts when those with the fewest bonds have been taken away one after
-/// the other, until each has one with [`DENSITY`] of the rest.
+/// The accounts that are left when those with the fewest bonds have been taken away one after the
+/// other, until each has one with [`DENSITY`] of the rest.
 fn dense_core(bonds: &Bonds, accounts: &BTreeSet<Account>) -> BTreeSet<Account> {
     let mut core = accounts.clone();
     let degree =

@@ -1,5 +1,5 @@
-//! What votes would look like if nobody preferred anybody: who votes much votes for much, and
-//! what gets many votes gets them from anybody.
+//! The votes to expect if nobody preferred anybody: voters who vote much vote for much, and items
+//! that get many votes get them from anybody.
 //!
 //! It is the bipartite configuration model: of all random graphs in which every voter casts as
 //! many votes, and every item gets as many, as in reality (on average), the one that assumes

@@ -18,7 +18,7 @@ const RINGS: u64 = 20;
 const DAY: u64 = 86_400;
 const BEGIN: u64 = 1_800_000_000;
 
-/// What distinguishes one simulation from another.
+/// The habits by which one simulation differs from another.
 #[derive(Debug, Clone, Copy)]
 struct Habits {
     /// The largest part of what a friend posts that friends vote for; the smallest is a tenth.
@@ -122,7 +122,7 @@ struct Town {
     interested: Vec<Urn>,
     interests: BTreeMap<u64, Vec<u64>>,
     authors: Urn,
-    /// Who votes for whose stories, and how often.
+    /// For each author, the people who vote for their stories, and how often.
     readers: BTreeMap<u64, Vec<(u64, f64)>>,
 }
 

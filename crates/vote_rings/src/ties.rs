@@ -12,7 +12,7 @@ const AROUND_ACTIVITY: u64 = 86_400;
 pub(crate) struct Tie {
     /// Votes.
     pub(crate) votes: [u64; 2],
-    /// What it could have voted for.
+    /// Items that it could have voted for.
     pub(crate) chances: [u64; 2],
     /// Votes that chance would have it cast.
     pub(crate) expected: f64,
@@ -123,7 +123,7 @@ impl<'a> Ties<'a> {
             .map(|pair| (pair.voter, pair.author))
     }
 
-    /// Who has voted for an account.
+    /// The accounts that have voted for an account.
     pub(crate) fn voters_for(&self, author: Account) -> impl Iterator<Item = Account> {
         let start = self.by_author.partition_point(|(other, _)| *other < author);
         let of_author = self.by_author.iter().skip(start).take_while(move |(other, _)| *other == author);

@@ -1,4 +1,4 @@
-//! What each address does, by noun: the forms, actions, pages and calls of each.
+//! The features behind the addresses, by noun: the forms, actions, pages and calls of each.
 
 pub mod accounts;
 pub mod action;

@@ -21,12 +21,12 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
-use tidings_domain::exports::site::{ABOUT, FORMAT, Section};
+use tidings_domain::exports::site::{ABOUT, FORMAT, SiteSection};
 use tidings_domain::imports::archive::{self, Imported, LINES_AT_ONCE, NumberedLine};
-use tidings_domain::imports::lines::Line;
+use tidings_domain::imports::lines::ArchiveLine;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
-use tidings_domain::values::imported::Source;
+use tidings_domain::values::imported::ImportSource;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::EngineClock;
 use zip::ZipArchive;
@@ -56,7 +56,7 @@ pub struct ImportArchive {
     /// What to call the site that the items come from. Items with the same number and the same source are the same
     /// [default: hn, for an export its site].
     #[arg(long, value_name = "NAME")]
-    source: Option<Source>,
+    source: Option<ImportSource>,
     /// Stop after so many minutes.
     #[arg(long, value_name = "COUNT", default_value_t = 1_440)]
     max_minutes: u64,
@@ -153,14 +153,14 @@ impl Input {
         file.rewind()?;
         let mut zip = ZipArchive::new(file).with_context(|| format!("cannot read {shown}"))?;
         let mut length = 0;
-        for name in Section::iter().map(Section::file) {
+        for name in SiteSection::iter().map(SiteSection::file) {
             length += zip.by_name(name).map_or(0, |file| file.size());
         }
         Ok(Self { content: Content::Export(zip), length })
     }
 
     /// The source that an export names.
-    fn about(&mut self) -> anyhow::Result<Option<Source>> {
+    fn about(&mut self) -> anyhow::Result<Option<ImportSource>> {
         let Content::Export(zip) = &mut self.content else { return Ok(None) };
         let file = zip.by_name(ABOUT).with_context(|| format!("it is no export of a site: no {ABOUT}"))?;
         let mut text = String::new();
@@ -284,7 +284,7 @@ impl Report {
 struct Import<'a> {
     site: &'a Site,
     now: Timestamp,
-    source: Source,
+    source: ImportSource,
     limits: Limits,
     bar: ProgressBar,
     /// Bytes of the lines that were read.
@@ -300,7 +300,7 @@ struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    fn new(site: &'a Site, source: Source, limits: Limits, bar: ProgressBar) -> Self {
+    fn new(site: &'a Site, source: ImportSource, limits: Limits, bar: ProgressBar) -> Self {
         Self {
             site,
             now: Timestamp::now(&EngineClock::System),
@@ -321,7 +321,7 @@ impl<'a> Import<'a> {
         match &mut input.content {
             Content::Lines(lines) => self.read(lines).await?,
             Content::Export(zip) => {
-                for name in Section::iter().map(Section::file) {
+                for name in SiteSection::iter().map(SiteSection::file) {
                     let Ok(file) = zip.by_name(name) else { continue };
                     self.place = name;
                     self.read(&mut BufReader::new(file)).await?;
@@ -367,7 +367,7 @@ impl<'a> Import<'a> {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        match Line::parse(line, self.now) {
+        match ArchiveLine::parse(line, self.now) {
             Ok(content) => {
                 self.chunk.push(NumberedLine { line: number, content });
                 self.written.push(line.to_vec());
@@ -392,7 +392,7 @@ impl<'a> Import<'a> {
         let imported =
             patiently(async || Ok(archive::import_lines(site, now, source, &chunk).await?)).await?;
         for position in &imported.orphans {
-            if let (Some(NumberedLine { line, content: Line::Comment(comment) }), Some(written)) =
+            if let (Some(NumberedLine { line, content: ArchiveLine::Comment(comment) }), Some(written)) =
                 (chunk.get(*position), written.get(*position))
             {
                 self.aside.put(comment.number, *line, written)?;
@@ -413,7 +413,7 @@ impl<'a> Import<'a> {
     async fn read_aside(&mut self) -> anyhow::Result<()> {
         // Only items are put aside.
         if !self.place.is_empty() {
-            self.place = Section::Items.file();
+            self.place = SiteSection::Items.file();
         }
         loop {
             let mut lines = std::mem::take(&mut self.aside).into_lines()?;
@@ -426,7 +426,7 @@ impl<'a> Import<'a> {
             let (mut line, mut new, first) = (Vec::new(), 0, lines.first_line());
             while let Some(number) = lines.next(&mut line)? {
                 // It was read before.
-                let Ok(content) = Line::parse(&line, self.now) else { continue };
+                let Ok(content) = ArchiveLine::parse(&line, self.now) else { continue };
                 self.chunk.push(NumberedLine { line: number, content });
                 self.chunk_bytes += line.len();
                 self.written.push(std::mem::take(&mut line));

@@ -1,4 +1,4 @@
-//! What the owners of accounts may change.
+//! The changes that the owner of an account may make.
 
 use crate::accounts::admission;
 use crate::accounts::confirmation;
@@ -7,12 +7,12 @@ use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
-use crate::accounts::sessions::{self, Replacement};
+use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{Role, User};
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::passwords::Source;
+use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
@@ -70,7 +70,7 @@ impl std::fmt::Debug for CurrentPassword {
     }
 }
 
-/// Who changes an account: its owner, in a session, from a device.
+/// The person who changes an account: its owner, in a session, from a device.
 #[derive(Clone, Copy)]
 pub struct Owner<'a> {
     /// The user, as read in the session.
@@ -161,10 +161,10 @@ pub async fn update_profile(
         }
     };
     if let Some(password) = &change.password {
-        let source = Source::Account(user.id);
+        let source = HashingSource::Account(user.id);
         let hash = site.passwords.hash_for(source, password.clear_text().to_owned()).await?;
         let session = Session::new(user.id)?;
-        let replacement = Replacement { session: session.clone(), device: Some(owner.device), now };
+        let replacement = SessionReplacement { session: session.clone(), device: Some(owner.device), now };
         let ended = sessions::end_all_sessions(site, &replacement, |batch| {
             let checks = checks(batch);
             write(batch);
@@ -215,7 +215,7 @@ pub async fn set_password(
 ) -> Result<(), Error> {
     roles::demand_password(site, id, password).await?;
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
-    let replacement = Replacement { session: Session::new(id)?, device: None, now };
+    let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
     sessions::end_all_sessions(site, &replacement, |batch| {
         sessions::choose_password(batch, id, &hash);
         Vec::new()

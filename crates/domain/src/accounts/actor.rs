@@ -70,7 +70,7 @@ impl Actor<'_> {
 
 impl User {
     /// Runs an action of the user, unless it repeats one of the last hour: see [`repeats`]. `T`
-    /// is what the action notes as its answer.
+    /// is the answer that the action notes.
     ///
     /// # Errors
     /// Those of the action, or the store's.

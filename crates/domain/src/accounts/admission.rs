@@ -29,8 +29,8 @@ pub(crate) async fn admit(
     Ok(by_rule.or_else(|| of_author.map(|restriction| restriction.reason.clone())))
 }
 
-/// Refuses a change of what readers see already, if it would have to wait as a new post. What
-/// waits itself may be changed.
+/// Refuses a change of a post that readers already see, if the change would have to wait as a new
+/// post. A post that itself waits may be changed.
 ///
 /// # Errors
 /// [`Refusal::RefusedByRule`], [`Refusal::EditNeedsApproval`], or the store's.

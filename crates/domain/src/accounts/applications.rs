@@ -6,7 +6,7 @@
 //! queue of moderators has it as `application:<username>`.
 //!
 //! A rejected application gives its name back. As long as nobody takes the name, the login
-//! still says why the application was rejected. Whoever takes it, perhaps the same person with
+//! still says why the application was rejected. A person who takes it, perhaps the same one with
 //! another application, replaces the account.
 //!
 //! The decisions add to the batch of the moderator's action, which also has the line in the log.
@@ -192,7 +192,7 @@ async fn waiting(site: &Site, batch: &mut Batch, username: &str) -> Result<Appli
     Ok(application)
 }
 
-/// Who has a name, and who has one that looks like it.
+/// The accounts that have a name or one that looks like it.
 pub(crate) struct NameHolders {
     /// The keys of the two names, with the ids that they hold.
     names: [(String, Option<String>); 2],

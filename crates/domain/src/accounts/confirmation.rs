@@ -175,7 +175,7 @@ pub async fn make_counted_link(site: &Site, user_id: UserId) -> Result<Option<Co
     Ok(Some(ConfirmationMail { email, username: account.username, token }))
 }
 
-/// What a link is for.
+/// The account and the address that a link is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfirmationLink {
     /// The name of the account.
@@ -197,7 +197,7 @@ struct AddressBefore {
     is_stopped: bool,
 }
 
-/// What a link is for. Rounds: 2.
+/// Finds the account and the address that a link is for. Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationInvalid`] for a link that is unknown, expired, or for an address that
@@ -215,7 +215,7 @@ pub async fn check_link(site: &Site, token: &str) -> Result<ConfirmationLink, Er
     if email.is_empty() || fingerprint(&email) != made_for {
         return Err(Refusal::ConfirmationInvalid.into());
     }
-    // Another address that waits is what `unconfirmed` is about.
+    // If another address waits, `unconfirmed` refers to that one.
     let is_confirmed = email == confirmed_email && (!unconfirmed || !new_email.is_empty());
     Ok(ConfirmationLink { username, email, is_confirmed, user_id, before: None })
 }
@@ -320,7 +320,7 @@ impl Account {
     }
 }
 
-/// What distinguishes an address from others, and reveals nothing about it.
+/// A short hash that distinguishes an address from others and does not contain it.
 fn fingerprint(email: &str) -> String {
     hex::encode(Sha256::digest(email)).chars().take(16).collect()
 }

@@ -1,10 +1,10 @@
-//! Who becomes the first administrator of a site.
+//! The choice of the first administrator of a site.
 //!
-//! On a server that only its own machine can reach, the first account that is created on that
-//! machine. Everywhere else whoever opens the link in the server's log: its token is derived from
-//! the site's signing key, so that it stays the same over restarts, is the same for all servers
-//! of a store, and is stored nowhere. It holds until somebody has become an administrator, by
-//! whatever way: from then on `administrator.first` is stored.
+//! On a server that only its own machine can reach, it is the first account that is created on
+//! that machine. Everywhere else it is the person who opens the link in the server's log. The token
+//! of the link is derived from the site's signing key, so that it stays the same over restarts, is
+//! the same for all servers of a store, and is stored nowhere. It holds until somebody has become
+//! an administrator, in any way: from then on `administrator.first` is stored.
 
 use crate::accounts::roles;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};

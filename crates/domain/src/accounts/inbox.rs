@@ -26,7 +26,7 @@ mod taken;
 mod withdrawn;
 
 pub(crate) use delivery::Delivery;
-pub use entry::{Cursor, EntryId, Kind, NotACursor, NotAnEntry};
+pub use entry::{EntryId, InboxCursor, Kind, NotAnEntry, NotAnInboxCursor};
 pub(crate) use marking::UNTIL;
 pub use marking::{Marking, mark_read, undo_marking};
 pub use messages::send_message;

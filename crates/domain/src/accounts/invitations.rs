@@ -280,7 +280,7 @@ pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result
 pub struct OwnInvitations {
     /// Those that nobody has used, the newest first; at most 200.
     pub open: Vec<OpenInvitation>,
-    /// Who came, the newest first; at most 200.
+    /// The people who came, the newest first; at most 200.
     pub invited: Vec<Invited>,
     /// How many people came.
     pub invited_count: u64,
@@ -305,7 +305,7 @@ pub async fn own_invitations(site: &Site, now: Timestamp, user: &User) -> Result
     Ok(OwnInvitations { open, invited, invited_count: used, allowance })
 }
 
-/// Whom a user invited, the newest first; at most 200. Rounds: 2.
+/// The people whom a user invited, the newest first; at most 200. Rounds: 2.
 pub async fn invited_by(site: &Site, user: UserId) -> Result<Vec<Invited>, Error> {
     let invited = site.store.fetch(listed_invited(user)).await?;
     let names = site.store.fetch(People::of(invited.iter().map(|(id, _)| *id))).await?;

@@ -1,6 +1,6 @@
 //! Logging in: the password, the second factor if the account has one, and the session.
 //!
-//! A page asks for the two in two steps. What the second needs to know of the first is a ticket
+//! A page asks for the two in two steps. The second step gets the result of the first as a ticket
 //! that the site has signed: whose password was right, when, and from which address. So the
 //! password is not sent back to the browser, and nothing is stored.
 
@@ -32,7 +32,7 @@ use tidings_keyspace::{Hash, read};
 /// Attempts at a login while the account changes.
 const LOGIN_ATTEMPTS: usize = 4;
 
-/// What somebody types to log in.
+/// The name, password and code that somebody types to log in.
 pub struct Credentials<'a> {
     /// The name; any text.
     pub username: &'a str,
@@ -42,7 +42,7 @@ pub struct Credentials<'a> {
     pub code: Option<&'a str>,
 }
 
-/// What a right password leads to.
+/// The result of a right password.
 #[derive(Debug)]
 pub enum LogIn {
     /// The user is logged in.
@@ -51,7 +51,7 @@ pub enum LogIn {
     SecondStep(SecondStep),
 }
 
-/// What the second step of a login knows of the first.
+/// The result of the first step of a login, for the second.
 pub struct SecondStep {
     /// Proves the first step; a secret.
     pub ticket: String,
@@ -66,8 +66,8 @@ impl Debug for SecondStep {
     }
 }
 
-/// Who comes in, and by what right.
-pub(crate) struct Entry {
+/// The user who comes in, with the proof of the second factor.
+pub(crate) struct LoginGrant {
     /// The user as stored.
     pub(crate) user: Hash,
     /// The hash that replaces the stored one.
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
 /// Somebody who has shown enough for one step.
 pub(crate) enum Entered {
     /// Enough for a session.
-    Session(Entry),
+    Session(LoginGrant),
     /// Enough for the second step.
     SecondStep(SecondStep),
 }
@@ -116,7 +116,7 @@ pub async fn log_in(
             }
         };
         let upgraded = verified.new_hash(site, password).await?;
-        Ok(Entered::Session(Entry { user: verified.user, upgraded, proof }))
+        Ok(Entered::Session(LoginGrant { user: verified.user, upgraded, proof }))
     })
     .await
 }
@@ -141,7 +141,7 @@ pub async fn finish(
         let attempt = Attempt { username, password: "", address: device.address, now: Some(now) };
         login::refuse_if_slowed_down(site, &attempt).await?;
         let proof = second_step::check((site, now), user_id, &attempt, answer).await?;
-        Ok(Entered::Session(Entry { user, upgraded: None, proof }))
+        Ok(Entered::Session(LoginGrant { user, upgraded: None, proof }))
     });
     match opened.await? {
         LogIn::Done(session) => Ok(session),
@@ -164,8 +164,8 @@ pub async fn second_step(
     Ok(SecondStep { ticket: ticket.to_owned(), factors, user_id })
 }
 
-/// What a browser needs to use a passkey as the second step, as JSON; `None` if the account has
-/// none. Rounds: 1.
+/// The options that a browser needs to use a passkey as the second step, as JSON; `None` if the
+/// account has no passkey. Rounds: 1.
 pub async fn passkey_options(
     site: &Site,
     now: Timestamp,
@@ -241,7 +241,8 @@ impl SecondStep {
     }
 }
 
-/// What is signed ends with the password: a ticket is for the one that was typed.
+/// Signs a ticket. The signed data ends with the stored password hash, so a ticket is valid only for
+/// the password that was typed.
 async fn sign(
     site: &Site,
     (user_id, made): (UserId, Timestamp),

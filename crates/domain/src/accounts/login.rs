@@ -1,8 +1,8 @@
-//! Checking a password that somebody types, and slowing down who guesses.
+//! Checking a password that somebody types, and slowing down guessers.
 //!
-//! What fails is counted for the address, and for the pair of account and address. What fails for
-//! the account refuses nobody, because a stranger must not be able to lock its owner out. But
-//! after 20 failures within an hour, whoever comes from a network that has never logged in to it
+//! Failures are counted for the address, for the pair of account and address, and for the account.
+//! The counter of the account refuses nobody, because a stranger must not be able to lock its owner
+//! out. But after 20 failures within an hour, a client from a network that has never logged in to it
 //! waits in the slow lane (`user:<id>:networks` has the others). An account that many addresses
 //! try is logged, and its owner is told by mail.
 //!
@@ -17,7 +17,7 @@ use crate::audit;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::{Comparison, Source, StoredPassword, Turn, Verification};
+use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
 use crate::process_state::process_state;
 use crate::rates;
 use crate::site::Site;
@@ -61,7 +61,7 @@ pub(crate) struct Attempt<'a> {
 pub(crate) struct Verified {
     /// The user as stored.
     pub(crate) user: Hash,
-    /// What was stored when the password was compared.
+    /// The stored password at the time of the comparison.
     pub(crate) stored: StoredPassword,
     verification: Verification,
     turn: Arc<Turn>,
@@ -94,7 +94,7 @@ impl Verified {
 /// when too many logins from this address wait; [`Error::Busy`] when too many of all do; or
 /// the store's.
 pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verified, Error> {
-    let turn = site.passwords.turn(Source::Address(attempt.address)).await?;
+    let turn = site.passwords.turn(HashingSource::Address(attempt.address)).await?;
     let counters = counters_of(site, attempt).await?;
     let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
     let stored = user.as_ref().map(stored_password);
@@ -140,7 +140,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
 /// # Errors
 /// [`Refusal::TooManyAtOnce`] when too many of the address wait.
 pub(crate) async fn turn(site: &Site, address: IpAddr) -> Result<Arc<Turn>, Error> {
-    Ok(site.passwords.turn(Source::Address(address)).await?)
+    Ok(site.passwords.turn(HashingSource::Address(address)).await?)
 }
 
 /// Refuses an attempt if too many logins have failed recently. Rounds: 1, and none if failed logins are not

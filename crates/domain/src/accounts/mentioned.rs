@@ -1,4 +1,4 @@
-//! Whom a text mentions, and other users by their names.
+//! The users whom a text mentions, and other users by their names.
 
 use crate::accounts::people::People;
 use crate::error::{Error, Refusal};

@@ -1,4 +1,4 @@
-//! Threads of messages between a member and the moderators, as they are stored. What is done with them is in
+//! Threads of messages between a member and the moderators, as they are stored. The actions on them are in
 //! `moderation::messages`.
 //!
 //! Keys: `messages:all`, `messages:<id>`, `messages:<id>:texts` and `user:<id>:message_threads`.

@@ -21,7 +21,7 @@ use crate::values::mutes::{MuteKind, MutedWord};
 use crate::values::rates::RatedAction;
 use tidings_keyspace::{Batch, Fetch, Order, Query, read};
 
-/// What a user mutes. Topics are muted by `articles::topic_choices`.
+/// A thing that a user can mute here. Topics are muted by `articles::topic_choices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mutable {
     /// The person with this name.
@@ -110,9 +110,9 @@ pub struct Block {
 /// All that a user has muted and blocked, the latest first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Avoided {
-    /// What is muted.
+    /// The muted people, sites, words and topics.
     pub mutes: Vec<Mute>,
-    /// Who is blocked.
+    /// The blocked people.
     pub blocks: Vec<Block>,
 }
 

@@ -75,7 +75,7 @@ async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
         }
         let last = count.min(from + FOLDING_CHUNK);
         let first = from.saturating_sub(FOLDING_OVERLAP) + 1;
-        let Missing { entries, repairs } = missing(site, first, last).await?;
+        let MissingFields { entries, repairs } = missing(site, first, last).await?;
         if from >= count && entries.is_empty() && repairs.is_empty() {
             return Ok(Decision::Done(Folded { last, count, all: true }));
         }
@@ -97,8 +97,8 @@ async fn fold_chunk(site: &Site) -> Result<Folded, Error> {
     .await
 }
 
-/// What an account of an earlier version lacks. Lamer News, which may run on the same Redis,
-/// cannot show a user without a name, nor refuse a login without a salt.
+/// The fields that an account of an earlier version lacks. Lamer News, which may run on the same
+/// Redis, cannot show a user without a name, nor refuse a login without a salt.
 struct Repair {
     id: UserId,
     needs_name: bool,
@@ -120,15 +120,15 @@ impl Repair {
     }
 }
 
-/// What some accounts lack.
-struct Missing {
+/// The index entries and fields that some accounts lack.
+struct MissingFields {
     /// The entries in the index of names.
     entries: Vec<(String, UserId)>,
     repairs: Vec<Repair>,
 }
 
-/// What the accounts with these ids lack.
-async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
+/// The index entries and fields that the accounts with these ids lack.
+async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Error> {
     const FIELDS: [&str; 4] = ["username", DEACTIVATED, "password", "salt"];
     let ids = (first..=last).map(UserId);
     let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
@@ -152,7 +152,7 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<Missing, Error> {
     let is_missing = |entry: &(_, String, _)| entry.0 && seen.insert(entry.1.clone());
     let entries = entries.into_iter().map(|(read, key, id)| (answers.take(read).is_none(), key, id));
     let entries = entries.filter(is_missing).map(|(_, key, id)| (key, id)).collect();
-    Ok(Missing { entries, repairs })
+    Ok(MissingFields { entries, repairs })
 }
 
 /// Gives the names that were folded by an earlier version their entries anew, also those of

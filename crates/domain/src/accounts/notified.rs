@@ -1,6 +1,6 @@
-//! Whom the mentions of an author have notified today, in tweets and comments. An author's
-//! mentions notify only so many people in a day (UTC): further ones are text, and so are those
-//! who have blocked the author.
+//! The people whom the mentions of an author have notified today, in tweets and comments. An
+//! author's mentions notify only so many people in a day (UTC): further ones are text, and so are
+//! those who have blocked the author.
 
 use crate::accounts::avoidance::Avoidance;
 use crate::error::Error;

@@ -1,8 +1,8 @@
 //! Bans of networks and of e-mail domains, from which nobody signs up or posts. Administrators make them
 //! (`moderation/origins.rs`); signing up and every action that posts ask here.
 //!
-//! All bans together are one cached value, so a check costs no round. What a ban stops is counted in
-//! the store, a write for each refusal; how often somebody can be refused is bounded by the rates.
+//! All bans together are one cached value, so a check costs no round. The store counts the refusals of
+//! each ban, with one write per refusal; the rates bound how often somebody can be refused.
 //!
 //! Keys: `bans:origins`, `bans:origins:count` and `bans:origins:stopped`.
 

@@ -77,14 +77,14 @@ impl MailKind {
 
 /// A mail that waits to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingMail {
     /// To whom.
     pub user: UserId,
-    /// What it is about.
+    /// The subject.
     pub subject: MailSubject,
 }
 
-/// What a waiting mail is about.
+/// The subject of a waiting mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailSubject {
     /// An entry of the inbox.
@@ -98,7 +98,7 @@ pub enum MailSubject {
     },
     /// A change of the account, for its owner.
     Notice {
-        /// What it tells.
+        /// The message.
         notice: Notice,
         /// When the change was made.
         at: Timestamp,
@@ -119,7 +119,7 @@ pub enum MailSubject {
     },
 }
 
-impl Waiting {
+impl WaitingMail {
     /// The kind of the mail; `None` if nobody switches it on or off.
     pub const fn kind(&self) -> Option<MailKind> {
         match self.subject {
@@ -147,7 +147,7 @@ impl Waiting {
     }
 }
 
-impl fmt::Display for Waiting {
+impl fmt::Display for WaitingMail {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind().map(MailKind::name);
         let user = self.user;
@@ -172,7 +172,7 @@ impl fmt::Display for Waiting {
 #[error("not the name of a waiting mail")]
 pub struct NotAMail;
 
-impl FromStr for Waiting {
+impl FromStr for WaitingMail {
     type Err = NotAMail;
 
     fn from_str(text: &str) -> Result<Self, NotAMail> {
@@ -212,7 +212,7 @@ impl FromStr for Waiting {
 /// Adds to a batch that a new entry of an inbox is mailed. Followers are not.
 pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score: f64) {
     if !matches!(entry, EntryId::Follow(_)) {
-        write_mail(batch, &Waiting { user, subject: MailSubject::Entry(entry) }, score);
+        write_mail(batch, &WaitingMail { user, subject: MailSubject::Entry(entry) }, score);
     }
 }
 
@@ -227,25 +227,25 @@ pub(crate) fn write_notices(
     let mut score = now.as_score();
     for (notice, address) in notices.iter().filter(|(_, address)| site.sends_mail && !address.is_empty()) {
         let subject = MailSubject::Notice { notice: *notice, at: now, address: (*address).to_owned() };
-        write_mail(batch, &Waiting { user, subject }, score);
+        write_mail(batch, &WaitingMail { user, subject }, score);
         score += ORDER_STEP;
     }
 }
 
 /// Adds to a batch that a link is mailed that confirms the e-mail address of an account.
 pub(crate) fn write_confirmation(batch: &mut Batch, now: Timestamp, user: UserId) {
-    let mail = Waiting { user, subject: MailSubject::Confirmation { at: now } };
+    let mail = WaitingMail { user, subject: MailSubject::Confirmation { at: now } };
     // After the notices of the same batch.
     write_mail(batch, &mail, now.as_score() + 0.5);
 }
 
 /// Adds to a batch a mail that tells the owner of passkeys about a move of the site.
 pub(crate) fn write_host_move(batch: &mut Batch, now: Timestamp, user: UserId, hosts: &HostMove) {
-    let mail = Waiting { user, subject: MailSubject::HostMove { at: now, hosts: hosts.clone() } };
+    let mail = WaitingMail { user, subject: MailSubject::HostMove { at: now, hosts: hosts.clone() } };
     write_mail(batch, &mail, now.as_score());
 }
 
-fn write_mail(batch: &mut Batch, mail: &Waiting, score: f64) {
+fn write_mail(batch: &mut Batch, mail: &WaitingMail, score: f64) {
     let member = mail.to_string();
     batch.sorted_add(keys::MAIL_OUTBOX, &member, score);
     batch.sorted_add(keys::MAIL_WRITTEN, member, score);
@@ -338,7 +338,7 @@ pub struct DigestsDue {
 /// The mails that are due. Puts digests that are due into the outbox; the next look finds them.
 /// Rounds: 1, 1 with digests, and 3 after a server of an earlier version has sent mails. At most 40
 /// mails, and 200 digests.
-pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<Waiting>, Error> {
+pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<WaitingMail>, Error> {
     let mut query = Query::new();
     let up_to = |time: Timestamp| (f64::NEG_INFINITY, time.as_score());
     // The outbox holds times with fractions.
@@ -366,7 +366,7 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
         for (user, since) in fields::members(answers.take(list), key, |(user, since)| {
             Some((user.parse::<UserId>().ok()?, Timestamp::from_score(since)))
         }) {
-            let mail = Waiting { user, subject: MailSubject::Digest { since, until: now } };
+            let mail = WaitingMail { user, subject: MailSubject::Digest { since, until: now } };
             batch.sorted_add_if_present(key, user.to_string(), now.as_score());
             write_mail(&mut batch, &mail, now.as_score());
         }
@@ -402,7 +402,7 @@ async fn forget_sent(store: &Store) -> Result<(), Error> {
 
 /// A mail that this server is to send.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct ClaimedMail {
     /// The end of the address for unsubscribing; a secret. Empty for a mail that nobody
     /// subscribes to.
     pub token: String,
@@ -412,7 +412,7 @@ pub struct Claim {
 
 /// Takes a waiting mail to send it. `None` if another server sends it or has sent it, or too
 /// many were sent to the user; then it is dropped. Rounds: 2.
-pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option<Claim>, Error> {
+pub async fn claim(site: &Site, now: Timestamp, mail: &WaitingMail) -> Result<Option<ClaimedMail>, Error> {
     let member = mail.to_string();
     let (lease, user) = (keys::mail_lease(&member), keys::user(mail.user));
     let limit = mail.limit();
@@ -446,7 +446,7 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
             batch.field_unchanged(&user, MAIL_SECRET, secret.as_deref());
             token = token_for(kind, mail.user, secret.as_deref().unwrap_or(&new_secret));
         }
-        let claim = Claim { token, is_last: count == MAX_DAILY_MAILS };
+        let claim = ClaimedMail { token, is_last: count == MAX_DAILY_MAILS };
         Ok(Decision::commit(batch, Some(claim))
             .if_rejected_by(waits, Ok(None))
             .if_rejected_by(free, Ok(None)))
@@ -455,7 +455,7 @@ pub async fn claim(site: &Site, now: Timestamp, mail: &Waiting) -> Result<Option
 }
 
 /// Removes a mail from the outbox that is no longer wanted. Rounds: 1.
-pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
+pub async fn remove(site: &Site, mail: &WaitingMail) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
     site.apply(batch).await?;
@@ -464,7 +464,7 @@ pub async fn remove(site: &Site, mail: &Waiting) -> Result<(), Error> {
 
 /// Removes a mail from the outbox that the relay has accepted. `works_again` says that the address
 /// of the account has refused mails before. Rounds: 1.
-pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<(), Error> {
+pub async fn accepted(site: &Site, mail: &WaitingMail, works_again: bool) -> Result<(), Error> {
     let mut batch = Batch::new();
     write_removal(&mut batch, &mail.to_string());
     if works_again {
@@ -476,7 +476,7 @@ pub async fn accepted(site: &Site, mail: &Waiting, works_again: bool) -> Result<
 
 /// Removes a mail from the outbox whose address does not exist, and counts that for the account if
 /// it has this address. Rounds: at most 2.
-pub async fn refused(site: &Site, mail: &Waiting, address: &str) -> Result<(), Error> {
+pub async fn refused(site: &Site, mail: &WaitingMail, address: &str) -> Result<(), Error> {
     let user = keys::user(mail.user);
     let mut batch = Batch::new();
     batch.field_equals(&user, "email", address);
@@ -488,7 +488,7 @@ pub async fn refused(site: &Site, mail: &Waiting, address: &str) -> Result<(), E
     }
 }
 
-/// What becomes of a mail that could not be sent.
+/// The outcome for a mail that could not be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Postponed {
     /// It is tried again after so many seconds.
@@ -502,7 +502,7 @@ pub enum Postponed {
 pub async fn postpone(
     site: &Site,
     now: Timestamp,
-    mail: &Waiting,
+    mail: &WaitingMail,
     since: Timestamp,
 ) -> Result<Postponed, Error> {
     if let Some((counter, _)) = mail.limit() {
@@ -527,7 +527,7 @@ pub async fn postpone(
     Ok(Postponed::For(wait))
 }
 
-/// What the address for unsubscribing from a kind of mails ends with.
+/// The end of the address for unsubscribing from a kind of mails.
 fn token_for(kind: MailKind, user: UserId, secret: &str) -> String {
     let kind = kind.name();
     let digest = Sha256::new().chain_update(kind).chain_update([0]).chain_update(secret).finalize();
@@ -544,7 +544,7 @@ pub struct Subscriber {
     secret: String,
 }
 
-/// Whom a token of a mail names. Rounds: 1, none for what cannot be a token.
+/// The subscriber whom a token of a mail names. Rounds: 1, none for a text that cannot be a token.
 pub async fn subscriber(site: &Site, token: &str) -> Result<Option<Subscriber>, Error> {
     let mut parts = token.splitn(3, '-');
     let name = parts.next().unwrap_or_default();
@@ -590,7 +590,7 @@ mod tests {
             "notice:3:email_left-1800000000-a-b:c@d-e.example",
             "confirm:4:1800000000",
         ] {
-            assert_eq!(text.parse::<Waiting>().map(|mail| mail.to_string()), Ok(text.to_owned()));
+            assert_eq!(text.parse::<WaitingMail>().map(|mail| mail.to_string()), Ok(text.to_owned()));
         }
         for bad in [
             "",
@@ -604,7 +604,7 @@ mod tests {
             "notice:3:other-1800000000-a@b",
             "confirm:4:x",
         ] {
-            assert_eq!(bad.parse::<Waiting>(), Err(NotAMail), "{bad}");
+            assert_eq!(bad.parse::<WaitingMail>(), Err(NotAMail), "{bad}");
         }
     }
 

@@ -8,13 +8,13 @@ use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::roles;
 use crate::accounts::session_store::Session;
-use crate::accounts::sessions::{self, Replacement};
+use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::{CREDENTIALS_VERSION, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::passwords::Source;
+use crate::passwords::HashingSource;
 use crate::rates;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -158,10 +158,12 @@ pub async fn set_new_password(
 ) -> Result<(), Error> {
     let account = read_link(site, token).await?;
     roles::demand_password(site, account.user_id, password).await?;
-    let hash =
-        site.passwords.hash_for(Source::Account(account.user_id), password.clear_text().to_owned()).await?;
+    let hash = site
+        .passwords
+        .hash_for(HashingSource::Account(account.user_id), password.clear_text().to_owned())
+        .await?;
     let (link, key) = (keys::password_reset(token), keys::user(account.user_id));
-    let replacement = Replacement { session: Session::new(account.user_id)?, device: None, now };
+    let replacement = SessionReplacement { session: Session::new(account.user_id)?, device: None, now };
     let ended = sessions::end_all_sessions(site, &replacement, |batch| {
         let unused = [
             // Fails if another use of the link has changed the password.

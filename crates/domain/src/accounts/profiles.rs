@@ -20,7 +20,7 @@ crate::cache_kind! {
 /// A user's page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// What everyone sees.
+    /// The facts that everyone sees.
     facts: Shared<ProfileFacts>,
     /// Whether the viewer follows the user.
     pub followed: bool,
@@ -34,7 +34,7 @@ impl Deref for Profile {
     }
 }
 
-/// What everyone sees of a user.
+/// The facts about a user that everyone sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileFacts {
     /// The user. The e-mail address is for avatars and the owner only.

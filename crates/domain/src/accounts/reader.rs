@@ -1,10 +1,10 @@
-//! What a reader has chosen to see and not to see: stories hidden and saved, topics followed,
-//! what is muted, who is blocked; and how they see what moderators and flags withhold.
+//! A reader's choices of what to see and not to see: stories hidden and saved, topics followed,
+//! mutes, blocks; and how they see posts that moderators and flags withhold.
 //!
 //! This is the one filter of the site. Everything that lists what people wrote asks a
-//! [`Perspective`]: lists of stories, threads, timelines, inboxes. What is cached is the same
-//! for all; it is filtered for each reader after it was cached, so that everything keeps its
-//! page and a page may be shorter than others.
+//! [`Perspective`]: lists of stories, threads, timelines, inboxes. A cached value is the same
+//! for all readers; it is filtered for each reader after it was cached, so that everything keeps
+//! its page and a page may be shorter than others.
 //!
 //! All of it is one small value per reader, cached until one of the keys that it was read from
 //! is written. [`Visit`] reads it along with a round of the page, so it costs no round of its
@@ -33,14 +33,14 @@ crate::cache_kind! {
     struct Readers: UserId => Reader, "readers", 4 * MEBIBYTE, |_, reader| reader.size();
 }
 
-/// What a reader has chosen.
+/// A reader's choices.
 #[derive(Debug)]
 pub struct Reader {
     /// The account.
     pub id: UserId,
     /// Whether the reader moderates, and so sees what is withheld from others.
     pub is_moderator: bool,
-    /// What that depends on, besides the rules.
+    /// The facts that this depends on, besides the rules.
     role: RoleFacts,
     /// Whether the reader has chosen to see what flags have hidden.
     pub shows_flagged: bool,
@@ -65,7 +65,7 @@ pub struct Reader {
     words: Phrases,
 }
 
-/// What the role of a reader depends on, besides the rules.
+/// The facts that the role of a reader depends on, besides the rules.
 #[derive(Debug, Default)]
 struct RoleFacts {
     flags: Flags,
@@ -234,16 +234,16 @@ pub enum Collapsed {
     MutedWord,
 }
 
-/// What somebody wrote, as far as it decides who sees it.
+/// The facts about a post that decide who sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Written<'a> {
-    /// Who wrote it.
+    /// The author.
     pub author: UserId,
     /// Why it is withheld, if it is.
     pub withheld: Option<&'a Withheld>,
 }
 
-/// Who is looking: a reader or a visitor, and whether the page was asked to show what is hidden.
+/// The viewer: a reader or a visitor, and whether the page was asked to show hidden things.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Perspective<'a> {
     /// The reader; `None` for a visitor.
@@ -262,7 +262,7 @@ impl Perspective<'_> {
     pub fn of_withheld(self, written: Written<'_>) -> Sight {
         let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
         match written.withheld {
-            // A merged story is in no list, and its address leads to the other one. What is erased is deleted.
+            // A merged story is in no list, and its address leads to the other one. Erased posts are deleted.
             None | Some(Withheld::Merged(_) | Withheld::Erased) => Sight::Shown,
             Some(_) if self.is_insider(written.author) => Sight::Shown,
             Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),

@@ -28,7 +28,7 @@ const RECORD_BYTES: usize = 100;
 /// How many records are added until those that are too old are removed.
 const PRUNE_EVERY: u64 = 64;
 
-/// What a vote is on. Written as the field of its record: `<news id>`, or
+/// The subject of a vote. Written as the field of its record: `<news id>`, or
 /// `<news id>-<comment id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VotedOn {
@@ -107,9 +107,9 @@ struct VoteTime {
     time: u64,
 }
 
-/// What a vote did, as it is stored.
+/// The record of a vote, as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct VoteRecord {
+pub(crate) struct VoteEffect {
     /// When it was cast, in Unix seconds.
     pub(crate) time: u64,
     /// The karma that the voter paid.
@@ -118,7 +118,7 @@ pub(crate) struct VoteRecord {
     /// The karma that the author got.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) transfer: i64,
-    /// What it did to the article of the item.
+    /// The effect on the article of the item.
     #[serde(default, skip_serializing_if = "ArticleEffect::is_none")]
     pub(crate) article: ArticleEffect,
 }
@@ -127,14 +127,14 @@ const fn is_zero(karma: &i64) -> bool {
     *karma == 0
 }
 
-impl VoteRecord {
+impl VoteEffect {
     /// The record of a vote that did nothing but count.
     pub(crate) const fn free(now: Timestamp) -> Self {
         Self { time: now.0, cost: 0, transfer: 0, article: ArticleEffect::None }
     }
 }
 
-/// What a vote did to the article of a news item.
+/// The effect of a vote on the article of a news item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ArticleEffect {
@@ -193,14 +193,14 @@ impl RecentVote {
     }
 
     /// The record of the vote if it can be taken back.
-    pub(crate) fn record(&self) -> Option<VoteRecord> {
-        let record: VoteRecord = read_json(self.user, &self.on.to_string(), self.json.as_deref()?)?;
+    pub(crate) fn record(&self) -> Option<VoteEffect> {
+        let record: VoteEffect = read_json(self.user, &self.on.to_string(), self.json.as_deref()?)?;
         is_recent(Timestamp(record.time), self.now, self.window_seconds).then_some(record)
     }
 
     /// Adds the record of a vote to its batch, where votes can be taken back. Rounds: none, and 1
     /// where old records are removed.
-    pub(crate) async fn add(&self, site: &Site, batch: &mut Batch, record: &VoteRecord) -> Result<(), Error> {
+    pub(crate) async fn add(&self, site: &Site, batch: &mut Batch, record: &VoteEffect) -> Result<(), Error> {
         if self.window_seconds == 0 {
             return Ok(());
         }
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_record_has_only_what_the_vote_did() {
-        let free = VoteRecord::free(Timestamp(1_000));
-        let all = VoteRecord { cost: 1, transfer: 2, article: ArticleEffect::Counted, ..free };
+        let free = VoteEffect::free(Timestamp(1_000));
+        let all = VoteEffect { cost: 1, transfer: 2, article: ArticleEffect::Counted, ..free };
         let texts =
             [(free, r#"{"time":1000}"#), (all, r#"{"time":1000,"cost":1,"transfer":2,"article":"counted"}"#)];
         for (record, json) in texts {
@@ -339,7 +339,7 @@ mod tests {
             let recent = store.fetch(recent).await.unwrap();
             most = most.max(recent.count);
             let mut batch = Batch::new();
-            recent.add(&site, &mut batch, &VoteRecord::free(Timestamp(1_000))).await.unwrap();
+            recent.add(&site, &mut batch, &VoteEffect::free(Timestamp(1_000))).await.unwrap();
             store.commit(batch).await.unwrap();
         }
         assert_eq!(most, MAX_RECENT_VOTES);

@@ -34,7 +34,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Who it is.
+    /// The id of the account.
     pub(crate) const fn id(&self) -> UserId {
         self.id
     }
@@ -180,7 +180,7 @@ pub enum GivenRole {
 }
 
 impl GivenRole {
-    /// What the role is called.
+    /// The name of the role.
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -60,7 +60,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// What a session is opened from.
+/// The device that a session is opened from.
 #[derive(Debug, Clone)]
 pub struct Device {
     agent: String,
@@ -118,7 +118,7 @@ impl SessionKey {
 pub struct VisitSession {
     /// Where it is stored.
     pub key: SessionKey,
-    /// Whose session it is.
+    /// The owner of the session.
     pub user_id: UserId,
     /// When it was last used, as far as it is stored; `None` for an earlier session, which
     /// never ends by itself.
@@ -245,7 +245,7 @@ pub(crate) fn write_new(batch: &mut Batch, now: Timestamp, session: &Session, op
 
 /// How a session is opened.
 pub(crate) struct Opening<'a> {
-    /// What it is opened from.
+    /// The device that it is opened from.
     pub(crate) device: &'a Device,
     /// The score of the newest session that the user has.
     pub(crate) newest: Option<f64>,
@@ -361,8 +361,8 @@ pub(crate) fn end_one(batch: &mut Batch, user_id: UserId, session: &SessionKey) 
     }
 }
 
-/// Ends a session as it is listed. What is no hash of ours was written by somebody else, and
-/// has no session.
+/// Ends a session as it is listed. A member that is not a hash of ours was written by another
+/// program, and has no session.
 fn end_listed(batch: &mut Batch, user_id: UserId, listed: &str) {
     if let Some(hash) = SessionHash::parse(listed) {
         batch.delete(keys::session(&hash));
@@ -410,7 +410,7 @@ pub(crate) async fn list(site: &Site, session: &VisitSession) -> Result<Vec<Open
     let (stored, earlier) = site.store.fetch((reads, earlier)).await?;
     let mut sessions = Vec::with_capacity(stored.len() + 1);
     for (hash, stored) in hashes.into_iter().zip(stored) {
-        // What has expired stays on the list until there are too many.
+        // Expired sessions stay on the list until there are too many.
         if all.has(&stored) {
             let time = |field| fields::read(stored.get(field), || keys::session(&hash), field).map(Timestamp);
             sessions.push(OpenSession {

@@ -5,7 +5,7 @@
 //! session. A change of the password ends all of them and replaces the secret.
 
 use crate::accounts::applications;
-use crate::accounts::log_in::{self, Credentials, Entry, LogIn};
+use crate::accounts::log_in::{self, Credentials, LogIn, LoginGrant};
 use crate::accounts::login::{self, Attempt, TRIMMED};
 use crate::accounts::origins;
 use crate::accounts::session_store::{
@@ -63,10 +63,10 @@ pub(crate) async fn confirm_password(
 pub(crate) async fn open_session(
     site: &Site,
     now: Timestamp,
-    entry: &Entry,
+    entry: &LoginGrant,
     device: &Device,
 ) -> Result<Decision<LogIn>, Error> {
-    let Entry { user, upgraded, proof } = entry;
+    let LoginGrant { user, upgraded, proof } = entry;
     let id = fields::read::<UserId>(user.get("id"), || "a user".to_owned(), "id");
     let id = id.ok_or(Refusal::WrongCredentials)?;
     if let Some(user) = User::from_hash(user) {
@@ -137,7 +137,7 @@ pub async fn end_session(site: &Site, session: &VisitSession, id: &str) -> Resul
         id => all.find(id).map(SessionKey::Session),
     };
     let mut batch = Batch::new();
-    // Whoever asks must still have a session when the other one ends.
+    // The caller must still have a session when the other one ends.
     let still = session.key.check(&mut batch, user_id);
     session_store::end_one(&mut batch, user_id, &key.ok_or(Refusal::NoSuchSession)?);
     match site.apply(batch).await? {
@@ -181,12 +181,12 @@ pub(crate) fn choose_password(batch: &mut Batch, id: UserId, hash: &str) {
     batch.delete_field(keys::user(id), ROLE_PASSWORD);
 }
 
-/// What takes the place of all sessions of an account.
-pub(crate) struct Replacement<'a> {
+/// The session and secrets that replace all sessions of an account.
+pub(crate) struct SessionReplacement<'a> {
     /// The new secrets.
     pub(crate) session: Session,
-    /// What the new session is opened from; `None` opens none, so that only the secret of
-    /// forms is used.
+    /// The device that the new session is opened from; `None` opens none, so that only the
+    /// secret of forms is used.
     pub(crate) device: Option<&'a Device>,
     /// The time.
     pub(crate) now: Timestamp,
@@ -199,10 +199,10 @@ pub(crate) struct Replacement<'a> {
 /// nothing is written and the result is `false`.
 pub(crate) async fn end_all_sessions(
     site: &Site,
-    replacement: &Replacement<'_>,
+    replacement: &SessionReplacement<'_>,
     further: impl Fn(&mut Batch) -> Vec<CheckId>,
 ) -> Result<bool, Error> {
-    let Replacement { session, device, now } = replacement;
+    let SessionReplacement { session, device, now } = replacement;
     let user_id = session.user_id;
     let key = keys::user(user_id);
     site.act(&key, || async {

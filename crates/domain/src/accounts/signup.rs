@@ -1,8 +1,8 @@
 //! Signing up: who is let in, and what is written for a new account.
 //!
-//! What decides is read in one round (two with an invitation, or if the name is taken), once
-//! before the costly hashing of the password and again with the batch. Who becomes the first
-//! administrator ([`first_administrator`]) is let in always.
+//! The facts that decide are read in one round (two with an invitation, or if the name is taken),
+//! once before the costly hashing of the password and again with the batch. The person who becomes
+//! the first administrator ([`first_administrator`]) is always let in.
 
 use crate::accounts::applications::{self, NameHolders};
 use crate::accounts::first_administrator::{self, TokenRead};
@@ -24,7 +24,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::hooks::{self, Event};
 use crate::keys;
-use crate::passwords::Source;
+use crate::passwords::HashingSource;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
@@ -37,7 +37,7 @@ use tidings_keyspace::{Batch, Query, read};
 
 const FIRST_USER: UserId = UserId(1);
 
-/// What somebody sends to get an account.
+/// The data that somebody sends to get an account.
 #[derive(Debug, Clone, Copy)]
 pub struct SignUp<'a> {
     /// The name.
@@ -88,7 +88,7 @@ pub async fn create_account(
     origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
-    let source = Source::Address(device.address);
+    let source = HashingSource::Address(device.address);
     let password = site.passwords.hash_for(source, sign_up.password.clear_text().to_owned()).await?;
     let signed_up = insert_account(site, now, Applicant::Visitor(sign_up, device), Some(&password)).await?;
     if signed_up.user_id == FIRST_USER && site.is_local {
@@ -141,7 +141,7 @@ async fn insert_for_operator(
     insert_account(site, now, applicant, hash.as_deref()).await
 }
 
-/// Who wants an account.
+/// The applicant for an account.
 #[derive(Clone, Copy)]
 enum Applicant<'a> {
     /// The operator, for somebody.
@@ -184,7 +184,7 @@ impl<'a> Applicant<'a> {
     }
 }
 
-/// What decides whether somebody gets an account.
+/// The facts that decide whether somebody gets an account.
 struct Gate<'a> {
     applicant: Applicant<'a>,
     names: NameHolders,
@@ -378,7 +378,7 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// What a new account is made of.
+/// The generated parts of a new account.
 struct NewAccount<'a> {
     /// The id and the secrets.
     session: &'a Session,
@@ -416,7 +416,7 @@ async fn insert_account(
         let new = NewAccount { session: &session, password_hash };
         let signed_up = gate.write(site, now, &mut batch, &new)?;
         origins::write(origin.as_ref(), &mut batch, now, id);
-        // Whoever must wait has signed up once a moderator lets them in.
+        // A person who must wait has signed up only once a moderator lets them in.
         if signed_up.session.is_some() {
             hooks::write(&mut batch, &Event::Signup(id));
         }
@@ -440,18 +440,18 @@ async fn draw_id(site: &Site) -> Result<UserId, Error> {
     UserId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::USERS_COUNT)))
 }
 
-/// What the sign-up page depends on, besides the rules.
+/// The facts that the sign-up page depends on, besides the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignupFacts {
     /// Whether this account will be the first administrator, who is let in always.
     pub is_administrator: bool,
-    /// Who invites, by the invitation that was given.
+    /// The name of the inviter, by the invitation that was given.
     pub inviter: Option<String>,
     /// Whether the invitation that was given is not valid.
     pub is_invitation_invalid: bool,
 }
 
-/// What a visitor brings to the sign-up page.
+/// The invitation or token that a visitor brings to the sign-up page, and where they are.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Admittance<'a> {
     /// An invitation.
@@ -462,8 +462,8 @@ pub struct Admittance<'a> {
     pub is_local: bool,
 }
 
-/// What the sign-up page depends on. Rounds: none where anyone can sign up and nothing is
-/// brought; else at most 4.
+/// Reads the facts that the sign-up page depends on. Rounds: none where anyone can sign up and
+/// nothing is brought; else at most 4.
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.

@@ -1,4 +1,4 @@
-//! Who looks after the site, to be told of something about it.
+//! Messages about the site to its moderators and administrators.
 
 use crate::accounts::inbox::send_message;
 use crate::accounts::users::{DEACTIVATED, Role, User};

@@ -1,4 +1,4 @@
-//! What a user may still do: each action that others see asks here whether a moderator has
+//! The bans and silences of a user: each action that others see asks here whether a moderator has
 //! silenced the user, and each login and each visit whether the user is banned.
 
 use crate::accounts::users::User;

@@ -11,7 +11,7 @@ use crate::store_rules::Rule;
 use crate::store_rules::claims::{
     Claims, Fault, Mend, count_in, field_in, fields, hash_in, score, score_in, text_in,
 };
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::ids::UserId;
 use crate::values::lookalikes;
 use crate::values::session_token::SessionHash;
@@ -197,9 +197,9 @@ fn invites(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// Who has invited somebody and was not invited is where the tree begins.
+/// The tree begins with each person who has invited somebody and was not invited.
 fn root(subject: &Subject, claims: &mut Claims) {
-    let (Some(by), Item::Whole) = (subject.id::<UserId>(), &subject.item) else { return };
+    let (Some(by), SubjectItem::Whole) = (subject.id::<UserId>(), &subject.item) else { return };
     let user = keys::user(by);
     let reads = vec![fields(user.clone(), ["id", INVITED_BY, "ctime"]), score(keys::INVITES_ROOTS, by)];
     claims.add(reads, move |answers| {

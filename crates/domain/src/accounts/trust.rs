@@ -18,7 +18,7 @@ use crate::values::rules::{Lacking, TrustRules};
 use linkify::{LinkFinder, LinkKind};
 use tidings_keyspace::Batch;
 
-/// What an account lacks to be trusted; `None` if it is.
+/// The conditions of trust that an account does not meet; `None` if it is trusted.
 pub fn lacking(rules: &TrustRules, now: Timestamp, user: &User) -> Option<Lacking> {
     if user.role() > Role::Member || user.is_established {
         return None;
@@ -36,8 +36,8 @@ pub(crate) fn is_trusted(site: &Site, now: Timestamp, user: &User) -> bool {
     lacking(&site.rules.trust, now, user).is_none()
 }
 
-/// What an account that acts lacks to be trusted. Notes the first time that it lacks nothing.
-/// Rounds: none, and a commit that one time.
+/// The conditions of trust that an acting account does not meet. Notes the first time that it meets
+/// all of them. Rounds: none, and a commit that one time.
 pub(crate) async fn of_acting(site: &Site, now: Timestamp, user: &User) -> Result<Option<Lacking>, Error> {
     let lacking = lacking(&site.rules.trust, now, user);
     // Age never falls.

@@ -1,10 +1,10 @@
 //! Second factors: what a login needs besides the password.
 //!
 //! There are two kinds: an authenticator app, whose codes change every 30 seconds (TOTP,
-//! RFC 6238), and passkeys (WebAuthn). Whoever has one of them also has recovery codes, each of
+//! RFC 6238), and passkeys (WebAuthn). An account with one of them also has recovery codes, each of
 //! which takes the place of a code once. A passkey also logs in without the password.
 //!
-//! What an account has is in the hash `user:<id>:two_factor`. The field `two_factor` of the user
+//! The factors of an account are in the hash `user:<id>:two_factor`. The field `two_factor` of the user
 //! says which kinds it has, so that a login without one reads nothing more. Nothing is stored
 //! about a login that is under way: what its second step needs to know is signed
 //! (`signing_key`), so strangers store nothing.

@@ -21,7 +21,7 @@ use tidings_keyspace::{Fetch, Hash, read};
 /// Accounts that were deactivated by an earlier version also lack a username.
 pub(crate) const DEACTIVATED: &str = "deactivated";
 
-/// What `username` holds once an account is deactivated. Our pages do not show it. Lamer
+/// The value of `username` once an account is deactivated. Our pages do not show it. Lamer
 /// News, which may run on the same Redis, cannot show a user without a name.
 pub(crate) const DELETED_USERNAME: &str = "[deleted user]";
 
@@ -106,13 +106,13 @@ pub struct User {
     pub dismissed: Option<Timestamp>,
     /// Why readers do not see the text of the profile, if they do not.
     pub withheld: Option<Withheld>,
-    /// What moderators have forbidden the user.
+    /// The restrictions of the user, which moderators have set.
     pub restrictions: Restrictions,
-    /// What the user has chosen on the settings page.
+    /// The user's choices on the settings page.
     pub preferences: Preferences,
     /// When the user last visited, if known.
     pub seen_time: Option<Timestamp>,
-    /// Who invited the user; `None` if nobody did.
+    /// The inviter; `None` if nobody invited the user.
     pub invited_by: Option<UserId>,
     /// Whether the e-mail address is not confirmed, if the site asks for that.
     pub unconfirmed: bool,
@@ -131,7 +131,7 @@ pub struct User {
     pub(crate) earlier_session: EarlierSession,
 }
 
-/// What the field `auth` of a user says about a session under `auth:<token>`.
+/// The state of a session under `auth:<token>`, by the field `auth` of its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EarlierSession {
     /// The field is absent: any token may be the user's.
@@ -171,7 +171,7 @@ pub(crate) const MODERATOR_FLAG: char = 'm';
 const GIVEN_ROLES: [(char, Role); 2] =
     [(ADMINISTRATOR_FLAG, Role::Administrator), (MODERATOR_FLAG, Role::Moderator)];
 
-/// What a user may do to others, from the least to the most.
+/// The rights of a user over others, from the least to the most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Nothing.

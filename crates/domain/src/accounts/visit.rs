@@ -52,7 +52,7 @@ pub struct Visit {
     shows_hidden: bool,
     /// Whether the page wants to know what the viewer has chosen to see.
     wants_reader: bool,
-    /// What the viewer has chosen to see, once it is known.
+    /// The viewer's choices of what to see, once they are known.
     reader: Option<Shared<Reader>>,
     /// Whether nobody is shown anything.
     only_acts: bool,
@@ -116,7 +116,7 @@ impl Visit {
         self
     }
 
-    /// The same visit, of a person who opens a page. What it shows is read then.
+    /// The same visit, of a person who opens a page, which counts as reading its contents.
     #[must_use]
     pub const fn opening_page(mut self) -> Self {
         self.opens_page = true;
@@ -185,8 +185,8 @@ impl Visit {
         self.wants_reader = true;
     }
 
-    /// What the viewer has chosen to see; `None` for a visitor. Rounds: at most 2; none if a
-    /// round of the page has read it, or if it is cached and the store allows that.
+    /// The viewer's choices of what to see; `None` for a visitor. Rounds: at most 2; none if a
+    /// round of the page has read them, or if they are cached and the store allows that.
     pub async fn reader(&mut self) -> Result<Option<Shared<Reader>>, Error> {
         self.want_reader();
         self.identify().await?;
@@ -197,12 +197,12 @@ impl Visit {
         Ok(self.known_reader().cloned())
     }
 
-    /// What the viewer has chosen to see, if it has been read.
+    /// The viewer's choices of what to see, if they have been read.
     pub(crate) fn known_reader(&self) -> Option<&Shared<Reader>> {
         self.reader.as_ref().filter(|reader| self.viewer_id() == Some(reader.id))
     }
 
-    /// Who is looking, once [`Visit::reader`] has been asked.
+    /// The perspective of the viewer, once [`Visit::reader`] has been called.
     pub fn perspective(&self) -> Perspective<'_> {
         Perspective { reader: self.known_reader().map(|reader| &**reader), shows_all: self.shows_hidden() }
     }
@@ -515,7 +515,7 @@ impl Visit {
     }
 
     async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
-        // What is in doubt may turn out to be valid.
+        // A value in doubt may turn out to be valid.
         let is_worth_it = || cache.may_have(self.view(), key) || self.site.store.has_doubts();
         if !self.current && is_worth_it() {
             self.identify().await?;

@@ -1,4 +1,4 @@
-//! What waits for somebody: read for the page of administrators.
+//! Work that waits for somebody, read for the page of administrators.
 
 use crate::accounts::outbox::MailStatus;
 use crate::accounts::visit::Visit;
@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::keys;
 use tidings_keyspace::{Expiry, read};
 
-/// What waits for somebody, or does not go on.
+/// Work that waits for somebody, or that is held up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct Backlog {
     /// Rows of the review queue: flags, held posts, applications and appeals.
     pub reviews: u64,
     /// Mails that wait to be sent.
@@ -18,7 +18,7 @@ pub struct Waiting {
 }
 
 /// Reads what waits. Rounds: 1.
-pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
+pub async fn waiting(visit: &mut Visit) -> Result<Backlog, Error> {
     let paused = read::expiry(keys::SIGNUP_PAUSED);
     let reads = (read::sorted_count(keys::REVIEW_QUEUE), MailStatus::read(), paused);
     let (reviews, mails, paused) = visit.fetch(reads).await?;
@@ -26,5 +26,5 @@ pub async fn waiting(visit: &mut Visit) -> Result<Waiting, Error> {
         Expiry::In(time) => Some(time.as_secs().max(1)),
         Expiry::Absent | Expiry::Never => None,
     };
-    Ok(Waiting { reviews, mails, signup_burst_seconds })
+    Ok(Backlog { reviews, mails, signup_burst_seconds })
 }

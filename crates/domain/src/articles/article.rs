@@ -43,7 +43,7 @@ pub struct Article {
     pub title: String,
     /// The URL that it leads to.
     pub link: String,
-    /// Who posted it, as `user:<id>`.
+    /// The poster, as `user:<id>`.
     pub poster: String,
     /// When it was posted. Other programs store a fraction of a second, which is not kept.
     pub time: Timestamp,
@@ -385,7 +385,7 @@ impl ArticleVote {
         withdrawn.map(|placed| Placed { score: placed.score + shift, ..placed })
     }
 
-    /// What [`ArticleVote::write`] does, for the record of the vote.
+    /// The effect of [`ArticleVote::write`], for the record of the vote.
     pub(crate) const fn effect(&self) -> ArticleEffect {
         match (self.open_for, self.voted) {
             (Some(_), _) => ArticleEffect::Counted,

@@ -102,7 +102,7 @@ pub async fn raise_article_count(site: &Site) -> Result<bool, Error> {
         None => batch.key_absent(keys::ARTICLE_COUNT),
     };
     batch.increment(keys::ARTICLE_COUNT, behind);
-    // Whoever was faster has drawn an id, and so raised it too.
+    // A request that was faster has drawn an id, and so has raised the counter too.
     Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 

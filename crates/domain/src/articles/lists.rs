@@ -19,7 +19,7 @@ use crate::values::limits::MAX_PAGE_NUMBER;
 use crate::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::{Answers, Order, Query, Reads, read};
 
-/// What a list of articles is ordered by.
+/// The order of a list of articles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ArticleOrder {
     /// By article score, the best first.
@@ -117,7 +117,7 @@ pub struct ArticlePage {
     /// How many articles of the page the viewer has hidden or muted. They are not among the
     /// lines, unless the visit asked for them.
     pub unlisted: usize,
-    /// What the page of topics says about them; empty for other lists.
+    /// The facts on the page of topics; empty for other lists.
     pub about: TopicFacts,
 }
 

@@ -28,7 +28,7 @@ const REPAIRS_AT_ONCE: usize = 100;
 const ALL: u64 = 1 << 40;
 
 /// An item and its article as stored.
-struct State {
+struct ItemWithArticle {
     news: News,
     /// The item's title and its counter of votes up as stored, to notice changes.
     stored_title: Option<String>,
@@ -38,7 +38,7 @@ struct State {
     by_score: Option<f64>,
     voted: BTreeSet<String>,
     expiry: Expiry,
-    /// Who voted up within the first week.
+    /// The users who voted up within the first week.
     voters: BTreeSet<String>,
     /// Topics whose groups lack the article.
     missing_in: Vec<Topic>,
@@ -49,17 +49,17 @@ struct State {
 }
 
 /// Reads items that are listed, and their articles. Rounds: 2.
-async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<State>, Error> {
+async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<ItemWithArticle>, Error> {
     let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::news(*id))).collect();
     let hashes = site.store.fetch(hashes).await?;
     let listed = hashes.into_iter().filter_map(|hash| {
         let news = News::from_hash(&hash).filter(|news| !news.is_gone())?;
-        Some(State::of(news, &hash, now))
+        Some(ItemWithArticle::of(news, &hash, now))
     });
     Ok(site.store.fetch(listed.collect::<Vec<_>>()).await?)
 }
 
-impl State {
+impl ItemWithArticle {
     /// An item, as it is stored, with its article.
     fn of(news: News, stored: &Hash, now: Timestamp) -> impl Fetch<Value = Self> + use<> {
         let name = keys::article(news.id);
@@ -125,7 +125,7 @@ impl State {
             || self.voted_differs()
     }
 
-    /// What is stored of the article, and what should be, where the two differ.
+    /// The stored article and the expected one, in words, where the two differ.
     fn in_words(&self, site: &Site) -> (String, String) {
         let expected = self.expected(site);
         let (mut found, mut wanted) = (Vec::new(), Vec::new());
@@ -228,7 +228,7 @@ impl State {
 }
 
 /// Makes an article what it should be. Returns whether it now is.
-async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<bool, Error> {
+async fn repair_article(site: &Site, now: Timestamp, state: ItemWithArticle) -> Result<bool, Error> {
     let id = state.news.id;
     if let Applied::Yes(_) = site.apply(state.repair_batch(site)).await? {
         return Ok(true);
@@ -243,7 +243,7 @@ async fn repair_article(site: &Site, now: Timestamp, state: State) -> Result<boo
     .await
 }
 
-/// What differs of the articles of some stories that are shown, and what it should be. Rounds: 2.
+/// The differences of the articles of some shown stories: the stored values and the expected ones. Rounds: 2.
 pub(crate) async fn differences(
     site: &Site,
     now: Timestamp,
@@ -257,14 +257,14 @@ pub(crate) async fn differences(
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
 pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
     // Where the votes on a story are lost, nobody knows how many the article has.
-    let is_mendable = |state: &State| state.has_voters && state.differs(site);
+    let is_mendable = |state: &ItemWithArticle| state.has_voters && state.differs(site);
     let states = read_states(site, now, ids).await?.into_iter().filter(is_mendable);
     let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
     repairs.buffer_unordered(REPAIRS_AT_ONCE).try_for_each(|_| ready(Ok(()))).await
 }
 
-/// What an article belongs to.
-pub(crate) enum Owner {
+/// The owner of an article.
+pub(crate) enum ArticleOwner {
     /// A news item that is shown.
     Shown(Box<News>),
     /// A news item that is in no list, because moderators or a rule withhold it.
@@ -275,7 +275,7 @@ pub(crate) enum Owner {
     Nobody,
 }
 
-impl Owner {
+impl ArticleOwner {
     /// The owner of an article, by the hash of the news item with its id and its own.
     pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
         match News::from_hash(news) {

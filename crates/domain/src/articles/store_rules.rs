@@ -1,7 +1,7 @@
 //! Rules of articles and topics.
 
 use crate::articles::article::Article;
-use crate::articles::repair::{self, Owner};
+use crate::articles::repair::{self, ArticleOwner};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::news::item::News;
@@ -11,7 +11,7 @@ use crate::store_rules::claims::{
     Claims, Fault, Found, Mend, count_in, hash_in, is_absent, score, score_fault, score_in,
 };
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
@@ -74,9 +74,9 @@ fn owner_reads(id: NewsId) -> Vec<Read> {
     vec![Read::Hash(keys::news(id)), Read::Hash(keys::article(id))]
 }
 
-fn owner_in(id: NewsId, answers: &[Answer]) -> Owner {
+fn owner_in(id: NewsId, answers: &[Answer]) -> ArticleOwner {
     let none = Hash::default();
-    Owner::of(id, hash_in(answers, 0).unwrap_or(&none), hash_in(answers, 1).unwrap_or(&none))
+    ArticleOwner::of(id, hash_in(answers, 0).unwrap_or(&none), hash_in(answers, 1).unwrap_or(&none))
 }
 
 /// Adds the checks that a story is as it was read.
@@ -91,7 +91,7 @@ fn guard(batch: &mut Batch, id: NewsId, answers: &[Answer]) {
     }
 }
 
-/// What an article should have is checked with its story.
+/// Checks only whether an article may exist. Its content is checked with its story.
 fn of_story(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
     let (key, is_article) = (subject.key.clone(), Article::from_hash(id, hash).is_some());
@@ -119,11 +119,11 @@ fn listed(subject: &Subject, claims: &mut Claims) {
     let member = member.to_owned();
     claims.belongs("articles of stories that are shown", owner_reads(id), move |answers, batch| {
         let owner = owner_in(id, answers);
-        if let Owner::Shown(_) | Owner::OtherProgram = owner {
+        if let ArticleOwner::Shown(_) | ArticleOwner::OtherProgram = owner {
             return None;
         }
         guard(batch, id, answers);
-        if let Owner::Nobody = owner {
+        if let ArticleOwner::Nobody = owner {
             batch.delete(keys::article(id));
             batch.delete(keys::voted(id));
         }
@@ -132,7 +132,7 @@ fn listed(subject: &Subject, claims: &mut Claims) {
 }
 
 fn voted(subject: &Subject, claims: &mut Claims) {
-    let (Item::Whole, Some(id)) = (&subject.item, subject.id::<NewsId>()) else { return };
+    let (SubjectItem::Whole, Some(id)) = (&subject.item, subject.id::<NewsId>()) else { return };
     let mut batch = Batch::new();
     batch.key_absent(keys::article(id));
     batch.delete(&subject.key);
@@ -151,10 +151,10 @@ fn in_group(subject: &Subject, claims: &mut Claims, is_withheld: bool) {
     reads.push(Read::Expiry(keys::TOPIC_MOVES.to_owned()));
     claims.belongs("articles of the topic", reads, move |answers, batch| {
         let is_right = id.is_some_and(|id| match owner_in(id, answers) {
-            Owner::Shown(news) => !is_withheld && news.topics.contains(&topic),
-            Owner::Withheld(news) => is_withheld && news.topics.contains(&topic),
-            Owner::OtherProgram => !is_withheld,
-            Owner::Nobody => false,
+            ArticleOwner::Shown(news) => !is_withheld && news.topics.contains(&topic),
+            ArticleOwner::Withheld(news) => is_withheld && news.topics.contains(&topic),
+            ArticleOwner::OtherProgram => !is_withheld,
+            ArticleOwner::Nobody => false,
         });
         // While a topic is being moved, its stories change one after the other.
         if is_right || !is_absent(answers, moves) {
@@ -189,7 +189,7 @@ fn number_of_articles(claims: &mut Claims, name: &str) {
 }
 
 fn group(subject: &Subject, claims: &mut Claims) {
-    if subject.item == Item::Whole {
+    if subject.item == SubjectItem::Whole {
         number_of_articles(claims, subject.part());
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct TopicList {
 }
 
 /// Some places of a list: the first, and how many.
-pub(super) type Part = (u64, u64);
+pub(super) type ListPart = (u64, u64);
 
 /// Reads a part of the list of each topic. Rounds: 1; if some lists have expired, a commit
 /// for each and 1 more, and if other readers are building lists, still 1 more.
@@ -36,7 +36,7 @@ pub(super) async fn read(
     visit: &mut Visit,
     topics: &[Topic],
     order: ArticleOrder,
-    part: Part,
+    part: ListPart,
 ) -> Result<Vec<TopicList>, Error> {
     let lists = read_stored(visit, topics, order, part).await?;
     let missing: Vec<&Topic> =
@@ -58,7 +58,7 @@ async fn read_stored(
     visit: &mut Visit,
     topics: &[Topic],
     order: ArticleOrder,
-    (start, count): Part,
+    (start, count): ListPart,
 ) -> Result<Vec<Option<TopicList>>, Error> {
     let known = read::scores(keys::TOPICS, topics.iter().map(Topic::as_str));
     let list = |topic: &Topic| {

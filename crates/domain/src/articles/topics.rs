@@ -30,7 +30,7 @@ pub struct TopicLine {
     pub sentence: String,
 }
 
-/// What the page of some topics says about them.
+/// The facts about some topics that their page shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TopicFacts {
     /// The sentences that describe them, in their order; empty for a topic without one.

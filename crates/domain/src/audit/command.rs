@@ -1,5 +1,5 @@
-//! What is done from the command line. A command that uses the store through a running server
-//! has its line in the log of that server; one that opens the store itself, in its own.
+//! Audit lines for actions from the command line. A command that uses the store through a running
+//! server has its line in the log of that server; one that opens the store itself, in its own.
 
 use super::AUDIT;
 use crate::keys;
@@ -8,9 +8,9 @@ use crate::values::ids::UserId;
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::read;
 
-/// Who acts when it is no account, and where a moderator acts who is not on the site.
+/// The actor if no account acts, and the place of a moderator's action that is not made on the site.
 const COMMAND_LINE: &str = "the command line";
-/// What a question to the server begins with that asks for a line.
+/// The prefix of a question that asks the server to write a line.
 const QUESTION: &str = "audit ";
 /// The server's answer when the line is written.
 pub const WRITTEN: &str = "written";
@@ -26,7 +26,7 @@ pub enum CommandEntry {
         account: String,
         /// Its id.
         user: u64,
-        /// What.
+        /// The action.
         deed: AccountDeed,
     },
     /// Weak password hashes were wrapped.
@@ -52,7 +52,7 @@ pub enum CommandEntry {
     Moderated(Moderated),
 }
 
-/// What the operator does to an account.
+/// An action of the operator on an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccountDeed {
     /// It was created.
@@ -62,7 +62,7 @@ pub enum AccountDeed {
     },
     /// It was given a role, or no longer has it.
     ChangedRole {
-        /// What the role is called.
+        /// The name of the role.
         role: String,
         /// Whether it has the role now.
         has: bool,
@@ -80,7 +80,7 @@ pub struct Moderated {
     pub by: String,
     /// The name of the action.
     pub action: String,
-    /// What it was done to.
+    /// The thing that it was done to.
     pub thing: String,
     /// The number in the public log.
     pub line: u64,

@@ -13,7 +13,9 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::comments::held;
-use crate::comments::notify::{self, Announcement, Audience, Reannouncement, Retraction, Subscribers};
+use crate::comments::notify::{
+    self, CommentAudience, CommentNotice, Reannouncement, Retraction, Subscribers,
+};
 use crate::comments::withdrawal;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
@@ -60,13 +62,13 @@ pub struct Comment {
     pub body: String,
     /// When it was written.
     pub ctime: Timestamp,
-    /// Who wrote it.
+    /// Its author.
     pub user_id: UserId,
     /// The comment that it replies to; `None` for a comment on the item itself.
     pub parent_id: Option<CommentId>,
-    /// Who voted it up.
+    /// The users who voted it up.
     pub up: Vec<u64>,
-    /// Who voted it down.
+    /// The users who voted it down.
     pub down: Vec<u64>,
     /// The votes of the site that it was imported from, which count besides.
     pub imported_votes: ImportedVotes,
@@ -359,7 +361,7 @@ impl Comment {
         }
     }
 
-    /// Who has voted in a direction.
+    /// The users who have voted in a direction.
     pub(crate) fn voters(&self, direction: Direction) -> &[u64] {
         match direction {
             Direction::Up => &self.up,
@@ -407,7 +409,7 @@ impl Comment {
             };
         }
         match self.refuse_if_gone(viewer) {
-            // What waits can be changed.
+            // A comment that waits for approval can be changed.
             Ok(()) | Err(Refusal::CommentHeld) => {}
             gone => return gone,
         }
@@ -428,21 +430,21 @@ impl Comment {
 }
 
 /// One comment with its stored JSON.
-pub(crate) struct Stored {
+pub(crate) struct StoredComment {
     pub(crate) comment: Comment,
     pub(crate) json: String,
     /// Its story.
     pub(crate) news: News,
 }
 
-impl Stored {
+impl StoredComment {
     /// The comment at an address, unless it or its item does not exist.
     pub(crate) fn at(address: CommentAddress) -> impl Fetch<Value = Result<Self, Refusal>> {
         let CommentAddress { news, comment } = address;
         let json = read::field(keys::thread(news), comment.to_string());
         (News::by_id(news), json).map(move |(item, json)| {
             let item = item.ok_or(Refusal::NoSuchNews)?;
-            // Whoever may not see the story does not learn that there is one.
+            // People who may not see the story do not learn that it exists.
             let missing = if item.is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
             let json = json.ok_or(missing)?;
             let comment = Comment::read(news, &comment.to_string(), &json).ok_or(Refusal::NoSuchComment)?;
@@ -452,8 +454,8 @@ impl Stored {
 }
 
 /// Reads one comment and the state of its item. Rounds: 1.
-pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<Stored, Error> {
-    Ok(site.store.fetch(Stored::at(address)).await??)
+pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<StoredComment, Error> {
+    Ok(site.store.fetch(StoredComment::at(address)).await??)
 }
 
 /// A batch that replaces a comment, unless it has changed since it was `read`.
@@ -558,7 +560,7 @@ pub async fn post_comment(
             let decision = Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy));
             return decision.once(request, &done);
         }
-        let announcement = Announcement::read(site, moment, (address, &comment), &open.audience).await?;
+        let announcement = CommentNotice::read(site, moment, (address, &comment), &open.audience).await?;
         let replied_to = open.audience.replied_to();
         if replied_to.is_some_and(|user| announcement.is_blocked_by(user)) {
             return Err(Refusal::BlockedBy.into());
@@ -599,7 +601,7 @@ async fn draw(site: &Site, thread: &str) -> Result<(CommentId, ItemNumber), Erro
     Ok((id, items::first_drawn(&drawn, 1)?))
 }
 
-/// What was done to a comment.
+/// A kind of change to a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommentChange {
     /// The comment was written.
@@ -613,7 +615,7 @@ pub enum CommentChange {
 /// A comment that was written, edited or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posted {
-    /// What was done.
+    /// The kind of change.
     pub change: CommentChange,
     /// Where it is.
     pub address: CommentAddress,
@@ -653,7 +655,7 @@ impl KeptAnswer for Posted {
     }
 }
 
-/// What the rules for posts are matched with.
+/// The parts of a comment that the rules for posts are matched against.
 fn checked(body: &Body) -> CheckedPost<'_> {
     CheckedPost { texts: [body.as_str(), ""], url: None }
 }
@@ -663,8 +665,8 @@ pub(super) struct OpenThread {
     news: News,
     /// The comment above, as it is stored.
     above: Option<(CommentId, String)>,
-    /// Whom a comment there concerns.
-    pub(super) audience: Audience,
+    /// The people whom a comment there concerns.
+    pub(super) audience: CommentAudience,
 }
 
 impl OpenThread {
@@ -696,7 +698,7 @@ impl OpenThread {
             comment.refuse_if_gone(viewer)?;
             authors.push(comment.user_id);
         }
-        let audience = Audience { authors, subscribers };
+        let audience = CommentAudience { authors, subscribers };
         Ok(Self { news, above, audience })
     }
 
@@ -779,7 +781,7 @@ pub async fn delete_comment(
             return Decision::Done((stored.comment, None)).once(request, &done);
         }
         stored.comment.may_delete(viewer, now, site.rules.limits.comment_edit_seconds)?;
-        // What is removed or held is not counted.
+        // A removed or held comment is not counted.
         let is_counted = stored.news.comments > 0 && !stored.comment.is_gone();
         stored.comment.deleted = true;
         let done = Posted::changed(CommentChange::Delete, address, &stored.comment);
@@ -799,7 +801,7 @@ pub async fn delete_comment(
             batch.field_at_least(keys::news(address.news), "comments", 1);
             batch.increment_field(keys::news(address.news), "comments", -1);
         }
-        // What readers have flagged is still to be decided: its row stays.
+        // A comment that readers have flagged still needs a decision: its row stays.
         retraction.write(&mut batch);
         withdrawal::forget(&mut batch, address);
         Decision::commit(batch, (stored.comment, Some(retraction))).once(request, &done)

@@ -1,6 +1,6 @@
 //! Erasing a comment: its text is gone, and its place in the thread stays.
 
-use super::comment::{self, Stored};
+use super::comment::{self, StoredComment};
 use super::notify::Retraction;
 use super::withdrawal;
 use crate::error::{Error, Refusal};
@@ -22,7 +22,7 @@ pub(crate) async fn erase(
     now: Moment,
     address: CommentAddress,
     batch: &mut Batch,
-) -> Result<(Stored, Option<Job>), Error> {
+) -> Result<(StoredComment, Option<Job>), Error> {
     let stored = comment::read_stored(site, address).await?;
     if stored.comment.is_erased() {
         return Err(Refusal::ErasedAlready.into());

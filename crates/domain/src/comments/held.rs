@@ -1,8 +1,8 @@
 //! Comments that wait for a moderator: stored in their thread, and in no count, list or inbox
 //! until they are published.
 
-use super::comment::{Comment, OpenThread, Stored, write_new};
-use super::notify::Announcement;
+use super::comment::{Comment, OpenThread, StoredComment, write_new};
+use super::notify::CommentNotice;
 use crate::accounts::users::User;
 use crate::error::Error;
 use crate::hooks::{self, Event};
@@ -35,7 +35,7 @@ pub(crate) struct HeldComment {
 
 impl HeldComment {
     /// A comment that was read with its story.
-    pub(crate) fn of(address: CommentAddress, Stored { comment, json, .. }: Stored) -> Self {
+    pub(crate) fn of(address: CommentAddress, StoredComment { comment, json, .. }: StoredComment) -> Self {
         Self { address, comment, json }
     }
 
@@ -66,7 +66,7 @@ impl HeldComment {
 pub(crate) struct CommentPublication {
     held: HeldComment,
     open: OpenThread,
-    announcement: Announcement,
+    announcement: CommentNotice,
 }
 
 impl CommentPublication {
@@ -82,7 +82,7 @@ impl CommentPublication {
     ) -> Result<Self, Error> {
         let open = OpenThread::read(site, moderator, held.address.news, held.comment.parent_id).await?;
         let announcement =
-            Announcement::read(site, now, (held.address, &held.comment), &open.audience).await?;
+            CommentNotice::read(site, now, (held.address, &held.comment), &open.audience).await?;
         Ok(Self { held, open, announcement })
     }
 

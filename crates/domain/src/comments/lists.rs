@@ -97,7 +97,7 @@ pub async fn of_user(
                 let username = username.clone();
                 comments.push(UserComment { news_id: address.news, title, comment, username });
             }
-            // What is removed or held is gone; the others are only hidden from this viewer.
+            // A removed or held comment is gone; the others are only hidden from this viewer.
             Sight::Collapsed(_) if !comment.is_gone() => unlisted += 1,
             Sight::Collapsed(_) | Sight::LeftOut => {}
         }

@@ -37,7 +37,7 @@ impl MergedThread {
 }
 
 /// A thread that is being found: it is cached, or must be made.
-enum Found<'a> {
+enum FoundThread<'a> {
     Cached(Shared<ThreadLines>, usize, CommentsRead),
     Asked(Flight<'a, Threads>, TrackedHandle<Hash>),
 }
@@ -71,12 +71,12 @@ pub async fn of_stories(
             CacheResult::Hit(lines) => {
                 let shown = lines.fitting(&mut room);
                 let texts = CommentsRead::ask(&mut query, &lines, |_| (0..shown).collect());
-                Found::Cached(lines, shown, texts)
+                FoundThread::Cached(lines, shown, texts)
             }
             CacheResult::Miss(flight) => {
                 asks_whole = true;
                 let comments = query.hash(keys::thread(id)).or_absent(&mut query);
-                Found::Asked(flight, query.track(comments))
+                FoundThread::Asked(flight, query.track(comments))
             }
         });
     }
@@ -146,17 +146,17 @@ impl Made<'_> {
 /// Puts the threads that were read in order.
 async fn arrange<'a>(
     ids: &[NewsId],
-    threads: Vec<Found<'a>>,
+    threads: Vec<FoundThread<'a>>,
     answers: &mut Answers,
 ) -> Result<Vec<Made<'a>>, Error> {
     let mut made = Vec::with_capacity(threads.len());
     for (id, found) in ids.iter().zip(threads) {
         made.push(match found {
-            Found::Cached(lines, shown, texts) => {
+            FoundThread::Cached(lines, shown, texts) => {
                 let read = texts.take(&lines, answers);
                 Made::Cached(lines, shown, read)
             }
-            Found::Asked(flight, hash) => {
+            FoundThread::Asked(flight, hash) => {
                 let mut reads = Reads::default();
                 let hash = answers.take_tracked(hash).collect_into(&mut reads);
                 let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(*id, hash).await?;

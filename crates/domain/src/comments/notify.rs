@@ -12,7 +12,7 @@ use crate::accounts::notified::Notified;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -46,16 +46,16 @@ impl Subscribers {
     }
 }
 
-/// Whom a comment concerns, besides those whom it mentions.
-pub(super) struct Audience {
+/// The people whom a comment concerns, besides those whom it mentions.
+pub(super) struct CommentAudience {
     /// The authors of the story and of the comment that it replies to.
     pub(super) authors: Vec<UserId>,
     /// The subscribers of the thread.
     pub(super) subscribers: Subscribers,
 }
 
-impl Audience {
-    /// Whom the comment replies to: the author of the comment above it, or of the story.
+impl CommentAudience {
+    /// The author whom the comment replies to: that of the comment above it, or of the story.
     pub(super) fn replied_to(&self) -> Option<UserId> {
         self.authors.last().copied()
     }
@@ -74,8 +74,8 @@ impl Audience {
     }
 }
 
-/// Who is told of a new comment, with what was read for it.
-pub(crate) struct Announcement {
+/// The notifications about a new comment, with the values that were read for them.
+pub(crate) struct CommentNotice {
     delivery: Delivery,
     notified: Notified,
     /// The job that tells the subscribers, if there are many.
@@ -84,14 +84,14 @@ pub(crate) struct Announcement {
     now: Moment,
 }
 
-impl Announcement {
+impl CommentNotice {
     /// Reads who is told. Rounds: 1, and 3 more if the comment mentions anybody; 2 more if an
     /// inbox is full.
     pub(super) async fn read(
         site: &Site,
         now: Moment,
         (address, comment): (CommentAddress, &Comment),
-        audience: &Audience,
+        audience: &CommentAudience,
     ) -> Result<Self, Error> {
         let author = comment.user_id;
         let notified = mentions(site, now, author, &names_in(&comment.body)).await?;
@@ -111,7 +111,7 @@ impl Announcement {
         address: CommentAddress,
         comment: &Comment,
     ) -> Result<Self, Error> {
-        let audience = Audience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
+        let audience = CommentAudience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
         Self::read(site, now, (address, comment), &audience).await
     }
 
@@ -151,8 +151,8 @@ pub(super) fn mentions_more([old, new]: [&str; 2]) -> bool {
     names_in(new).iter().any(|name| !old.contains(name))
 }
 
-/// What an edit of a comment changes in inboxes: it tells those whom only the new text
-/// mentions, and takes away the entries of those whom only the old text mentions.
+/// The changes in inboxes after an edit of a comment: they tell those whom only the new text
+/// mentions, and take away the entries of those whom only the old text mentions.
 pub(super) struct Reannouncement {
     delivery: Delivery,
     notified: Notified,
@@ -189,7 +189,7 @@ impl Reannouncement {
     }
 }
 
-/// Who may have been told of a comment.
+/// The people who may have been notified of a comment.
 pub(super) struct Concerned {
     /// The possible entries in the inboxes of those who are told at once.
     pub(super) entries: Vec<(UserId, EntryId)>,
@@ -208,7 +208,8 @@ impl Concerned {
             comment.parent_id.map(|parent| Comment::at(CommentAddress { comment: parent, ..address }));
         let (subscribers, parent) = site.store.fetch((Subscribers::of(address.news), parent)).await?;
         let parent = parent.flatten().map(|parent| parent.user_id);
-        let audience = Audience { authors: parent.into_iter().chain([story_author]).collect(), subscribers };
+        let audience =
+            CommentAudience { authors: parent.into_iter().chain([story_author]).collect(), subscribers };
         let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
         let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
         let entries = audience.entries(address).chain(mentioned).collect();
@@ -216,7 +217,7 @@ impl Concerned {
     }
 }
 
-/// What the deletion of a comment takes away from inboxes.
+/// The removals from inboxes after the deletion of a comment.
 pub(super) struct Retraction {
     removal: Removal,
     address: CommentAddress,
@@ -266,7 +267,7 @@ impl Retraction {
 }
 
 /// One step: tells some subscribers.
-async fn notify(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };
@@ -289,7 +290,7 @@ async fn notify(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
 }
 
 /// One step: takes the entry away from some subscribers.
-async fn retract(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn retract(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };

@@ -86,7 +86,7 @@ pub struct DeletedComment {
     pub ctime: Timestamp,
 }
 
-/// What a page or another part of a thread may have.
+/// The limits of a page or another part of a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct PartBounds {
     /// The most comments.

@@ -40,7 +40,7 @@ pub struct Thread {
     pub news: NewsLine,
     /// The thread by score, the same for all viewers.
     pub lines: Shared<ThreadLines>,
-    /// What the viewer has chosen for the thread.
+    /// The viewer's choice for the thread.
     pub subscription: Subscription,
     /// The order that the viewer sees.
     pub order: CommentOrder,
@@ -51,7 +51,7 @@ pub struct Thread {
     read: HashMap<usize, Comment>,
     /// The viewer, and how far they had read the thread before this visit.
     reader: Option<(UserId, Option<ThreadMark>)>,
-    /// What the viewer has chosen to see.
+    /// The viewer's choices about what they see.
     choices: Option<Shared<Reader>>,
     /// Whether the viewer has asked for what is hidden.
     shows_all: bool,
@@ -67,7 +67,7 @@ impl Thread {
         Self { news, lines, subscription, order, reordered, read, reader, choices, shows_all: false }
     }
 
-    /// Who is looking.
+    /// The viewer's perspective.
     pub fn perspective(&self) -> Perspective<'_> {
         Perspective { reader: self.choices.as_deref(), shows_all: self.shows_all }
     }
@@ -306,7 +306,7 @@ struct ReadItem {
     news: NewsLine,
     /// How far the viewer has read its thread.
     mark: Option<ThreadMark>,
-    /// What the viewer has chosen for the thread.
+    /// The viewer's choice for the thread.
     subscription: Subscription,
     /// The answers to the other query of the same round.
     answers: Answers,

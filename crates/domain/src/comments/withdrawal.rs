@@ -2,11 +2,11 @@
 //! longer counts them, but they keep their text and their place in the thread, and can be put back
 //! exactly.
 //!
-//! What left the inboxes of a few people is in the record of the removal. If the thread has many
-//! subscribers, a job takes the entries away and notes each in a sorted set, and another puts back
-//! what is noted there. Each of the two may begin while the other is not done.
+//! If only a few inboxes are concerned, the record of the removal has the entries that left them. If
+//! the thread has many subscribers, a job takes the entries away and notes each in a sorted set, and
+//! another puts the noted entries back. Each of the two may begin while the other is not done.
 
-use super::comment::{self, Comment, Stored};
+use super::comment::{self, Comment, StoredComment};
 use super::notify::{Concerned, NOTIFY};
 use crate::accounts::inbox::{
     EntryId, Removal, Replacement, Returning, Taken, TakenEntry, Withdrawing, Withdrawn,
@@ -14,7 +14,7 @@ use crate::accounts::inbox::{
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Paused, Step, members};
+use crate::jobs::{self, Job, JobKind, Paused, Step, StepOutcome, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Moment;
@@ -62,11 +62,11 @@ impl CommentWithdrawal {
     pub(crate) async fn read(
         site: &Site,
         address: CommentAddress,
-        Stored { mut comment, json, news }: Stored,
+        StoredComment { mut comment, json, news }: StoredComment,
         state: Withheld,
     ) -> Result<Self, Error> {
         let earlier = comment.withheld.replace(state);
-        // What waits for approval is not counted, and nobody was told of it.
+        // A comment that waits for approval is not counted, and nobody was notified of it.
         let was_listed = !is_unlisted(earlier.as_ref());
         let (mut removal, mut is_large, mut notifying) = (Removal::default(), false, None);
         if was_listed {
@@ -128,7 +128,7 @@ impl CommentReturn {
     pub(crate) async fn read(
         site: &Site,
         address: CommentAddress,
-        Stored { mut comment, json, .. }: Stored,
+        StoredComment { mut comment, json, .. }: StoredComment,
         record: Withdrawn,
     ) -> Result<Self, Error> {
         comment.withheld = record.earlier.clone();
@@ -177,7 +177,7 @@ pub(super) fn forget(batch: &mut Batch, address: CommentAddress) {
 }
 
 /// One step: takes the entry away from some subscribers, and notes it.
-async fn withdraw(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn withdraw(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };
@@ -205,7 +205,7 @@ const fn number_of(user: UserId) -> f64 {
 }
 
 /// One step: puts some of the entries back that were noted.
-async fn put_back(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn put_back(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(address) = current.subject::<CommentAddress>() else {
         return Ok(current.skip());
     };

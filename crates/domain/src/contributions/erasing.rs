@@ -7,7 +7,7 @@
 use super::excerpt;
 use crate::accounts::inbox::erase_messages;
 use crate::comments;
-use crate::comments::comment::Stored;
+use crate::comments::comment::StoredComment;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
 use crate::keys;
@@ -15,7 +15,7 @@ use crate::news::item::News;
 use crate::review;
 use crate::site::Site;
 use crate::submissions;
-use crate::timelines::tweets::{Removal, Tweet};
+use crate::timelines::tweets::{Tweet, TweetRemoval};
 use crate::values::clock::Moment;
 use crate::values::ids::{CommentAddress, UserId};
 use crate::values::moderation::Thing;
@@ -32,7 +32,7 @@ const LAST_KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// Something that is erased with a batch.
 pub(crate) struct Erased {
-    /// Who wrote it.
+    /// Its author.
     pub(crate) author: UserId,
     /// The jobs to start once the batch is applied.
     pub(crate) jobs: Vec<Job>,
@@ -56,13 +56,14 @@ pub(crate) async fn erase(
             (news.user_id, place_of(thing), job)
         }
         Thing::Comment(address) => {
-            let (Stored { comment, .. }, job) = comments::erasing::erase(site, now, *address, batch).await?;
+            let (StoredComment { comment, .. }, job) =
+                comments::erasing::erase(site, now, *address, batch).await?;
             (comment.user_id, format!("comment “{}”", excerpt(&comment.body)), job)
         }
         Thing::Tweet(id) => {
             let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
             let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
-            let removal = Removal::read(site, tweet).await?;
+            let removal = TweetRemoval::read(site, tweet).await?;
             removal.write(batch, now);
             batch.delete(keys::withdrawn(thing));
             (author, quote, removal.job())

@@ -7,9 +7,9 @@ use crate::comments::comment::Comment;
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, is_absent, score, score_in};
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::submissions::url_guards::UrlGuards;
-use crate::timelines::withdrawal::Mentions;
+use crate::timelines::withdrawal::WithdrawnMentions;
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
@@ -53,7 +53,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
             "entries" => value.parse::<Taken>().is_ok(),
             "article" => value.parse::<Placed>().is_ok(),
             "guards" => value.parse::<UrlGuards>().is_ok(),
-            "mentions" => value.parse::<Mentions>().is_ok(),
+            "mentions" => value.parse::<WithdrawnMentions>().is_ok(),
             "counted" | "large" => value == "1",
             _ => true,
         };
@@ -70,7 +70,9 @@ const fn is_withdrawn(state: Option<&Withheld>) -> bool {
 }
 
 fn is_removed(subject: &Subject, claims: &mut Claims) {
-    let (Item::Whole, Some(thing)) = (&subject.item, subject.part().parse::<Thing>().ok()) else { return };
+    let (SubjectItem::Whole, Some(thing)) = (&subject.item, subject.part().parse::<Thing>().ok()) else {
+        return;
+    };
     let read = match &thing {
         Thing::Story(id) => fields(keys::news(*id), [WITHHELD, "del"]),
         Thing::Tweet(id) => fields(keys::tweet(*id), [WITHHELD]),
@@ -143,7 +145,7 @@ fn of_subscribers(subject: &Subject, claims: &mut Claims) {
         return claims.malformed("no number of a comment", "the number of a comment");
     };
     claims.member::<TakenEntry>("entries that were taken away");
-    if subject.item != Item::Whole {
+    if subject.item != SubjectItem::Whole {
         return;
     }
     let record = keys::withdrawn(&Thing::Comment(address));

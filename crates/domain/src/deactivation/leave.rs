@@ -5,7 +5,7 @@ use crate::accounts::inbox::{EntryId, Removal};
 use crate::accounts::message_threads;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, JobKind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::news::subscriptions;
 use crate::timelines::follows;
@@ -29,7 +29,7 @@ pub(crate) fn job(user: UserId) -> Job {
 /// One step: some of the followings, else some of the followers, else some of the tweets.
 /// The tweets are last, because they show which entries of the followers' timelines are the
 /// account's.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };

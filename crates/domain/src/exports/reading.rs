@@ -37,18 +37,18 @@ use tidings_keyspace::{Fetch, Order, read};
 
 /// An entry of a list that is still to be read.
 #[derive(Debug)]
-pub(super) struct Entry {
-    /// What it is.
+pub(super) struct PendingEntry {
+    /// The member of the list.
     member: String,
     /// When it got onto the list; 0 where that is not known.
     time: f64,
     /// Whether it is read, for entries of an inbox.
     is_read: bool,
-    /// What reading it costs: 1, or as many comments as there are in its thread.
+    /// The cost of reading it: 1, or the number of comments in its thread.
     pub(super) cost: u64,
 }
 
-impl Entry {
+impl PendingEntry {
     fn new((member, time): (String, f64)) -> Self {
         Self { member, time, is_read: false, cost: 1 }
     }
@@ -63,9 +63,9 @@ impl Entry {
     }
 }
 
-/// What is read one after the other. Several steps may belong to one section.
+/// A step of an export. Steps are read one after the other. Several may belong to one section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ReadStep {
     Stories,
     Comments,
     Tweets,
@@ -84,7 +84,7 @@ pub(super) enum Step {
     Sessions,
 }
 
-impl Step {
+impl ReadStep {
     /// All steps in the order of their sections, the last one first.
     pub(super) fn all_last_first() -> Vec<Self> {
         let steps = Section::iter().flat_map(|section| match section {
@@ -157,7 +157,7 @@ impl Step {
     }
 
     /// The entries, newest first, and how many there are too many. Rounds: at most 4.
-    pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<Entry>, u64), Error> {
+    pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<PendingEntry>, u64), Error> {
         let entries = match self {
             Self::StoryVotes => stories_to_scan(site, user.id).await?,
             Self::CommentVotes => threads_to_scan(site, user.id).await?,
@@ -174,8 +174,12 @@ impl Step {
         Ok((entries, 0))
     }
 
-    /// What there is about some entries. Rounds: at most 2.
-    pub(super) async fn read(self, export: &Export<'_>, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {
+    /// Reads the records of some entries. Rounds: at most 2.
+    pub(super) async fn read(
+        self,
+        export: &Export<'_>,
+        entries: Vec<PendingEntry>,
+    ) -> Result<Vec<Record>, Error> {
         let (site, user) = (export.site, &export.user);
         match self {
             Self::Stories => read_stories(site, &entries).await,
@@ -191,8 +195,10 @@ impl Step {
             Self::Inbox => read_inbox(site, user.id, entries).await,
             Self::Messages => read_messages(site, &entries).await,
             Self::Topics(_) => {
-                let topic =
-                    |Entry { member: topic, time, .. }| TopicRecord { topic, since: whole_seconds(time) };
+                let topic = |PendingEntry { member: topic, time, .. }| TopicRecord {
+                    topic,
+                    since: whole_seconds(time),
+                };
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
             Self::Sessions => {
@@ -204,26 +210,26 @@ impl Step {
 }
 
 /// The newest entries of a sorted set, and how many older ones there are. Rounds: 1.
-async fn newest(site: &Site, key: &str) -> Result<(Vec<Entry>, u64), Error> {
+async fn newest(site: &Site, key: &str) -> Result<(Vec<PendingEntry>, u64), Error> {
     let entries = read::sorted_range(key, Order::Descending, 0, EXPORT_LIST);
     let (entries, count) = site.store.fetch((entries, read::sorted_count(key)).large()).await?;
-    Ok((entries.into_iter().map(Entry::new).collect(), count.saturating_sub(EXPORT_LIST)))
+    Ok((entries.into_iter().map(PendingEntry::new).collect(), count.saturating_sub(EXPORT_LIST)))
 }
 
 /// The newest stories of the site, and older ones that the user voted up or saved. Rounds: 1.
-async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+async fn stories_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
     let voted = read::sorted_range(keys::user_upvoted(user), Order::Descending, 0, EXPORT_LIST);
     let (drawn, voted) = site.store.fetch((fields::counter(keys::NEWS_COUNT), voted).large()).await?;
     let oldest = drawn.saturating_sub(EXPORT_SCANNED_STORIES) + 1;
     let voted = voted.into_iter().filter_map(|(id, _)| id.parse::<NewsId>().ok());
     let older: BTreeSet<u64> = voted.map(|id| id.0).filter(|id| *id < oldest).collect();
-    let scanned = (oldest..=drawn).rev().map(Entry::number);
-    Ok(scanned.chain(older.into_iter().rev().map(Entry::number)).collect())
+    let scanned = (oldest..=drawn).rev().map(PendingEntry::number);
+    Ok(scanned.chain(older.into_iter().rev().map(PendingEntry::number)).collect())
 }
 
 /// The newest threads that have to do with the user: of stories that the user submitted, voted
 /// up, saved, read or wrote in. Rounds: 2.
-async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
     let lists = [keys::user_posted(user), keys::user_upvoted(user), keys::user_comments(user)];
     let lists = lists.map(|list| read::sorted_range(list, Order::Descending, 0, EXPORT_LIST));
     let (lists, visits) = site.store.fetch((lists, read::hash(keys::user_visits(user))).large()).await?;
@@ -244,50 +250,55 @@ async fn threads_to_scan(site: &Site, user: UserId) -> Result<Vec<Entry>, Error>
         let comments = fields::count(count.as_deref(), || keys::news(id), "comments");
         if comments > 0 && comments <= room {
             room -= comments;
-            entries.push(Entry { cost: comments, ..Entry::number(id.0) });
+            entries.push(PendingEntry { cost: comments, ..PendingEntry::number(id.0) });
         }
     }
     Ok(entries)
 }
 
 /// The threads that the user has read lately, the last one first. Rounds: 1.
-async fn visited(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+async fn visited(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
     let visits = site.store.fetch(read::hash(keys::user_visits(user))).await?;
     let time = |mark: &str| Some(mark.parse::<ThreadMark>().ok()?.time.as_score());
-    let mut entries: Vec<Entry> =
-        visits.0.into_iter().filter_map(|(news, mark)| Some(Entry::new((news, time(&mark)?)))).collect();
+    let mut entries: Vec<PendingEntry> = visits
+        .0
+        .into_iter()
+        .filter_map(|(news, mark)| Some(PendingEntry::new((news, time(&mark)?))))
+        .collect();
     entries.sort_by(|one, other| other.time.total_cmp(&one.time));
     Ok(entries)
 }
 
 /// The fields of a hash with times, the latest first. Rounds: 1.
-async fn chosen(site: &Site, key: &str) -> Result<Vec<Entry>, Error> {
+async fn chosen(site: &Site, key: &str) -> Result<Vec<PendingEntry>, Error> {
     let chosen = site.store.fetch(read::hash(key)).await?;
     let entry = |(member, time): (String, String)| {
         let since: u64 = fields::read(Some(time.as_str()), || key.to_owned(), &member)?;
-        Some(Entry::new((member, Timestamp(since).as_score())))
+        Some(PendingEntry::new((member, Timestamp(since).as_score())))
     };
-    let mut entries: Vec<Entry> = chosen.0.into_iter().filter_map(entry).collect();
+    let mut entries: Vec<PendingEntry> = chosen.0.into_iter().filter_map(entry).collect();
     entries.sort_by(|one, other| other.time.total_cmp(&one.time));
     Ok(entries)
 }
 
 /// The entries of the inbox. Rounds: 1.
-async fn inbox(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+async fn inbox(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
     let entries = site.store.fetch(entries_of(user)).await?;
-    let entry = |entry: crate::accounts::inbox::Entry| Entry {
+    let entry = |entry: crate::accounts::inbox::Entry| PendingEntry {
         is_read: entry.read,
-        ..Entry::new((entry.place.id.to_string(), entry.place.time))
+        ..PendingEntry::new((entry.place.id.to_string(), entry.place.time))
     };
     Ok(entries.into_iter().map(entry).collect())
 }
 
 /// The threads of messages with the moderators. Each costs as much as it has messages. Rounds: 2.
-async fn threads_with_moderators(site: &Site, user: UserId) -> Result<Vec<Entry>, Error> {
+async fn threads_with_moderators(site: &Site, user: UserId) -> Result<Vec<PendingEntry>, Error> {
     let (ids, _) = newest(site, &keys::user_message_threads(user)).await?;
-    let threads: Vec<_> = ids.iter().filter_map(Entry::id).map(MessageThread::by_id).collect();
+    let threads: Vec<_> = ids.iter().filter_map(PendingEntry::id).map(MessageThread::by_id).collect();
     let threads = site.store.fetch(threads).await?.into_iter().flatten();
-    Ok(threads.map(|thread| Entry { cost: thread.count.max(1), ..Entry::number(thread.id.0) }).collect())
+    Ok(threads
+        .map(|thread| PendingEntry { cost: thread.count.max(1), ..PendingEntry::number(thread.id.0) })
+        .collect())
 }
 
 /// The title of a story, if everybody may see it.
@@ -298,15 +309,15 @@ fn title_of(id: NewsId) -> impl Fetch<Value = Option<String>> {
     })
 }
 
-async fn read_stories(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
+async fn read_stories(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+    let ids = entries.iter().filter_map(PendingEntry::id::<NewsId>);
     let reads: Vec<_> = ids.map(|id| read::hash_fields(keys::news(id), News::FIELDS)).collect();
     let stories = site.store.fetch(reads.or_absent().large()).await?.into_iter();
     Ok(stories.filter_map(News::from_fields).map(|news| Record::Story(news.into())).collect())
 }
 
-async fn read_comments(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let addresses = entries.iter().filter_map(Entry::id::<CommentAddress>);
+async fn read_comments(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+    let addresses = entries.iter().filter_map(PendingEntry::id::<CommentAddress>);
     let record = |address: CommentAddress| {
         (title_of(address.news), Comment::at(address)).map(move |(title, comment)| {
             comment.map(|comment| Record::Comment(CommentRecord::new(address, comment, title)))
@@ -316,14 +327,14 @@ async fn read_comments(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Er
     Ok(records.into_iter().flatten().collect())
 }
 
-async fn read_tweets(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let tweets: Vec<_> = entries.iter().filter_map(Entry::id::<TweetId>).map(Tweet::by_id).collect();
+async fn read_tweets(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+    let tweets: Vec<_> = entries.iter().filter_map(PendingEntry::id::<TweetId>).map(Tweet::by_id).collect();
     let tweets = site.store.fetch(tweets.large()).await?.into_iter().flatten();
     Ok(tweets.map(|tweet| Record::Tweet(tweet.into())).collect())
 }
 
-async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let ids = entries.iter().filter_map(Entry::id::<NewsId>);
+async fn read_story_votes(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
+    let ids = entries.iter().filter_map(PendingEntry::id::<NewsId>);
     let votes = ids.map(|id| vote_of(id, user).map(move |vote| Some((id, vote?)))).collect::<Vec<_>>();
     let votes = site.store.fetch(votes.large()).await?.into_iter().flatten();
     let record = |(id, (direction, time)): (NewsId, (Direction, f64))| {
@@ -339,8 +350,12 @@ async fn read_story_votes(site: &Site, user: UserId, entries: &[Entry]) -> Resul
     Ok(records.into_iter().map(Record::Vote).collect())
 }
 
-async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
-    let ids: Vec<NewsId> = entries.iter().filter_map(Entry::id).collect();
+async fn read_comment_votes(
+    site: &Site,
+    user: UserId,
+    entries: &[PendingEntry],
+) -> Result<Vec<Record>, Error> {
+    let ids: Vec<NewsId> = entries.iter().filter_map(PendingEntry::id).collect();
     let threads: Vec<_> = ids.iter().map(|id| read::hash(keys::thread(*id))).collect();
     let threads = site.store.fetch(threads.or_absent().large()).await?;
     let mut votes = Vec::new();
@@ -358,7 +373,7 @@ async fn read_comment_votes(site: &Site, user: UserId, entries: &[Entry]) -> Res
     Ok(votes.into_iter().map(|(_, vote)| Record::Vote(vote)).collect())
 }
 
-async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+async fn read_site_votes(site: &Site, user: &User, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let Some(voter) = user.voter else { return Ok(Vec::new()) };
     let hosts = entries.iter().filter_map(|entry| Hostname::parse(&entry.member).ok());
     let hosts: Vec<Hostname> = hosts.collect();
@@ -371,7 +386,7 @@ async fn read_site_votes(site: &Site, user: &User, entries: &[Entry]) -> Result<
     Ok(votes.collect())
 }
 
-async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+async fn read_flags(site: &Site, user: UserId, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let things = entries.iter().filter_map(|entry| Some((entry.id::<Thing>()?, entry.time)));
     let things: Vec<(Thing, f64)> = things.collect();
     let flags: Vec<_> =
@@ -390,7 +405,7 @@ async fn read_flags(site: &Site, user: UserId, entries: &[Entry]) -> Result<Vec<
     Ok(flags.collect())
 }
 
-async fn read_listed(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+async fn read_listed(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let stories = entries.iter().filter_map(|entry| Some((entry.id::<NewsId>()?, entry.time)));
     let record = |(news_id, time)| {
         title_of(news_id).map(move |title| ListedRecord { news_id, time: whole_seconds(time), title })
@@ -400,7 +415,7 @@ async fn read_listed(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Erro
 }
 
 /// The people on a list, without those whose account is deactivated.
-async fn read_people(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+async fn read_people(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let people: Vec<(UserId, f64)> =
         entries.iter().filter_map(|entry| Some((entry.id()?, entry.time))).collect();
     let names = site.store.fetch(People::of(people.iter().map(|(id, _)| *id))).await?;
@@ -411,8 +426,8 @@ async fn read_people(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Erro
     Ok(people.into_iter().filter_map(person).collect())
 }
 
-/// What is muted: `<what>:<value>`, where the value of a person is the id.
-async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+/// Reads the mutes: `<what>:<value>`, where the value of a person is the id.
+async fn read_mutes(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     const PERSON: &str = "user";
     let mutes: Vec<(&str, &str, f64)> = entries
         .iter()
@@ -433,7 +448,7 @@ async fn read_mutes(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error
 }
 
 /// The messages of some threads. Rounds: 2.
-async fn read_messages(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Error> {
+async fn read_messages(site: &Site, entries: &[PendingEntry]) -> Result<Vec<Record>, Error> {
     let threads = entries.iter().filter_map(|entry| Some((entry.id::<MessageThreadId>()?, entry.cost)));
     let threads: Vec<_> = threads
         .map(|(id, count)| message_threads::texts(id, 1..=count).map(move |messages| (id, messages)))
@@ -452,7 +467,7 @@ async fn read_messages(site: &Site, entries: &[Entry]) -> Result<Vec<Record>, Er
     Ok(messages.map(record).collect())
 }
 
-async fn read_inbox(site: &Site, user: UserId, entries: Vec<Entry>) -> Result<Vec<Record>, Error> {
+async fn read_inbox(site: &Site, user: UserId, entries: Vec<PendingEntry>) -> Result<Vec<Record>, Error> {
     let records = entries.into_iter().filter_map(|entry| {
         let id: EntryId = entry.id()?;
         let text = match id {

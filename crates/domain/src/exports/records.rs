@@ -1,4 +1,4 @@
-//! What an export has of each thing. The names of the fields are those of `data.json`.
+//! The records of an export, by kind. The names of the fields are those of `data.json`.
 
 use crate::accounts::session_store::OpenSession;
 use crate::accounts::users::User;
@@ -23,7 +23,7 @@ pub struct AccountRecord {
     pub username: String,
     /// The full name; may be empty.
     pub fullname: String,
-    /// What the user says about themself.
+    /// The text of the profile.
     pub about: String,
     /// The e-mail address; may be empty.
     pub email: String,
@@ -42,13 +42,13 @@ pub struct AccountRecord {
     pub karma: i64,
     /// The rights of the account, as letters.
     pub flags: String,
-    /// What moderators have forbidden it, in force or ended.
+    /// The restrictions by moderators, in force or ended.
     pub restrictions: Vec<RestrictionRecord>,
     /// The settings.
     pub settings: SettingsRecord,
 }
 
-/// What the user has chosen on the settings page.
+/// The user's choices on the settings page.
 #[derive(Debug, Serialize)]
 pub struct SettingsRecord {
     /// Whether a tweet announces each submission.
@@ -120,13 +120,13 @@ pub enum Record {
     Tweet(TweetRecord),
     /// A vote that it cast.
     Vote(VoteRecord),
-    /// What it has flagged.
+    /// A flag that it set.
     Flag(FlagRecord),
     /// A story on a list of the account.
     Listed(ListedRecord),
     /// A topic on a list of the account.
     Topic(TopicRecord),
-    /// What it has muted.
+    /// A person, a site or a word that it has muted.
     Mute(MuteRecord),
     /// A person whom it follows, has blocked or invited, or who follows it.
     Person(PersonRecord),
@@ -148,13 +148,13 @@ pub struct StoryRecord {
     /// The title, unless it is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it links to, unless it is a text or deleted.
+    /// The address that it links to, unless it is a text or deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The text, unless it is a link or deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What it is about.
+    /// The topics.
     pub topics: Vec<String>,
     /// Votes up.
     pub up: i64,
@@ -287,7 +287,7 @@ pub(super) const fn whole_seconds(score: f64) -> Timestamp {
     Timestamp(score as u64)
 }
 
-/// What a vote is on.
+/// The kind of thing that a vote is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VotedKind {
@@ -321,7 +321,7 @@ impl From<Direction> for VoteChoice {
 /// A vote of the account.
 #[derive(Debug, Serialize)]
 pub struct VoteRecord {
-    /// What it is on.
+    /// The kind of thing that it is on.
     pub kind: VotedKind,
     /// The number of a story, `7-3` for comment 3 of story 7, or the name of a site.
     pub id: String,
@@ -359,7 +359,7 @@ pub struct ListedRecord {
     pub title: Option<String>,
 }
 
-/// What moderators have forbidden the account.
+/// A restriction of the account by moderators.
 #[derive(Debug, Serialize)]
 pub struct RestrictionRecord {
     /// `banned`, `silenced`, `held` (posts wait for approval) or `discounted` (votes do not count).
@@ -397,7 +397,7 @@ pub struct FlagRecord {
     pub id: String,
     /// Why.
     pub reason: &'static str,
-    /// What the account told the moderators.
+    /// The account's note to the moderators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// When.
@@ -437,7 +437,7 @@ pub struct PersonRecord {
 /// messages of moderators have their text here.
 #[derive(Debug, Serialize)]
 pub struct InboxRecord {
-    /// What it is about.
+    /// The subject of the entry.
     pub id: String,
     /// Why it is in the inbox.
     pub kind: &'static str,
@@ -457,7 +457,7 @@ pub struct MessageRecord {
     pub thread_id: MessageThreadId,
     /// The number of the message in the thread.
     pub message_id: u64,
-    /// Who wrote it; missing for the moderators together, and after a deactivation.
+    /// The author; missing for the moderators together, and after a deactivation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
     /// When.

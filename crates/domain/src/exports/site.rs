@@ -1,8 +1,9 @@
 //! Everything of a site that is public, as the lines of an archive: people who have posted, stories and comments in the
 //! order of their numbers, the sentences of topics, and the votes on sites.
 //!
-//! All of it is what a visitor without a session sees. It is read in parts, so the memory that an export takes does
-//! not grow with the site. Each part is read at its own time; what is posted after the beginning is left out.
+//! The export has only what a visitor without a session sees. It is read in parts, so the memory that an
+//! export takes does not grow with the site. Each part is read at its own time; what is posted after the
+//! beginning is left out.
 
 use crate::accounts::reader::Sight;
 use crate::accounts::users::User;
@@ -16,7 +17,7 @@ use crate::items::{self, Item};
 use crate::keys;
 use crate::numbered::{self, ItemContent, ItemState, NumberedComment, NumberedItem, NumberedPerson};
 use crate::site::Site;
-use crate::sites::Totals;
+use crate::sites::VoteTotals;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
@@ -36,7 +37,7 @@ pub const ABOUT: &str = "about.json";
 
 /// A part of an export, in the order in which they are imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]
-pub enum Section {
+pub enum SiteSection {
     /// People who have posted.
     #[strum(serialize = "users.jsonl")]
     People,
@@ -51,7 +52,7 @@ pub enum Section {
     Sites,
 }
 
-impl Section {
+impl SiteSection {
     /// The name of its file.
     pub fn file(self) -> &'static str {
         self.into()
@@ -74,7 +75,7 @@ pub enum Exported {
 /// A story or a comment.
 #[derive(Debug)]
 pub struct ExportedItem {
-    /// What visitors see of it.
+    /// The item as visitors see it.
     pub item: NumberedItem,
     /// The text as it was typed, if visitors see it.
     pub source_text: Option<String>,
@@ -118,12 +119,12 @@ impl SiteExport {
 
     /// The next part of a section, which may be empty; `None` at its end. Rounds: at most 4 for each story that the
     /// items are on, and 2.
-    pub async fn next(&mut self, section: Section) -> Result<Option<Vec<Exported>>, Error> {
+    pub async fn next(&mut self, section: SiteSection) -> Result<Option<Vec<Exported>>, Error> {
         match section {
-            Section::People => self.people().await,
-            Section::Items => self.items().await,
-            Section::Topics => self.topics().await,
-            Section::Sites => self.sites().await,
+            SiteSection::People => self.people().await,
+            SiteSection::Items => self.items().await,
+            SiteSection::Topics => self.topics().await,
+            SiteSection::Sites => self.sites().await,
         }
     }
 
@@ -140,7 +141,7 @@ impl SiteExport {
         });
         let found = self.site.store.fetch(reads.collect::<Vec<_>>()).await?;
         let person = |(user, [posted, comments]): (Option<User>, [u64; 2])| {
-            // Who only reads is nobody's business.
+            // People who only read are left out: their accounts are private.
             let user = user.filter(|_| posted + comments > 0)?;
             let is_hidden = user.withheld.is_some() || user.ban(self.now).is_some();
             let about = if is_hidden { String::new() } else { user.about.clone() };
@@ -210,7 +211,7 @@ impl SiteExport {
         let hosts = counts.iter().map(|(host, _)| host.clone());
         let sums = self.site.store.fetch(read::scores(keys::LINKS_SUM, hosts)).await?;
         let site = |((host, count), sum): ((String, f64), Option<f64>)| {
-            let totals = Totals { sum: whole(sum?), count: whole(count) };
+            let totals = VoteTotals { sum: whole(sum?), count: whole(count) };
             let votes = ArchivedVotes { up: totals.good(), down: totals.bad() };
             Some(Exported::Site(Hostname::parse(&host).ok()?, votes))
         };
@@ -224,7 +225,7 @@ const fn whole(score: f64) -> i64 {
     score as i64
 }
 
-/// What visitors see of a story and of some of its comments, each with what it replies to.
+/// Adds a story and some of its comments as visitors see them, each with the item that it replies to.
 fn of_thread(
     thread: &Thread,
     wanted: &HashSet<CommentId>,

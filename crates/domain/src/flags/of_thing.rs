@@ -3,9 +3,9 @@
 use crate::fields;
 use crate::hooks::{self, Event};
 use crate::keys;
-use crate::review::{self, Place};
+use crate::review::{self, QueuePlace};
 use crate::values::clock::Timestamp;
-use crate::values::flag::{Flag, FlagReason, Verdict};
+use crate::values::flag::{Flag, FlagReason, FlagVerdict};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::{QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES};
 use crate::values::moderation::Thing;
@@ -29,7 +29,7 @@ pub(crate) struct ThingFlags {
     thing: Thing,
     flags: BTreeMap<UserId, Flag>,
     waiting: Option<String>,
-    place: Option<Place>,
+    place: Option<QueuePlace>,
 }
 
 impl ThingFlags {
@@ -45,12 +45,12 @@ impl ThingFlags {
                     _ => fields::report(&keys::flags(&thing), Some(field)),
                 }
             }
-            Self { thing, flags, waiting, place: place.and_then(Place::from_score) }
+            Self { thing, flags, waiting, place: place.and_then(QueuePlace::from_score) }
         })
     }
 
     /// The place of its row in the queue, if it has one.
-    pub(crate) const fn place(&self) -> Option<Place> {
+    pub(crate) const fn place(&self) -> Option<QueuePlace> {
         self.place
     }
 
@@ -93,7 +93,7 @@ impl ThingFlags {
         waiting
     }
 
-    /// What readers added to those that wait, each once, and not too many.
+    /// The notes of those that wait, each once, and not too many.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> =
             self.waiting().map(|(_, flag)| flag.note.to_string()).filter(|note| !note.is_empty()).collect();
@@ -116,7 +116,7 @@ impl ThingFlags {
     pub(super) fn remove(&mut self, batch: &mut Batch, person: UserId, now: Timestamp, is_hidden: bool) {
         self.flags.remove(&person);
         if is_hidden && self.waiting().next().is_none() {
-            self.write_this_place(batch, Place { weight: LEFT_HIDDEN, since: self.next_time(now) });
+            self.write_this_place(batch, QueuePlace { weight: LEFT_HIDDEN, since: self.next_time(now) });
         } else {
             self.write_place(batch, now);
         }
@@ -125,16 +125,16 @@ impl ThingFlags {
 
     /// Decides the flags that wait, by a line of the log, and takes the row out of the queue. The
     /// batch fails if they or the row have changed since they were read.
-    pub(crate) fn decide(&self, batch: &mut Batch, verdict: Verdict, by: ModerationId) {
+    pub(crate) fn decide(&self, batch: &mut Batch, verdict: FlagVerdict, by: ModerationId) {
         let key = keys::flags(&self.thing);
         batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
         for (person, flag) in self.waiting() {
             let decided = Flag { decided: Some(by), ..flag.clone() };
             batch.set_field(&key, person.to_string(), decided.to_string());
             let sign = match verdict {
-                Verdict::Upheld => UPHELD,
-                Verdict::Rejected => REJECTED,
-                Verdict::Closed => continue,
+                FlagVerdict::Upheld => UPHELD,
+                FlagVerdict::Rejected => REJECTED,
+                FlagVerdict::Closed => continue,
             };
             let outcomes = keys::user_flag_outcomes(*person);
             batch.sorted_add(&outcomes, format!("{sign}{}", self.thing.key()), by.0 as f64);
@@ -152,7 +152,7 @@ impl ThingFlags {
         &mut self,
         batch: &mut Batch,
         by: ModerationId,
-        before: Option<Place>,
+        before: Option<QueuePlace>,
         now: Timestamp,
     ) {
         let key = keys::flags(&self.thing);
@@ -182,7 +182,7 @@ impl ThingFlags {
     /// Marks the row as changed, so that a decision about what it was before is refused.
     pub(crate) fn touch(&mut self, batch: &mut Batch, now: Timestamp) {
         if let Some(place) = self.place {
-            self.write_this_place(batch, Place { since: self.next_time(now), ..place });
+            self.write_this_place(batch, QueuePlace { since: self.next_time(now), ..place });
         }
     }
 
@@ -199,7 +199,7 @@ impl ThingFlags {
     /// Moves the row to where the flags that wait place it, or removes it if there are none.
     fn write_place(&mut self, batch: &mut Batch, now: Timestamp) {
         if self.waiting().next().is_some() {
-            self.write_this_place(batch, Place { weight: self.weight(), since: self.next_time(now) });
+            self.write_this_place(batch, QueuePlace { weight: self.weight(), since: self.next_time(now) });
             return;
         }
         let key = keys::flags(&self.thing);
@@ -211,7 +211,7 @@ impl ThingFlags {
         self.place = None;
     }
 
-    fn write_this_place(&mut self, batch: &mut Batch, place: Place) {
+    fn write_this_place(&mut self, batch: &mut Batch, place: QueuePlace) {
         let key = keys::flags(&self.thing);
         batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
         if self.waiting().next().is_some() || place.weight == LEFT_HIDDEN {
@@ -283,11 +283,11 @@ mod tests {
         let store = Store::in_memory().await.unwrap();
         change(&store, |flags, batch| flags.add(batch, (UserId(1), flag(FlagReason::Spam, 100)), NOW)).await;
         let first = read(&store).await.place().unwrap();
-        assert_eq!(first, Place { weight: 100, since: NOW });
+        assert_eq!(first, QueuePlace { weight: 100, since: NOW });
         change(&store, |flags, batch| flags.add(batch, (UserId(2), flag(FlagReason::Harmful, 50)), NOW))
             .await;
         let flags = read(&store).await;
-        assert_eq!(flags.place().unwrap(), Place { weight: 150, since: Timestamp(NOW.0 + 1) });
+        assert_eq!(flags.place().unwrap(), QueuePlace { weight: 150, since: Timestamp(NOW.0 + 1) });
         assert_eq!(flags.reasons(), [(FlagReason::Spam, 1), (FlagReason::Harmful, 1)]);
         for user in [1, 2] {
             change(&store, |flags, batch| flags.remove(batch, UserId(user), NOW, false)).await;
@@ -298,7 +298,7 @@ mod tests {
 
     #[tokio::test]
     async fn reopening_takes_a_decision_back_exactly() {
-        for verdict in [Verdict::Upheld, Verdict::Rejected, Verdict::Closed] {
+        for verdict in [FlagVerdict::Upheld, FlagVerdict::Rejected, FlagVerdict::Closed] {
             let store = Store::in_memory().await.unwrap();
             for user in [1, 2] {
                 let flag = flag(FlagReason::Spam, 100);
@@ -324,7 +324,7 @@ mod tests {
         let seen = read(&store).await;
         change(&store, |flags, batch| flags.add(batch, (UserId(2), flag(FlagReason::Spam, 100)), NOW)).await;
         let mut batch = Batch::new();
-        seen.decide(&mut batch, Verdict::Rejected, ModerationId(1));
+        seen.decide(&mut batch, FlagVerdict::Rejected, ModerationId(1));
         assert!(store.commit(batch).await.is_err());
         assert_eq!(read(&store).await.weight(), 200);
     }

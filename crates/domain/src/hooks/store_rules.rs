@@ -1,6 +1,6 @@
 //! Rules of webhooks, and of what waits for them.
 
-use crate::hooks::{Event, Message};
+use crate::hooks::{Event, HookMessage};
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, field_in, fields};
@@ -35,7 +35,7 @@ fn event(subject: &Subject, claims: &mut Claims) {
 }
 
 fn message(subject: &Subject, claims: &mut Claims) {
-    let is_message = |member: &str| member.parse::<Message>().is_ok();
+    let is_message = |member: &str| member.parse::<HookMessage>().is_ok();
     of_hook(subject, claims, is_message, "messages to a webhook that exists");
 }
 

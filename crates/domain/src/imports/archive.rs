@@ -3,7 +3,7 @@
 //! `imported:<source>` has the number there of each item that was imported, with its number here. It is written in
 //! the batch of the item, so that an import can be stopped at any time and run again, and nothing is imported twice.
 
-use super::lines::{ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Line, Missing};
+use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Missing};
 use super::people::{self, ArchivePeople};
 use super::{ImportedLink, write_link};
 use crate::articles::ids::{self, DrawnIds};
@@ -18,7 +18,7 @@ use crate::sites::{Listed, StartingVoters};
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::imported::{ImportedName, ImportedVotes, Source};
+use crate::values::imported::{ImportSource, ImportedName, ImportedVotes};
 use crate::values::limits::{MAX_COMMENTS_PER_THREAD, MAX_TOPIC_SENTENCES};
 use crate::values::topic::Topics;
 use crate::values::words::grouped;
@@ -33,11 +33,11 @@ pub const LINES_AT_ONCE: usize = 250;
 pub struct NumberedLine {
     /// The number, from 1.
     pub line: u64,
-    /// What it says.
-    pub content: Line,
+    /// The content.
+    pub content: ArchiveLine,
 }
 
-/// What became of some lines.
+/// The outcome for some lines.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// New stories.
@@ -54,9 +54,9 @@ pub struct Imported {
     pub known: u64,
     /// Places of comments that were deleted or hidden there, among new ones.
     pub places: u64,
-    /// What was deleted there.
+    /// Items that were deleted there.
     pub deleted: u64,
-    /// What was hidden there.
+    /// Items that were hidden there.
     pub dead: u64,
     /// Polls and their choices.
     pub polls: u64,
@@ -94,7 +94,7 @@ impl Imported {
 pub async fn import_lines(
     site: &Site,
     now: Timestamp,
-    source: &Source,
+    source: &ImportSource,
     lines: &[NumberedLine],
 ) -> Result<Imported, Error> {
     let mut imported = Imported::default();
@@ -104,12 +104,12 @@ pub async fn import_lines(
     let mut sentences = Vec::new();
     for (position, NumberedLine { line, content }) in lines.iter().enumerate() {
         match content {
-            Line::Story(story) => plan.add_story(story, &mut imported),
-            Line::Comment(comment) => plan.add_comment((position, *line), comment, &mut imported),
-            Line::Person(person) => persons.push(person),
-            Line::Topic(topic, sentence) => sentences.push((topic, sentence)),
-            Line::SiteVotes(host, votes) => sites.push((host, *votes)),
-            Line::Nothing(missing) => imported.count_missing(*missing),
+            ArchiveLine::Story(story) => plan.add_story(story, &mut imported),
+            ArchiveLine::Comment(comment) => plan.add_comment((position, *line), comment, &mut imported),
+            ArchiveLine::Person(person) => persons.push(person),
+            ArchiveLine::Topic(topic, sentence) => sentences.push((topic, sentence)),
+            ArchiveLine::SiteVotes(host, votes) => sites.push((host, *votes)),
+            ArchiveLine::Nothing(missing) => imported.count_missing(*missing),
         }
     }
     let mut wanted = plan.people();
@@ -137,7 +137,7 @@ pub async fn import_lines(
 
 /// Whether items from a source are those of this site itself, of which it has some, and none that were imported. Rounds:
 /// at most 1.
-pub async fn is_own_export(site: &Site, source: &Source) -> Result<bool, Error> {
+pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool, Error> {
     if source_of_site(site).as_ref() != Some(source) {
         return Ok(false);
     }
@@ -146,8 +146,8 @@ pub async fn is_own_export(site: &Site, source: &Source) -> Result<bool, Error> 
     Ok(items.is_some() && imported == 0)
 }
 
-/// What items of this site are called elsewhere: its host. `None` if that is no name of a source.
-pub fn source_of_site(site: &Site) -> Option<Source> {
+/// The source name of this site's items elsewhere: its host. `None` if that is no name of a source.
+pub fn source_of_site(site: &Site) -> Option<ImportSource> {
     url::Url::parse(&site.address).ok()?.host_str()?.parse().ok()
 }
 
@@ -188,7 +188,7 @@ enum StoryPlace {
     New(usize),
 }
 
-/// What a new comment replies to.
+/// The item that a new comment replies to.
 #[derive(Debug, Clone, Copy)]
 enum Parent {
     Story,
@@ -199,7 +199,7 @@ enum Parent {
 
 /// An item that a comment may reply to.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ParentItem {
     story: StoryPlace,
     comment: Parent,
 }
@@ -238,12 +238,12 @@ enum NewItem {
     Comment(StoryPlace, usize),
 }
 
-/// What is to be written of some lines.
+/// The items to write for some lines.
 struct Plan<'a> {
     /// Items that were there before, by their numbers there.
     known: HashMap<u64, ItemNumber>,
-    /// What comments may reply to, by the numbers there.
-    places: HashMap<u64, Place>,
+    /// The items that comments may reply to, by the numbers there.
+    places: HashMap<u64, ParentItem>,
     old: HashMap<NewsId, OldThread>,
     stories: Vec<&'a ArchivedStory>,
     threads: HashMap<StoryPlace, NewThread<'a>>,
@@ -254,12 +254,12 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Reads what the lines depend on. Rounds: at most 3.
-    async fn read(site: &Site, source: &Source, lines: &[NumberedLine]) -> Result<Self, Error> {
+    async fn read(site: &Site, source: &ImportSource, lines: &[NumberedLine]) -> Result<Self, Error> {
         let numbers: HashSet<u64> = lines
             .iter()
             .flat_map(|line| match &line.content {
-                Line::Story(story) => vec![story.number],
-                Line::Comment(comment) => vec![comment.number, comment.parent],
+                ArchiveLine::Story(story) => vec![story.number],
+                ArchiveLine::Comment(comment) => vec![comment.number, comment.parent],
                 _ => Vec::new(),
             })
             .collect();
@@ -267,7 +267,7 @@ impl<'a> Plan<'a> {
         let parents: HashSet<u64> = lines
             .iter()
             .filter_map(|line| match &line.content {
-                Line::Comment(comment) if !known.contains_key(&comment.number) => Some(comment.parent),
+                ArchiveLine::Comment(comment) if !known.contains_key(&comment.number) => Some(comment.parent),
                 _ => None,
             })
             .collect();
@@ -284,7 +284,7 @@ impl<'a> Plan<'a> {
                 None => continue,
             };
             stories.insert(news);
-            places.insert(*there, Place { story: StoryPlace::Old(news), comment });
+            places.insert(*there, ParentItem { story: StoryPlace::Old(news), comment });
         }
         let stories: Vec<NewsId> = stories.into_iter().collect();
         let reads: Vec<_> =
@@ -317,7 +317,8 @@ impl<'a> Plan<'a> {
             return;
         }
         let place = self.stories.len();
-        self.places.insert(story.number, Place { story: StoryPlace::New(place), comment: Parent::Story });
+        self.places
+            .insert(story.number, ParentItem { story: StoryPlace::New(place), comment: Parent::Story });
         self.stories.push(story);
         self.items.push(NewItem::Story(place));
         if story.url.is_some() && story.text.is_some() {
@@ -336,7 +337,7 @@ impl<'a> Plan<'a> {
             imported.known += 1;
             return;
         }
-        let Some(Place { story, comment: parent }) = self.places.get(&comment.parent).copied() else {
+        let Some(ParentItem { story, comment: parent }) = self.places.get(&comment.parent).copied() else {
             imported.orphans.push(position);
             return;
         };
@@ -363,7 +364,7 @@ impl<'a> Plan<'a> {
         }
         self.seen.insert(comment.number);
         thread.comments.push((comment, parent));
-        self.places.insert(comment.number, Place { story, comment: Parent::New(place) });
+        self.places.insert(comment.number, ParentItem { story, comment: Parent::New(place) });
         self.items.push(NewItem::Comment(story, place));
         match comment.body {
             Ok(_) => imported.comments += 1,
@@ -396,7 +397,7 @@ impl<'a> Plan<'a> {
         &self,
         site: &Site,
         now: Timestamp,
-        source: &Source,
+        source: &ImportSource,
         accounts: &HashMap<Option<ImportedName>, UserId>,
     ) -> Result<(), Error> {
         if self.items.is_empty() {
@@ -543,7 +544,13 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn link(&self, site: &Site, source: &Source, story: &ArchivedStory, author: UserId) -> ImportedLink {
+    fn link(
+        &self,
+        site: &Site,
+        source: &ImportSource,
+        story: &ArchivedStory,
+        author: UserId,
+    ) -> ImportedLink {
         let jobs = site.rules.hacker_news.jobs_topic.0.as_ref().filter(|_| story.is_job);
         let topics = match jobs {
             Some(jobs) if !story.topics.contains(jobs) => {

@@ -19,7 +19,7 @@ const MAX_NUMBER: u64 = 1 << 53;
 
 /// A line of an archive.
 #[derive(Debug, Clone)]
-pub enum Line {
+pub enum ArchiveLine {
     /// A story.
     Story(ArchivedStory),
     /// A comment, or the place of one that is gone.
@@ -34,7 +34,7 @@ pub enum Line {
     Nothing(Missing),
 }
 
-/// What an archive does not have, or this site has not.
+/// A kind of item that an archive does not have, or that this site does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// `null`: there is no such item.
@@ -58,13 +58,13 @@ pub struct ArchivedStory {
     pub url: Option<NewsUrl>,
     /// The text.
     pub text: Option<Body>,
-    /// Who posted it; `None` for somebody who has left.
+    /// The author; `None` for somebody who has left.
     pub by: Option<ImportedName>,
     /// When.
     pub posted: Timestamp,
     /// The votes there.
     pub votes: ImportedVotes,
-    /// What it is about.
+    /// The topics.
     pub topics: Topics,
     /// Whether it offers work.
     pub is_job: bool,
@@ -77,7 +77,7 @@ pub struct ArchivedComment {
     pub number: u64,
     /// The number of what it replies to.
     pub parent: u64,
-    /// Who wrote it; `None` for somebody who has left, and for a comment that is gone.
+    /// The author; `None` for somebody who has left, and for a comment that is gone.
     pub by: Option<ImportedName>,
     /// The text, or why there is none: then only its place is kept, for the replies.
     pub body: Result<Body, Missing>,
@@ -96,7 +96,7 @@ pub struct ArchivedPerson {
     pub created: Timestamp,
     /// The karma there.
     pub karma: Option<i64>,
-    /// What they say about themselves.
+    /// The text of the profile.
     pub about: Option<Body>,
     /// The name that is shown beside the username.
     pub fullname: Option<FullName>,
@@ -160,7 +160,7 @@ pub enum LineError {
 
 /// The line as it is written. Members that are not named here are skipped.
 #[derive(Deserialize)]
-struct Written {
+struct WrittenLine {
     id: Id,
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -189,13 +189,13 @@ enum Id {
     Name(String),
 }
 
-impl Line {
+impl ArchiveLine {
     /// Reads a line; `now` is the latest time that it may have.
     ///
     /// # Errors
     /// The sentence that says why it is refused.
     pub fn parse(line: &[u8], now: Timestamp) -> Result<Self, LineError> {
-        let written: Option<Written> =
+        let written: Option<WrittenLine> =
             serde_json::from_slice(line).map_err(|error| LineError::Shape(error.to_string()))?;
         let Some(written) = written else { return Ok(Self::Nothing(Missing::Item)) };
         match (&written.id, written.kind.as_deref()) {
@@ -221,16 +221,16 @@ impl Line {
     }
 }
 
-fn item(number: u64, written: Written, now: Timestamp) -> Result<Line, LineError> {
+fn item(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchiveLine, LineError> {
     let gone = match &written {
-        Written { deleted: Some(true), .. } => Some(Missing::Deleted),
-        Written { dead: Some(true), .. } => Some(Missing::Dead),
+        WrittenLine { deleted: Some(true), .. } => Some(Missing::Deleted),
+        WrittenLine { dead: Some(true), .. } => Some(Missing::Dead),
         _ => None,
     };
     match (written.kind.as_deref(), gone) {
-        (Some("poll" | "pollopt"), _) => Ok(Line::Nothing(Missing::Poll)),
+        (Some("poll" | "pollopt"), _) => Ok(ArchiveLine::Nothing(Missing::Poll)),
         (Some("comment"), Some(gone)) => match (written.parent, written.time) {
-            (Some(parent), Some(time)) => Ok(Line::Comment(ArchivedComment {
+            (Some(parent), Some(time)) => Ok(ArchiveLine::Comment(ArchivedComment {
                 number,
                 parent,
                 by: None,
@@ -238,17 +238,17 @@ fn item(number: u64, written: Written, now: Timestamp) -> Result<Line, LineError
                 posted: moment(Some(time), "time", now)?,
                 votes: ImportedVotes::default(),
             })),
-            _ => Ok(Line::Nothing(gone)),
+            _ => Ok(ArchiveLine::Nothing(gone)),
         },
-        (_, Some(gone)) => Ok(Line::Nothing(gone)),
-        (Some("comment"), None) => comment(number, written, now).map(Line::Comment),
-        (Some("story" | "job"), None) => story(number, written, now).map(Line::Story),
+        (_, Some(gone)) => Ok(ArchiveLine::Nothing(gone)),
+        (Some("comment"), None) => comment(number, written, now).map(ArchiveLine::Comment),
+        (Some("story" | "job"), None) => story(number, written, now).map(ArchiveLine::Story),
         (Some(other), None) => Err(LineError::Type(other.chars().take(40).collect())),
         (None, None) => Err(LineError::Absent("type")),
     }
 }
 
-fn story(number: u64, written: Written, now: Timestamp) -> Result<ArchivedStory, LineError> {
+fn story(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedStory, LineError> {
     let title = written.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let title = title.ok_or(LineError::Absent("title"))?;
     if let Some(found) = title.chars().find(|c| is_unfit_for_line(*c)) {
@@ -271,7 +271,7 @@ fn story(number: u64, written: Written, now: Timestamp) -> Result<ArchivedStory,
     })
 }
 
-fn comment(number: u64, written: Written, now: Timestamp) -> Result<ArchivedComment, LineError> {
+fn comment(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedComment, LineError> {
     Ok(ArchivedComment {
         number,
         parent: written.parent.ok_or(LineError::Absent("parent"))?,
@@ -282,7 +282,7 @@ fn comment(number: u64, written: Written, now: Timestamp) -> Result<ArchivedComm
     })
 }
 
-fn person(name_there: &str, written: &Written, now: Timestamp) -> Result<ArchivedPerson, LineError> {
+fn person(name_there: &str, written: &WrittenLine, now: Timestamp) -> Result<ArchivedPerson, LineError> {
     let about = match (&written.source_text, &written.about) {
         (Some(typed), _) => Some(typed.clone()),
         (None, Some(html)) => Some(text_of_html(checked("about", html)?)),
@@ -313,7 +313,7 @@ fn moment(time: Option<i64>, member: &'static str, now: Timestamp) -> Result<Tim
     if moment > now.0 { Err(LineError::Future(time)) } else { Ok(Timestamp(moment)) }
 }
 
-fn votes(written: &Written) -> ImportedVotes {
+fn votes(written: &WrittenLine) -> ImportedVotes {
     match (written.votes, written.score) {
         (Some(ArchivedVotes { up, down }), _) => ImportedVotes::besides_own(up, down),
         (None, Some(score)) => ImportedVotes::of_score(score),
@@ -322,7 +322,7 @@ fn votes(written: &Written) -> ImportedVotes {
 }
 
 /// The text: as it was typed here, or else from HTML. `None` if nothing of it can be seen.
-fn text(written: &Written) -> Result<Option<Body>, LineError> {
+fn text(written: &WrittenLine) -> Result<Option<Body>, LineError> {
     match (&written.source_text, &written.text) {
         (Some(typed), _) => body("text", typed),
         (None, Some(html)) => body("text", &markdown_of_html(checked("text", html)?)),
@@ -350,24 +350,24 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 
-    fn parse(line: &str) -> Result<Line, LineError> {
-        Line::parse(line.as_bytes(), NOW)
+    fn parse(line: &str) -> Result<ArchiveLine, LineError> {
+        ArchiveLine::parse(line.as_bytes(), NOW)
     }
 
     #[test]
     fn items_of_the_documentation_are_read() {
         let story = r#"{"by":"dhouston","descendants":71,"id":8863,"kids":[8952],"score":111,"time":1175714200,
             "title":"My YC app: Dropbox","type":"story","url":"http://www.getdropbox.com/u/2/screencast.html"}"#;
-        let Line::Story(story) = parse(story).unwrap() else { panic!() };
+        let ArchiveLine::Story(story) = parse(story).unwrap() else { panic!() };
         assert_eq!((story.number, story.posted, story.votes.up), (8863, Timestamp(1_175_714_200), 110));
         assert_eq!((story.title.as_str(), story.by.unwrap().as_str()), ("My YC app: Dropbox", "dhouston"));
         let comment = r#"{"by":"norvig","id":2921983,"kids":[2922097],"parent":2921506,
             "text":"Aw shucks, guys ... you make me <i>blush</i>.<p>It&#x27;s","time":1314211127,"type":"comment"}"#;
-        let Line::Comment(comment) = parse(comment).unwrap() else { panic!() };
+        let ArchiveLine::Comment(comment) = parse(comment).unwrap() else { panic!() };
         assert_eq!((comment.number, comment.parent), (2_921_983, 2_921_506));
         assert_eq!(comment.body.unwrap().as_str(), "Aw shucks, guys ... you make me *blush*.\n\nIt's");
         let person = r#"{"about":"This is a test &amp; <i>more</i>","created":1173923446,"delay":0,"id":"jl","karma":2937,"submitted":[8265435]}"#;
-        let Line::Person(person) = parse(person).unwrap() else { panic!() };
+        let ArchiveLine::Person(person) = parse(person).unwrap() else { panic!() };
         assert_eq!((person.name.as_str(), person.karma), ("jl", Some(2937)));
         assert_eq!(person.about.unwrap().as_str(), "This is a test & more");
     }
@@ -382,10 +382,10 @@ mod tests {
             (r#"{"id":1,"type":"pollopt","text":"t","time":1}"#, Missing::Poll),
             (r#"{"id":1,"deleted":true}"#, Missing::Deleted),
         ] {
-            assert!(matches!(parse(line), Ok(Line::Nothing(found)) if found == missing), "{line}");
+            assert!(matches!(parse(line), Ok(ArchiveLine::Nothing(found)) if found == missing), "{line}");
         }
         let gone = parse(r#"{"id":2,"type":"comment","parent":1,"deleted":true,"time":5}"#).unwrap();
-        assert!(matches!(gone, Line::Comment(ArchivedComment { body: Err(Missing::Deleted), .. })));
+        assert!(matches!(gone, ArchiveLine::Comment(ArchivedComment { body: Err(Missing::Deleted), .. })));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::news::item::SOURCE;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::imported::{ImportedName, Source};
+use crate::values::imported::{ImportSource, ImportedName};
 use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::{Body, FullName, Username};
@@ -27,16 +27,16 @@ pub async fn import_accounts(
     now: Timestamp,
     people: &[(String, Username)],
 ) -> Result<HashMap<String, UserId>, Error> {
-    let people: Vec<NewAccount<'_>> = people
+    let people: Vec<WantedAccount<'_>> = people
         .iter()
-        .map(|(source, name)| NewAccount { source: source.clone(), name: name.as_str(), created: now })
+        .map(|(source, name)| WantedAccount { source: source.clone(), name: name.as_str(), created: now })
         .collect();
     Ok(find_or_create(site, &people, Alike::Numbered).await?.found)
 }
 
 /// An account that is wanted.
-struct NewAccount<'a> {
-    /// What identifies the person.
+struct WantedAccount<'a> {
+    /// The identifier of the person.
     source: String,
     /// The name.
     name: &'a str,
@@ -58,9 +58,9 @@ struct Accounts {
     created: Vec<(String, String)>,
 }
 
-async fn find_or_create(site: &Site, people: &[NewAccount<'_>], alike: Alike) -> Result<Accounts, Error> {
+async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike) -> Result<Accounts, Error> {
     let mut found = known(site, people.iter().map(|person| person.source.as_str())).await?;
-    let missing: Vec<&NewAccount<'_>> =
+    let missing: Vec<&WantedAccount<'_>> =
         people.iter().filter(|person| !found.contains_key(&person.source)).collect();
     if missing.is_empty() {
         return Ok(Accounts { found, created: Vec::new() });
@@ -150,7 +150,11 @@ struct FreeName {
 }
 
 /// A free name for each person: the username, if necessary with a number.
-async fn free_names(site: &Site, people: &[&NewAccount<'_>], alike: Alike) -> Result<Vec<FreeName>, Error> {
+async fn free_names(
+    site: &Site,
+    people: &[&WantedAccount<'_>],
+    alike: Alike,
+) -> Result<Vec<FreeName>, Error> {
     let [mut given, mut given_alike]: [HashSet<String>; 2] = Default::default();
     let mut names: Vec<Option<FreeName>> = vec![None; people.len()];
     for number in 1_u64.. {
@@ -195,8 +199,8 @@ async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> 
     u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
 }
 
-/// What identifies a person of a site; without a name, all who have left it.
-fn source_of(source: &Source, name: Option<&ImportedName>) -> String {
+/// The identifier of a person of a site; without a name, of all who have left it.
+fn source_of(source: &ImportSource, name: Option<&ImportedName>) -> String {
     format!("{source}/{}", name.map_or("", ImportedName::as_str))
 }
 
@@ -215,15 +219,15 @@ pub(super) struct ArchivePeople {
 /// [`Error::Busy`] when another import runs at the same time, or the store's.
 pub(super) async fn people_of_archive(
     site: &Site,
-    source: &Source,
+    source: &ImportSource,
     people: &HashMap<Option<ImportedName>, Timestamp>,
 ) -> Result<ArchivePeople, Error> {
-    let mut wanted: Vec<NewAccount<'_>> = people
+    let mut wanted: Vec<WantedAccount<'_>> = people
         .iter()
         .filter_map(|(name, created)| {
             let name = name.as_ref()?;
             let source = source_of(source, Some(name));
-            Some(NewAccount { source, name: name.as_str(), created: *created })
+            Some(WantedAccount { source, name: name.as_str(), created: *created })
         })
         .collect();
     // In an order that does not change, so that a repeat gives everybody the same name.
@@ -266,7 +270,7 @@ async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Resu
 /// [`Error::Busy`] when one of them has just changed, or the store's.
 pub(super) async fn write_profiles(
     site: &Site,
-    source: &Source,
+    source: &ImportSource,
     people: &[(UserId, &ArchivedPerson)],
 ) -> Result<u64, Error> {
     if people.is_empty() {

@@ -15,21 +15,21 @@ const AFTER_MEMBER: &str = "after_member";
 const AFTER_TIED: &str = "after_tied";
 
 /// The fields of a job that say which member it has processed last.
-pub(crate) type Place = [(&'static str, String); 3];
+pub(crate) type MemberPlace = [(&'static str, String); 3];
 
 /// Some members.
 pub(crate) struct Members {
     pub(crate) ids: Vec<UserId>,
     /// The new fields of the job; `None` after the last members.
-    pub(crate) next: Option<Place>,
+    pub(crate) next: Option<MemberPlace>,
 }
 
 /// The place before all members with at least this score.
-pub(crate) fn before(score: f64) -> Place {
+pub(crate) fn before(score: f64) -> MemberPlace {
     place(score.next_down(), "", 0)
 }
 
-fn place(score: f64, member: &str, tied: u64) -> Place {
+fn place(score: f64, member: &str, tied: u64) -> MemberPlace {
     [(AFTER_SCORE, format!("{score:?}")), (AFTER_MEMBER, member.to_owned()), (AFTER_TIED, tied.to_string())]
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn some_of(
     current: &Step<'_>,
     set: String,
     (highest, chunk): (f64, usize),
-) -> impl Fetch<Value = (Vec<(String, f64)>, Option<Place>)> + use<> {
+) -> impl Fetch<Value = (Vec<(String, f64)>, Option<MemberPlace>)> + use<> {
     let after = current
         .field(AFTER_SCORE)
         .map(|score: f64| (score, current.field::<String>(AFTER_MEMBER).unwrap_or_default()));

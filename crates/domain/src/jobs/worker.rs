@@ -1,7 +1,7 @@
 //! The worker of a server: it does the jobs that the server's own actions have queued, and
 //! takes over abandoned jobs.
 
-use super::{Job, JobKind, Outcome, do_some_steps, warn_of_unknown_kind};
+use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::keys;
@@ -91,16 +91,18 @@ impl Worker {
         self.tasks.spawn(async move {
             let outcome = catch("job", do_some_steps(&site, Moment::now(&clock), kind, &job)).await;
             let mut place = Some(place);
-            if let Some(Ok(Outcome::Later(delay))) = outcome {
+            if let Some(Ok(StepOutcome::Later(delay))) = outcome {
                 // Others get the place meanwhile.
                 place = None;
                 tokio::time::sleep(delay).await;
             }
             at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
             match outcome {
-                Some(Ok(Outcome::Done)) => site.of::<Jobs>().note_finished(&job, begun, &clock),
-                Some(Ok(Outcome::More | Outcome::Later(_))) => site.of::<Jobs>().start_soon(job, begun),
-                Some(Ok(Outcome::NotOurs)) => {}
+                Some(Ok(StepOutcome::Done)) => site.of::<Jobs>().note_finished(&job, begun, &clock),
+                Some(Ok(StepOutcome::More | StepOutcome::Later(_))) => {
+                    site.of::<Jobs>().start_soon(job, begun)
+                }
+                Some(Ok(StepOutcome::NotOurs)) => {}
                 Some(Err(error)) => {
                     tracing::warn!(%job, %error, "background job failed; it will be retried");
                     queue_again(&site, &job, Moment::now(&clock)).await;

@@ -32,14 +32,14 @@ impl Holds {
 
 /// Which program has keys of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum KeyOrigin {
     /// Lamer News, and this one.
     LamerNews,
     /// This one only.
     Ours,
 }
 
-/// What a key that has its most members does with one more.
+/// The effect of one more member on a key that is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Full {
     /// The oldest member leaves it.
@@ -53,7 +53,7 @@ pub enum Full {
 pub struct Cap {
     /// So many.
     pub most: u64,
-    /// What becomes of one more.
+    /// The effect of one more member.
     pub full: Full,
 }
 
@@ -69,7 +69,7 @@ pub struct Family {
     /// More about when they expire; may be empty.
     pub note: &'static str,
     /// Which program has them.
-    pub origin: Origin,
+    pub origin: KeyOrigin,
     /// How long they are kept.
     pub class: &'static Class,
     /// How many members it may have; `None` if it is not capped, or a rule of its own says it.

@@ -55,7 +55,7 @@ impl Kept {
 /// A class of what is stored.
 #[derive(Debug)]
 pub struct Class {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// How long it is kept.
     pub kept: Kept,

@@ -3,7 +3,7 @@
 use super::case::{Case, ModerationRequest};
 use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
-use super::row::Row;
+use super::row::ActedRow;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
@@ -138,7 +138,7 @@ async fn act(
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
         demand_moderator(&moderator, now)?;
-        let row = Row::read(site, request).await?;
+        let row = ActedRow::read(site, request).await?;
         let case = Case {
             site,
             now,

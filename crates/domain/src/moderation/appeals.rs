@@ -169,14 +169,14 @@ pub async fn decision_about(
 }
 
 /// The decision that an appeal which waits is against, and who appeals.
-struct Waiting {
+struct OpenAppeal {
     decision: Line,
     appellant: User,
 }
 
 /// Reads an appeal that waits, and refuses who must not decide about it. Rounds: 2, and more if
 /// an administrator decides about an appeal against their own decision.
-async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Error> {
+async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<OpenAppeal, Error> {
     let (appeal, line) =
         case.site.store.fetch((read::hash(keys::appeal(id)), read::hash(keys::moderation(id)))).await?;
     let appeal = Appeal::from_hash(id, &appeal).ok_or(Refusal::NoSuchAppeal)?;
@@ -190,7 +190,7 @@ async fn read_waiting(case: &Case<'_>, id: ModerationId) -> Result<Waiting, Erro
     if decision.moderator == case.moderator.id {
         demand_alone(case, &appellant).await?;
     }
-    Ok(Waiting { decision, appellant })
+    Ok(OpenAppeal { decision, appellant })
 }
 
 /// Refuses a moderator who decides about an appeal against their own decision, unless it is an
@@ -208,7 +208,7 @@ async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
 }
 
 /// Marks an appeal as decided in the batch of an effect, and tells who has appealed.
-fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Waiting), granted: bool) {
+fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &OpenAppeal), granted: bool) {
     let key = keys::appeal(id);
     effect.batch.field_absent(&key, DECIDED_BY);
     let fields = [(DECIDED_BY, case.id.to_string()), (GRANTED, u8::from(granted).to_string())];
@@ -275,7 +275,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
 
 /// The answer to an appeal, for a mail to who has appealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct AppealAnswer {
     /// Who has appealed.
     pub to: User,
     /// Whether the appeal was granted.
@@ -286,7 +286,7 @@ pub struct Answer {
 
 /// The answer to an appeal that was just decided; `None` if it waits, or if who has appealed has
 /// no address or gets the message in the inbox by mail anyway. Rounds: 2.
-pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answer>, Error> {
+pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<AppealAnswer>, Error> {
     let appeal = Appeal::from_hash(id, &site.store.fetch(read::hash(keys::appeal(id))).await?);
     let Some(appeal) = appeal else { return Ok(None) };
     let Some(line) = appeal.decided_by else { return Ok(None) };
@@ -297,5 +297,5 @@ pub async fn answer_to_mail(site: &Site, id: ModerationId) -> Result<Option<Answ
     let to = User::from_hash(&user);
     let reason = Line::from_hash(line, &decided).map(|line| line.reason).unwrap_or_default();
     let to = to.filter(|user| user.notice_address().is_some() && !user.gets_replies_by_mail());
-    Ok(to.map(|to| Answer { to, granted: appeal.granted, reason }))
+    Ok(to.map(|to| AppealAnswer { to, granted: appeal.granted, reason }))
 }

@@ -14,7 +14,7 @@ use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::sites;
@@ -80,7 +80,7 @@ fn write_end<'a>(batch: &mut Batch, user: UserId, in_force: impl Iterator<Item =
 /// Makes the ban of the voter agree with the restrictions of its account, and puts the other votes
 /// back if they count again by themselves. If the account changes meanwhile,
 /// that has added the job anew, and this step does not count.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(user) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };

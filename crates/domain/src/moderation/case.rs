@@ -1,7 +1,7 @@
 //! Requests of moderators: the request, the case that is decided, and its effect.
 
 use super::log::Line;
-use super::row::Row;
+use super::row::ActedRow;
 use crate::accounts::users::{Role, User};
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
@@ -53,7 +53,7 @@ pub(super) struct Case<'a> {
     /// The line that it undoes, if it was asked for as an undo.
     pub(super) undoes: Option<&'a Line>,
     /// The row of the thing in the review queue, as far as there is one.
-    pub(super) row: &'a Row,
+    pub(super) row: &'a ActedRow,
 }
 
 impl Case<'_> {

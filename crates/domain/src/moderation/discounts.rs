@@ -15,7 +15,7 @@ use crate::articles::article::{ArticleVote, Placed, article_state};
 use crate::comments::comment::{self, Comment};
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
 use crate::news::item::{Direction, News, vote_of};
@@ -47,7 +47,7 @@ pub(super) fn follow(batch: &mut Batch, user: UserId, now: Moment) -> Job {
 
 /// One step: some stories. If the account changes meanwhile, that has added the job anew, and this
 /// step does not count. Rounds: 3.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let (Some(user), Some(next)) = (current.subject::<UserId>(), current.field::<u64>(NEXT)) else {
         return Ok(current.skip());
     };

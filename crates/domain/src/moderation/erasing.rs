@@ -9,7 +9,7 @@ use crate::action::Decision;
 use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Jobs, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -129,7 +129,7 @@ pub(super) fn of_posts(mut things: Vec<Thing>) -> Vec<Thing> {
 }
 
 /// One step: erases the next post, or what the log has kept of some.
-async fn erase_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(author) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };
@@ -142,7 +142,7 @@ async fn erase_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
             let waiting = rows.into_iter().filter_map(|(row, _)| row.parse().ok()).collect();
             erase_unlisted(current.site, current.now, author, of_posts(waiting)).await?;
         }
-        return traces::step(current, &traces::About::Person(author)).await;
+        return traces::step(current, &traces::TracesOf::Person(author)).await;
     };
     let posts = members::some_of(current, list, (f64::INFINITY, 1));
     let (found, place) = current.site.store.fetch(posts).await?;

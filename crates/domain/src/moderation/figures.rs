@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The queue, and the decisions of the last [`FIGURES_DAYS`] days.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figures {
+pub struct QueueFigures {
     /// How many rows wait.
     pub waiting: u64,
     /// Since when the oldest of them waits.
@@ -29,7 +29,7 @@ pub struct Figures {
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), or the store's.
-pub async fn figures(visit: &mut Visit) -> Result<Figures, Error> {
+pub async fn figures(visit: &mut Visit) -> Result<QueueFigures, Error> {
     demand_moderator_of(visit).await?;
     let since = Timestamp(visit.now().0.saturating_sub(FIGURES_DAYS * 86_400));
     let waiting = review::status(&visit.site_too()).await?;
@@ -45,7 +45,7 @@ pub async fn figures(visit: &mut Visit) -> Result<Figures, Error> {
     }
     let mut deeds: Vec<_> = counts.into_values().collect();
     deeds.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
-    Ok(Figures {
+    Ok(QueueFigures {
         waiting: waiting.rows,
         oldest: waiting.oldest,
         median_seconds: waits.get(waits.len() / 2).copied(),

@@ -4,13 +4,13 @@
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Logging, Stored};
+use crate::comments::comment::{Logging, StoredComment};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::hooks::{self, Event};
 use crate::keys;
 use crate::news::item::News;
-use crate::review::Place;
+use crate::review::QueuePlace;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::announcement::Announcement;
@@ -42,7 +42,7 @@ pub(super) const IN_PROGRESS: &str = "in_progress";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SettledRow {
     /// Its place.
-    pub(super) place: Place,
+    pub(super) place: QueuePlace,
     /// Whether flags had hidden the thing.
     pub(super) is_hidden: bool,
 }
@@ -53,7 +53,7 @@ pub(super) struct NotARow;
 
 impl fmt::Display for SettledRow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place: Place { weight, since }, is_hidden } = self;
+        let Self { place: QueuePlace { weight, since }, is_hidden } = self;
         write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
     }
 }
@@ -65,7 +65,7 @@ impl FromStr for SettledRow {
         let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
         match numbers.as_deref() {
             Ok([weight, since, is_hidden @ (0 | 1)]) => {
-                let place = Place { weight: *weight, since: Timestamp(*since) };
+                let place = QueuePlace { weight: *weight, since: Timestamp(*since) };
                 Ok(Self { place, is_hidden: *is_hidden == 1 })
             }
             _ => Err(NotARow),
@@ -470,12 +470,12 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 
 /// What a line is about: the title of its story, and who wrote it, each only if the viewer may see it.
 #[derive(Debug, Clone, Default)]
-struct Subject {
+struct LineSubject {
     title: Option<String>,
     author: Option<UserId>,
 }
 
-impl Subject {
+impl LineSubject {
     /// What a line is about.
     fn ask(query: &mut Query, thing: &Thing, sees: Sees) -> Asked<'static, Self> {
         let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
@@ -490,11 +490,13 @@ impl Subject {
                     fields.map(move |fields| News::from_fields(fields).map(of_story).unwrap_or_default()),
                 )
             }
-            Thing::Comment(address) => query.ask(Stored::at(*address).or_absent().map(move |stored| {
-                let Ok(Stored { comment, news, .. }) = stored else { return Self::default() };
-                let is_shown = shown(!comment.deleted && comment.withheld.is_none());
-                Self { author: is_shown.then_some(comment.user_id), ..of_story(news) }
-            })),
+            Thing::Comment(address) => {
+                query.ask(StoredComment::at(*address).or_absent().map(move |stored| {
+                    let Ok(StoredComment { comment, news, .. }) = stored else { return Self::default() };
+                    let is_shown = shown(!comment.deleted && comment.withheld.is_none());
+                    Self { author: is_shown.then_some(comment.user_id), ..of_story(news) }
+                }))
+            }
             Thing::Tweet(id) => query.ask(Tweet::by_id(*id).or_absent().map(move |tweet| {
                 let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
                 Self { title: None, author: tweet.map(|tweet| tweet.user_id) }
@@ -513,18 +515,18 @@ impl Subject {
 /// The lines as the viewer may see them: with names and titles. Rounds: 2.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let mut query = Query::new();
-    let subjects: Vec<_> = lines.iter().map(|line| Subject::ask(&mut query, &line.thing, sees)).collect();
+    let subjects: Vec<_> = lines.iter().map(|line| LineSubject::ask(&mut query, &line.thing, sees)).collect();
     let mut answers = visit.run_if_asked(query).await?;
-    let subjects: Vec<Subject> = subjects.into_iter().map(|subject| answers.of(subject)).collect();
+    let subjects: Vec<LineSubject> = subjects.into_iter().map(|subject| answers.of(subject)).collect();
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
-    let entry = |(line, subject): (Line, Subject)| {
+    let entry = |(line, subject): (Line, LineSubject)| {
         let moderator = match people.get(line.moderator) {
             _ if line.anonymous && !sees.unnamed_moderators => ShownModerator::Unnamed,
             Some(names) => ShownModerator::Named(names.username.clone()),
             None => ShownModerator::Left,
         };
-        let Subject { title, author } = subject;
+        let LineSubject { title, author } = subject;
         let author = author.and_then(|id| people.get(id)).map(|names| names.username.clone());
         let can_be_undone = line.undone_by.is_none() && line.inverse().is_some();
         let thing = shown_thing(&line, sees);

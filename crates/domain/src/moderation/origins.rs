@@ -13,7 +13,7 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, OriginBanId, UserId};
 use crate::values::limits::{MAX_ORIGIN_BANS, STAFF_CHUNK};
 use crate::values::moderation::{Deed, Hours, Reason, Thing};
-use crate::values::origin_ban::{BanScope, Origin, OriginBan};
+use crate::values::origin_ban::{BanScope, BannedOrigin, OriginBan};
 use std::net::Ipv4Addr;
 use tidings_keyspace::{Fetch, read};
 
@@ -21,7 +21,7 @@ use tidings_keyspace::{Fetch, read};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOriginBan {
     /// The network or the domain.
-    pub origin: Origin,
+    pub origin: BannedOrigin,
     /// What people from there cannot do.
     pub scope: BanScope,
     /// Why. Those whom it stops read it.
@@ -108,12 +108,12 @@ pub async fn stops(
     site: &Site,
     now: Timestamp,
     viewer: &User,
-    origin: &Origin,
+    origin: &BannedOrigin,
 ) -> Result<Option<u64>, Error> {
     viewer.require_admin()?;
     match origin {
-        Origin::Network(network) => origins::posted_from(site, now, *network).await,
-        Origin::Domain(_) => visited_with(site, now, origin).await,
+        BannedOrigin::Network(network) => origins::posted_from(site, now, *network).await,
+        BannedOrigin::Domain(_) => visited_with(site, now, origin).await,
     }
 }
 
@@ -124,7 +124,7 @@ const ACTIVE_SECONDS: u64 = 7 * 86_400;
 
 /// How many members of the last week have an e-mail address of a domain. Addresses are not indexed, so
 /// all accounts are looked at, 500 in a round.
-async fn visited_with(site: &Site, now: Timestamp, origin: &Origin) -> Result<Option<u64>, Error> {
+async fn visited_with(site: &Site, now: Timestamp, origin: &BannedOrigin) -> Result<Option<u64>, Error> {
     let last = site.store.fetch(fields::counter(keys::USERS_COUNT)).await?;
     if last > COUNTED_ACCOUNTS {
         return Ok(None);
@@ -147,7 +147,7 @@ async fn visited_with(site: &Site, now: Timestamp, origin: &Origin) -> Result<Op
 pub(super) async fn ban(
     case: &Case<'_>,
     id: OriginBanId,
-    (origin, scope, hours): (&Origin, BanScope, Hours),
+    (origin, scope, hours): (&BannedOrigin, BanScope, Hours),
 ) -> Result<Effect, Error> {
     case.demand_administrator()?;
     let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;

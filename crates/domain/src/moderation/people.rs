@@ -15,12 +15,12 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Hash, read};
 
 /// A person as stored.
-pub(super) struct Person {
+pub(super) struct StoredPerson {
     pub(super) user: User,
     pub(super) hash: Hash,
 }
 
-impl Person {
+impl StoredPerson {
     /// The field of a restriction as it is stored.
     fn stored(&self, kind: RestrictionKind) -> Option<&str> {
         self.hash.get(kind.field())
@@ -28,19 +28,19 @@ impl Person {
 }
 
 /// The person with a name, whom the moderator may moderate. Rounds: 2.
-pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<Person, Error> {
+pub(super) async fn read_person(case: &Case<'_>, name: &str) -> Result<StoredPerson, Error> {
     let person = person_named(case.site, name).await?;
     case.demand_power_over(&person.user)?;
     Ok(person)
 }
 
 /// The person with a name. Rounds: 2.
-pub(super) async fn person_named(site: &Site, name: &str) -> Result<Person, Error> {
+pub(super) async fn person_named(site: &Site, name: &str) -> Result<StoredPerson, Error> {
     let id = site.store.fetch(read::string(keys::username_to_id(name))).await?;
     let id = fields::read_string(id.as_deref(), || keys::username_to_id(name));
     let hash = site.store.fetch(read::hash(keys::user(id.ok_or(Refusal::NoSuchUser)?))).await?;
     let user = User::from_hash(&hash).ok_or(Refusal::NoSuchUser)?;
-    Ok(Person { user, hash })
+    Ok(StoredPerson { user, hash })
 }
 
 /// Restricts a person. A restriction of the same kind is replaced. A ban also ends the sessions.
@@ -99,7 +99,7 @@ fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
 fn replace(
     case: &Case<'_>,
     effect: &mut Effect,
-    person: &Person,
+    person: &StoredPerson,
     kind: RestrictionKind,
     restriction: Option<&Restriction>,
 ) {

@@ -1,7 +1,7 @@
 //! Removing what people say about themselves, and putting it back.
 
 use super::case::{Case, Effect};
-use super::people::{Person, read_person};
+use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
 use crate::accounts::inbox::{Taken, Withdrawn};
@@ -72,7 +72,7 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
 }
 
 /// Puts back the text of a profile, except where the person has written another since.
-async fn restore_texts(case: &Case<'_>, person: &Person, record: &Withdrawn) -> Result<Effect, Error> {
+async fn restore_texts(case: &Case<'_>, person: &StoredPerson, record: &Withdrawn) -> Result<Effect, Error> {
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.ends = ended_by(case, record.line).await?.or(Some(record.line));

@@ -6,7 +6,7 @@ use crate::accounts::message_threads::{MessageThread, message_at};
 use crate::accounts::people::People;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Comment, Stored};
+use crate::comments::comment::{Comment, StoredComment};
 use crate::contributions::{excerpt, shortened};
 use crate::error::Error;
 use crate::fields;
@@ -14,7 +14,7 @@ use crate::flags::ThingFlags;
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::News;
-use crate::review::Place;
+use crate::review::QueuePlace;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, Weight};
@@ -65,7 +65,7 @@ impl FromStr for QueueCursor {
         let is_plain = !score.is_empty() && score.bytes().all(|byte| byte.is_ascii_digit());
         let score: f64 = score.parse().map_err(|_| NotAQueueCursor)?;
         let thing = thing.parse().map_err(|_| NotAQueueCursor)?;
-        if is_plain && Place::from_score(score).is_some() {
+        if is_plain && QueuePlace::from_score(score).is_some() {
             Ok(Self { score, thing })
         } else {
             Err(NotAQueueCursor)
@@ -178,7 +178,7 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
     let rows = read::sorted_by_score(keys::REVIEW_QUEUE, Order::Descending, scores, most);
     let rows = visit.fetch(rows).await?;
     let mut places: Vec<QueueCursor> = fields::members(rows, keys::REVIEW_QUEUE, |(member, score)| {
-        Place::from_score(score)?;
+        QueuePlace::from_score(score)?;
         Some(QueueCursor { score, thing: member.parse().ok()? })
     });
     places.retain(|place| before.is_none_or(|before| place.order(before).is_gt()));
@@ -199,9 +199,9 @@ pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Err
 }
 
 /// What a row is about, with the person behind it.
-enum Found {
+enum RowContent {
     Story(Box<News>),
-    Comment(Box<Stored>),
+    Comment(Box<StoredComment>),
     Tweet(Tweet),
     Person(UserId),
     Appeal {
@@ -214,7 +214,7 @@ enum Found {
     Nothing,
 }
 
-impl Found {
+impl RowContent {
     /// Asks what a thing is; `None` for what has no row, and for nobody.
     fn ask(query: &mut Query, thing: &Thing) -> Asked<'static, Option<Self>> {
         match thing {
@@ -224,7 +224,7 @@ impl Found {
                     .map(|news| Some(news.map_or(Self::Nothing, |news| Self::Story(Box::new(news))))),
             ),
             Thing::Comment(address) => {
-                query.ask(Stored::at(*address).or_absent().map(|stored| {
+                query.ask(StoredComment::at(*address).or_absent().map(|stored| {
                     Some(stored.map_or(Self::Nothing, |stored| Self::Comment(Box::new(stored))))
                 }))
             }
@@ -287,7 +287,7 @@ impl Found {
 }
 
 /// The person behind a row.
-struct Person {
+struct RowPerson {
     /// `None` for an account that is gone, and for one that was not approved yet.
     user: Option<User>,
     hash: Hash,
@@ -297,7 +297,7 @@ struct Person {
 /// Why somebody waits who was not asked for an application.
 const SIGNUP_BURST: &str = "many accounts were created at the same time";
 
-impl Person {
+impl RowPerson {
     fn of(id: UserId) -> impl Fetch<Value = Self> {
         let counts = [keys::user_posted(id), keys::user_comments(id), keys::user_timeline(id)];
         (read::hash(keys::user(id)), counts.map(read::sorted_count)).or_absent().map(|(hash, counts)| Self {
@@ -334,26 +334,26 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     let reads: Vec<_> = things
         .into_iter()
         .map(|thing| {
-            let found = Found::ask(&mut query, &thing);
+            let found = RowContent::ask(&mut query, &thing);
             (query.ask(ThingFlags::on(thing.clone())), found, thing)
         })
         .collect();
     let mut answers = visit.run_if_asked(query).await?;
-    let found: Vec<(Thing, ThingFlags, Found)> = reads
+    let found: Vec<(Thing, ThingFlags, RowContent)> = reads
         .into_iter()
         .filter_map(|(flags, found, thing)| Some((thing, answers.of(flags), answers.of(found)?)))
         .collect();
     let mut query = Query::new();
     let mut people = BTreeMap::new();
     for id in found.iter().filter_map(|(_, _, found)| found.person()) {
-        people.entry(id).or_insert_with(|| query.ask(Person::of(id)));
+        people.entry(id).or_insert_with(|| query.ask(RowPerson::of(id)));
     }
     let contexts: Vec<_> = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect();
     let contexts = query.ask(contexts);
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
     let flaggers = query.ask(People::of(flaggers));
     let mut answers = visit.run_if_asked(query).await?;
-    let people: BTreeMap<UserId, Person> =
+    let people: BTreeMap<UserId, RowPerson> =
         people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
     let contexts = answers.of(contexts);
     let flaggers = answers.of(flaggers);
@@ -383,14 +383,14 @@ struct Context {
 }
 
 impl Context {
-    fn of(thing: &Thing, found: &Found) -> impl Fetch<Value = Self> + use<> {
+    fn of(thing: &Thing, found: &RowContent) -> impl Fetch<Value = Self> + use<> {
         let answered = match (thing, found) {
-            (Thing::Comment(CommentAddress { news, .. }), Found::Comment(stored)) => {
+            (Thing::Comment(CommentAddress { news, .. }), RowContent::Comment(stored)) => {
                 stored.comment.parent_id.map(|comment| CommentAddress { news: *news, comment })
             }
             _ => None,
         };
-        let thread = if let Found::Messages(thread) = found { Some(thread) } else { None };
+        let thread = if let RowContent::Messages(thread) = found { Some(thread) } else { None };
         let last = thread.map(|thread| MessageAddress { thread: thread.id, message: thread.count });
         let line = thread.and_then(|thread| thread.about).map(|id| {
             let line = read::hash(keys::moderation(id));
@@ -407,7 +407,7 @@ impl Context {
 
 /// A row, without what is read for it besides; `None` if it has no place in the queue, or nothing is left to
 /// decide.
-fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person>) -> Option<Row> {
+fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&RowPerson>) -> Option<Row> {
     let place = flags.place()?;
     let is_application = matches!(thing, Thing::Application(_));
     let author = person.and_then(|person| person.author(is_application));
@@ -430,33 +430,33 @@ fn row((thing, flags, found): (Thing, ThingFlags, Found), person: Option<&Person
     };
     let held_because = match state {
         Some(Withheld::Held(reason)) if !is_deleted => Some(reason.to_string()),
-        _ if is_application && person.is_some_and(Person::was_held) => Some(SIGNUP_BURST.to_owned()),
+        _ if is_application && person.is_some_and(RowPerson::was_held) => Some(SIGNUP_BURST.to_owned()),
         _ => None,
     };
     let is_hidden = state == Some(&Withheld::Flagged);
     let (mut host, mut decision, mut title, mut url) = (None, None, None, None);
     let text = match found {
-        Found::Story(news) => {
+        RowContent::Story(news) => {
             host = news.site().cloned();
             url = news.link().is_some().then(|| news.url.clone());
             title = Some(news.title.clone());
             format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url))
         }
-        Found::Comment(stored) => {
+        RowContent::Comment(stored) => {
             title = Some(stored.news.title);
             stored.comment.body
         }
-        Found::Tweet(tweet) => tweet.text,
-        Found::Person(_) if is_application => {
+        RowContent::Tweet(tweet) => tweet.text,
+        RowContent::Person(_) if is_application => {
             person.and_then(|person| person.hash.get("application")).unwrap_or_default().to_owned()
         }
-        Found::Person(_) => match user {
+        RowContent::Person(_) => match user {
             Some(User { fullname, about, .. }) if fullname.is_empty() => about.clone(),
             Some(User { fullname, about, .. }) => format!("{fullname}\n\n{about}"),
             None => String::new(),
         },
-        Found::Nothing | Found::Messages(_) => String::new(),
-        Found::Appeal { text, line, .. } => {
+        RowContent::Nothing | RowContent::Messages(_) => String::new(),
+        RowContent::Appeal { text, line, .. } => {
             decision = line.map(|line| (line.action, line.thing));
             text
         }
@@ -494,7 +494,7 @@ mod tests {
 
     #[test]
     fn a_place_in_the_queue_is_written_and_read() {
-        let score = Place { weight: 120, since: Timestamp(1_700_000_000) }.as_score();
+        let score = QueuePlace { weight: 120, since: Timestamp(1_700_000_000) }.as_score();
         for member in ["story:7", "comment:7-3", "application:a-b", "user:al ice"] {
             let text = format!("{score}-{member}");
             assert_eq!(text.parse::<QueueCursor>().unwrap().to_string(), text);
@@ -507,7 +507,7 @@ mod tests {
     #[test]
     fn rows_are_ordered_from_the_worst_down() {
         let cursor = |weight, since, thing: &str| QueueCursor {
-            score: Place { weight, since: Timestamp(since) }.as_score(),
+            score: QueuePlace { weight, since: Timestamp(since) }.as_score(),
             thing: thing.parse().unwrap(),
         };
         let ordered = [

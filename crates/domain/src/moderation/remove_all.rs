@@ -6,16 +6,16 @@
 
 use super::case::{Case, Effect};
 use super::log::{COUNT, IN_PROGRESS, Line};
-use super::people::{Person, read_person};
+use super::people::{StoredPerson, read_person};
 use super::phases::{PHASE, Phase};
 use super::profiles::lines_of;
 use crate::action::Decision;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::flags::ThingFlags;
-use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
-use crate::values::flag::Verdict;
+use crate::values::flag::FlagVerdict;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_REMOVALS_OF_ALL;
 use crate::values::moderation::Thing;
@@ -44,7 +44,7 @@ pub(super) fn not_undone(user: &Hash) -> Vec<ModerationId> {
 }
 
 /// Adds to a batch which of these lines are not undone.
-fn store_not_undone(batch: &mut Batch, person: &Person, lines: &[ModerationId]) {
+fn store_not_undone(batch: &mut Batch, person: &StoredPerson, lines: &[ModerationId]) {
     let key = keys::user(person.user.id);
     batch.field_unchanged(&key, REMOVED_ALL, person.hash.get(REMOVED_ALL));
     if lines.is_empty() {
@@ -84,7 +84,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str, days: u64) -> Result<Eff
 }
 
 /// Begins to put back what a line removed. If that removal is not done yet, it ends.
-pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) -> Result<Effect, Error> {
+pub(super) fn restore(case: &Case<'_>, person: &StoredPerson, origin: ModerationId) -> Result<Effect, Error> {
     let mut lines = not_undone(&person.hash);
     let before = lines.len();
     lines.retain(|line| *line != origin);
@@ -107,7 +107,7 @@ pub(super) fn restore(case: &Case<'_>, person: &Person, origin: ModerationId) ->
 }
 
 /// One step: removes the next post, or goes on to the next kind of posts.
-async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn remove_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let fields = (current.author(), current.field(PHASE), current.field(UNTIL), current.field(SINCE));
     let (Some(line), (Some(author), Some(phase), Some(until), Some(since))) =
         (current.subject::<ModerationId>(), fields)
@@ -130,7 +130,7 @@ async fn remove_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
         batch.increment_field(keys::moderation(line), COUNT, 1);
         batch.sorted_add(keys::moderation_posts(line), thing.to_string(), *time);
         let flags = current.site.store.fetch(ThingFlags::on(thing)).await?;
-        flags.decide(&mut batch, Verdict::Upheld, line);
+        flags.decide(&mut batch, FlagVerdict::Upheld, line);
     }
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
@@ -165,7 +165,7 @@ async fn remove_post(
 }
 
 /// One step: puts back the next post that a line removed.
-async fn restore_next(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn restore_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let (Some(line), Some(origin)) =
         (current.subject::<ModerationId>(), current.field::<ModerationId>(ORIGIN))
     else {

@@ -9,14 +9,14 @@ use crate::flags::ThingFlags;
 use crate::keys;
 use crate::news::item::write_state;
 use crate::site::Site;
-use crate::values::flag::Verdict;
+use crate::values::flag::FlagVerdict;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::{Deed, Thing};
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::Batch;
 
 /// What a deed says about the flags of its thing; `None` if it does not settle its row.
-const fn verdict(deed: &Deed) -> Option<Verdict> {
+const fn verdict(deed: &Deed) -> Option<FlagVerdict> {
     match deed {
         Deed::Remove
         | Deed::RemoveAll(_)
@@ -26,9 +26,9 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
         | Deed::Ban(_)
         | Deed::Silence(_)
         | Deed::Hold(_)
-        | Deed::Warn => Some(Verdict::Upheld),
-        Deed::Keep | Deed::Approve => Some(Verdict::Rejected),
-        Deed::Edit { .. } | Deed::Lock | Deed::Answer(..) | Deed::Close => Some(Verdict::Closed),
+        | Deed::Warn => Some(FlagVerdict::Upheld),
+        Deed::Keep | Deed::Approve => Some(FlagVerdict::Rejected),
+        Deed::Edit { .. } | Deed::Lock | Deed::Answer(..) | Deed::Close => Some(FlagVerdict::Closed),
         Deed::Restore
         | Deed::Split
         | Deed::Unlock
@@ -52,7 +52,7 @@ const fn verdict(deed: &Deed) -> Option<Verdict> {
 }
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.
-pub(super) struct Row {
+pub(super) struct ActedRow {
     /// The row of the thing itself, with its flags.
     flags: ThingFlags,
     /// The thing, if it can be flagged and is still there.
@@ -61,7 +61,7 @@ pub(super) struct Row {
     other: Option<ThingFlags>,
 }
 
-impl Row {
+impl ActedRow {
     /// Reads them, and refuses an action on a row that has changed since it was seen. Rounds: 2, 3
     /// for a person.
     pub(super) async fn read(site: &Site, request: &ModerationRequest) -> Result<Self, Error> {
@@ -127,8 +127,8 @@ impl Row {
         };
         let is_hidden = self.is_hidden();
         // A moderator has looked at it and let it stay, or has removed the text that was flagged.
-        let is_shown_again =
-            verdict == Verdict::Closed || matches!((case.deed, case.thing), (Deed::Remove, Thing::User(_)));
+        let is_shown_again = verdict == FlagVerdict::Closed
+            || matches!((case.deed, case.thing), (Deed::Remove, Thing::User(_)));
         // The effect has written the one field that a comment is.
         let is_written = matches!(case.thing, Thing::Comment(_));
         if let Some(subject) = self.subject.as_ref().filter(|_| is_hidden && is_shown_again && !is_written) {

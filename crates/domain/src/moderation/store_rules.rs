@@ -3,12 +3,12 @@
 use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
-use crate::review::Place;
+use crate::review::QueuePlace;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
     Claims, Fault, Mend, field_in, fields, hash_in, is_absent, score, score_in, text_in,
 };
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
 use crate::values::ids::{MessageThreadId, ModerationId, OriginBanId, UserId};
@@ -131,7 +131,7 @@ fn waits(thing: &Thing, answers: &[Answer]) -> bool {
 fn row(subject: &Subject, claims: &mut Claims) {
     let Some((member, place)) = subject.member() else { return };
     let mut removal = subject.removal();
-    let Some(thing) = member.parse::<Thing>().ok().filter(|_| Place::from_score(place).is_some()) else {
+    let Some(thing) = member.parse::<Thing>().ok().filter(|_| QueuePlace::from_score(place).is_some()) else {
         let found = format!("the row {member:?} with the score {place}");
         return claims.wrong(found, "rows about something", Mend::write(removal, "remove the row"));
     };
@@ -146,7 +146,7 @@ fn row(subject: &Subject, claims: &mut Claims) {
 /// The place of a row that is added again, with its real time lost.
 fn place_now(subject: &Subject, weight: u64, since: Timestamp) -> f64 {
     let since = since.min(subject.now.timestamp());
-    Place { weight, since }.as_score()
+    QueuePlace { weight, since }.as_score()
 }
 
 fn application(subject: &Subject, claims: &mut Claims) {
@@ -155,7 +155,7 @@ fn application(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.field_equals(&subject.key, "pending", "1");
     let since = hash.get("applied").and_then(|time| time.parse().ok()).unwrap_or(0);
-    let place = place_now(subject, Place::ORDINARY, Timestamp(since));
+    let place = place_now(subject, QueuePlace::ORDINARY, Timestamp(since));
     let thing = Thing::Application(name.into());
     claims.of("pending").listed(keys::REVIEW_QUEUE.to_owned(), thing.key(), (None, place), &guard);
 }
@@ -169,7 +169,7 @@ fn appeal(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.field_absent(&subject.key, "decided_by");
     let since = hash.get("time").and_then(|time| time.parse().ok()).unwrap_or(0);
-    let place = place_now(subject, Place::ORDINARY, Timestamp(since));
+    let place = place_now(subject, QueuePlace::ORDINARY, Timestamp(since));
     claims.listed(keys::REVIEW_QUEUE.to_owned(), Thing::Appeal(id).key(), (None, place), &guard);
 }
 
@@ -187,7 +187,7 @@ fn message_thread(subject: &Subject, claims: &mut Claims) {
     claims.refers(format!("the messages of {id}"), keys::message_texts(id), TEXTS);
     if let Some(since) = thread.waiting {
         guard.field_equals(&subject.key, "waiting", since.to_string());
-        let place = place_now(subject, Place::ORDINARY, since);
+        let place = place_now(subject, QueuePlace::ORDINARY, since);
         claims.listed(keys::REVIEW_QUEUE.to_owned(), Thing::Message(id).key(), (None, place), &guard);
     }
 }
@@ -245,7 +245,7 @@ fn flags(subject: &Subject, claims: &mut Claims) {
     }
     // A moderator's undo puts the earlier weight back with the flags, so the two are the same.
     if noted != Some(weight) {
-        let Some(new) = Place::from_score(place) else { return };
+        let Some(new) = QueuePlace::from_score(place) else { return };
         batch.set_field(key, "waiting", format!("{weight}:{}", new.since));
         batch.sorted_add(keys::REVIEW_QUEUE, thing.key(), place);
         let mend = Mend::write(batch, "write the weight and the row of the queue");
@@ -294,7 +294,7 @@ fn posts(subject: &Subject, claims: &mut Claims) {
     if let Some((member, _)) = subject.member().filter(|(member, _)| member.parse::<Thing>().is_err()) {
         claims.malformed(format_args!("the member {member:?}"), "posts");
     }
-    if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
+    if let (SubjectItem::Whole, Some(id)) = (&subject.item, subject.id::<ModerationId>()) {
         claims.refers(format!("the line {id}"), keys::moderation(id), GAP);
     }
 }

@@ -44,7 +44,7 @@ impl Version {
 
 /// What undoing an edit needs.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct EditRecord {
     before: Version,
     after: Version,
     /// The note on the story before and after.
@@ -90,7 +90,7 @@ pub(super) async fn edit(
 
 /// Edits a story back, unless somebody has edited it since.
 async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error> {
-    let record = line.before.as_deref().and_then(|record| serde_json::from_str::<Record>(record).ok());
+    let record = line.before.as_deref().and_then(|record| serde_json::from_str::<EditRecord>(record).ok());
     let record = record.ok_or(Refusal::CannotBeUndone)?;
     let news = read_editable(case, id).await?;
     let now = Version::of(&news);
@@ -148,7 +148,7 @@ async fn change(
         to.title, news.id, case.reason
     ));
     let guards = change.guards.to_string();
-    let record = Record { before: Version::of(news), after: to, note_before, note_after, guards };
+    let record = EditRecord { before: Version::of(news), after: to, note_before, note_after, guards };
     // Texts can be written as JSON.
     effect.before = serde_json::to_string(&record).ok();
     Ok(effect)

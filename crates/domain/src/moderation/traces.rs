@@ -8,7 +8,7 @@ use crate::action::Decision;
 use crate::contributions::erasing::{TRACES, place_of};
 use crate::deactivation::leave;
 use crate::error::Error;
-use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::site::Site;
 use crate::submissions::erasing::ERASED;
@@ -26,14 +26,14 @@ pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pi
 pub(super) const LINE: &str = "line";
 
 /// Whose traces are erased.
-pub(super) enum About {
+pub(super) enum TracesOf {
     /// Those of a post.
     Thing(Thing),
     /// Those of all posts of a person.
     Person(UserId),
 }
 
-impl About {
+impl TracesOf {
     /// Whether a line is about it. A line about a story that was merged into it is.
     fn concerns(&self, line: &Line, authors: &HashMap<NewsId, UserId>) -> bool {
         let into = merged_into(line);
@@ -58,24 +58,24 @@ pub(super) async fn erase(site: &Site, now: Moment, thing: &Thing) -> Result<(),
     jobs::work_on(site, now, &KIND, &Job::new(TRACES, thing)).await.map(drop)
 }
 
-async fn of_thing(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn of_thing(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     match current.subject::<Thing>() {
-        Some(thing) => step(current, &About::Thing(thing)).await,
+        Some(thing) => step(current, &TracesOf::Thing(thing)).await,
         None => Ok(current.skip()),
     }
 }
 
 /// One step: looks at some lines of the log, and after the last at flags. Rounds: at most 6, and 1 for each
 /// person with messages.
-pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<Outcome>, Error> {
+pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decision<StepOutcome>, Error> {
     let (site, mut batch) = (current.site, current.batch());
     let after: u64 = current.field(LINE).unwrap_or(0);
     let (lines, last) = log::lines_after(site, after).await?;
     let Some(last) = last else {
         match about {
-            About::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
+            TracesOf::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
             // Only now, because it deletes lists of posts.
-            About::Person(person) => {
+            TracesOf::Person(person) => {
                 let leaving = leave::job(*person);
                 jobs::add(&mut batch, &leaving, current.now, *person);
                 current.starts([leaving]);
@@ -87,7 +87,7 @@ pub(super) async fn step(current: &Step<'_>, about: &About) -> Result<Decision<O
     let about_it: Vec<&Line> = lines.iter().filter(|line| about.concerns(line, &authors)).collect();
     erase_appeals(site, &mut batch, &about_it).await?;
     let mut told: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
-    if let About::Person(person) = about {
+    if let TracesOf::Person(person) = about {
         let posts = posts_of(site, &about_it).await?;
         erasing::erase_unlisted(site, current.now, *person, posts).await?;
     }
@@ -128,8 +128,8 @@ fn names(text: &str, address: &str) -> bool {
 }
 
 /// The authors of the stories into which others were merged. Rounds: 1, none without any.
-async fn authors_of(site: &Site, lines: &[Line], about: &About) -> Result<HashMap<NewsId, UserId>, Error> {
-    let About::Person(_) = about else { return Ok(HashMap::new()) };
+async fn authors_of(site: &Site, lines: &[Line], about: &TracesOf) -> Result<HashMap<NewsId, UserId>, Error> {
+    let TracesOf::Person(_) = about else { return Ok(HashMap::new()) };
     let author = |id| {
         let author = read::field(keys::news(id), "user_id");
         author.map(move |author: Option<String>| Some((id, author?.parse().ok()?)))

@@ -66,9 +66,9 @@ pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 
 /// Held while the list of a day or a month is built.
 #[derive(Default)]
-struct Building(Mutex<()>);
+struct PastBuilding(Mutex<()>);
 
-process_state!(Building);
+process_state!(PastBuilding);
 
 /// Removes a story from the lists of its day and its month.
 pub(crate) fn forget(batch: &mut Batch, id: NewsId, posted: Timestamp) {
@@ -87,7 +87,7 @@ async fn find(
         Some(found) => found,
         None => {
             let site = visit.site_too();
-            let _turn = site.of::<Building>().0.lock().await;
+            let _turn = site.of::<PastBuilding>().0.lock().await;
             // Another reader may have built it meanwhile.
             if !is_built(&site, period).await? {
                 build(&site, period, MAX_PAST_STORIES).await?;

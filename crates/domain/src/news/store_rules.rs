@@ -8,7 +8,7 @@ use crate::store_rules::claims::{
 };
 use crate::store_rules::never_shown::NeverShown;
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::imported::ImportedVotes;
@@ -216,7 +216,7 @@ fn posted(subject: &Subject, claims: &mut Claims) {
 
 fn voted(subject: &Subject, claims: &mut Claims) {
     let Some(id) = subject.id::<NewsId>() else { return };
-    if subject.item == Item::Whole {
+    if subject.item == SubjectItem::Whole {
         let mend = Mend::Person("delete the key, if the story is not to be restored from a backup");
         return claims.refers(format!("votes on the story {id}"), keys::news(id), mend);
     }

@@ -3,7 +3,7 @@
 
 use super::item::{Direction, vote_of};
 use crate::accounts::visit::Visit;
-use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, Waiting};
+use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, PendingValue};
 use crate::error::Error;
 use crate::keys;
 use crate::values::ids::{NewsId, UserId};
@@ -47,10 +47,10 @@ impl Voters {
 }
 
 /// A pending read of voters, with the times of their votes.
-type ListRead = TrackedHandle<Vec<(String, f64)>>;
+type VoterTimesRead = TrackedHandle<Vec<(String, f64)>>;
 
 /// Pending reads of the votes on an item.
-struct VotersRead([(Direction, ListRead); 2]);
+struct VotersRead([(Direction, VoterTimesRead); 2]);
 
 impl VotersRead {
     fn ask(query: &mut Query, id: NewsId) -> Self {
@@ -82,7 +82,7 @@ enum OwnVoteSource<'a> {
     Known(Option<Direction>),
     Own(Asked<'a, Option<(Direction, f64)>>),
     All(Flight<'a, VotersOfNews>, VotersRead),
-    Elsewhere(Waiting<Voters>),
+    Elsewhere(PendingValue<Voters>),
 }
 
 /// Pending reads of the viewer's own votes on items.
@@ -167,5 +167,5 @@ enum OwnVoteState {
     /// The vote; `None` if it must be looked up.
     Read(Option<Option<Direction>>),
     /// Another request is reading the voters.
-    Waiting(Waiting<Voters>),
+    Waiting(PendingValue<Voters>),
 }

@@ -5,7 +5,7 @@ use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, score, score_in, text_in};
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::ids::{CommentAddress, NewsId};
 use tidings_keyspace::{Answer, Batch, Order, Read};
 
@@ -59,7 +59,7 @@ fn exists(_: &Subject, claims: &mut Claims) {
 }
 
 fn drawn(subject: &Subject, claims: &mut Claims) {
-    if !matches!(subject.item, Item::Whole) {
+    if !matches!(subject.item, SubjectItem::Whole) {
         return;
     }
     let key = keys::ITEMS.to_owned();

@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 const PBKDF2_ITERATIONS: u32 = 1000;
 /// The length of a SHA-1 digest, which is also that of the PBKDF2 hashes.
 const DIGEST_BYTES: usize = 20;
-/// What Ruby's `strip`, which Lamer News applies to what is typed, removes at both ends.
+/// The characters that Ruby's `strip`, which Lamer News applies to typed text, removes at both ends.
 const BLANKS: [char; 7] = ['\0', '\t', '\n', '\u{b}', '\u{c}', '\r', ' '];
 
 /// A digest of either kind.
@@ -34,7 +34,7 @@ pub(super) fn digests(salt: Option<&str>, legacy_salt: &str, password: &str) -> 
     }
 }
 
-/// What Lamer News makes of a typed password.
+/// A typed password without the blanks around it, as Lamer News hashes it.
 pub(super) fn without_blanks(typed: &str) -> &str {
     typed.trim_matches(BLANKS)
 }

@@ -1,7 +1,7 @@
-//! Lines: who asks for passwords to be hashed waits behind others of the same address or
+//! Lines: a request for hashing a password waits behind others of the same address or
 //! account only.
 //!
-//! Whoever waits here holds nothing else: no place in the worker's queue and no lock. So a
+//! A request that waits here holds nothing else: no place in the worker's queue and no lock. So a
 //! flood from one address fills its own line, and the rest of the flood is refused at once. An
 //! IPv6 address waits in two lines, that of its /64 and that of its /48 ([`ClientNetworks`]).
 
@@ -14,24 +14,24 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Who asks for hashing.
+/// The source of a request for hashing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Source {
+pub(crate) enum HashingSource {
     /// A client that is not logged in, by its address.
     Address(IpAddr),
     /// A user.
     Account(UserId),
 }
 
-/// What has a line of its own.
+/// The owner of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Owner {
+enum QueueOwner {
     Network(CountedNetwork),
     Account(UserId),
 }
 
-impl Owner {
-    /// Who of its line have their turn at once, and how many times as many as usual may wait.
+impl QueueOwner {
+    /// How many of its line have their turn at once, and how many times as many as usual may wait.
     const fn factor(self) -> usize {
         match self {
             Self::Network(network) => network.factor() as usize,
@@ -43,11 +43,11 @@ impl Owner {
 /// The lines of all sources that have somebody in them. Its memory is bounded by the
 /// number of requests under way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines(Arc<Mutex<HashMap<Owner, Line>>>);
+pub(crate) struct Lines(Arc<Mutex<HashMap<QueueOwner, TurnQueue>>>);
 
 /// A line: some have their turn, the others wait.
 #[derive(Debug)]
-struct Line {
+struct TurnQueue {
     turns: Arc<Semaphore>,
     members: usize,
 }
@@ -55,13 +55,13 @@ struct Line {
 /// The turn of a source. The next of the same source has its turn when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    source: Source,
+    source: HashingSource,
     _lines: Vec<(OwnedSemaphorePermit, Membership)>,
 }
 
 impl Turn {
-    /// Whose turn it is.
-    pub(super) const fn source(&self) -> Source {
+    /// The source that has this turn.
+    pub(super) const fn source(&self) -> HashingSource {
         self.source
     }
 }
@@ -71,10 +71,12 @@ impl Lines {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] at once, when [`MAX_WAITING_OF_ONE_SOURCE`] wait already.
-    pub(crate) async fn turn(&self, source: Source) -> Result<Arc<Turn>, PasswordError> {
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
         let owners = match source {
-            Source::Account(user) => vec![Owner::Account(user)],
-            Source::Address(address) => ClientNetworks::of(address).iter().map(Owner::Network).collect(),
+            HashingSource::Account(user) => vec![QueueOwner::Account(user)],
+            HashingSource::Address(address) => {
+                ClientNetworks::of(address).iter().map(QueueOwner::Network).collect()
+            }
         };
         // A place in all lines or in none.
         let joined: Option<Vec<_>> = owners.into_iter().map(|owner| self.join(owner)).collect();
@@ -85,12 +87,12 @@ impl Lines {
         Ok(Arc::new(Turn { source, _lines: lines }))
     }
 
-    fn join(&self, owner: Owner) -> Option<(Membership, Arc<Semaphore>)> {
+    fn join(&self, owner: QueueOwner) -> Option<(Membership, Arc<Semaphore>)> {
         let factor = owner.factor();
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = lines
             .entry(owner)
-            .or_insert_with(|| Line { turns: Arc::new(Semaphore::new(factor)), members: 0 });
+            .or_insert_with(|| TurnQueue { turns: Arc::new(Semaphore::new(factor)), members: 0 });
         if line.members >= factor * (MAX_WAITING_OF_ONE_SOURCE + 1) {
             return None;
         }
@@ -103,7 +105,7 @@ impl Lines {
 #[derive(Debug)]
 struct Membership {
     lines: Lines,
-    owner: Owner,
+    owner: QueueOwner,
 }
 
 impl Drop for Membership {
@@ -124,14 +126,17 @@ mod tests {
     use futures_util::FutureExt;
     use futures_util::future::{BoxFuture, join_all};
 
-    const HERE: Source = Source::Address(IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 1)));
-    const ELSEWHERE: Source = Source::Address(IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 2)));
+    const HERE: HashingSource = HashingSource::Address(IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 1)));
+    const ELSEWHERE: HashingSource =
+        HashingSource::Address(IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 2)));
 
     impl Lines {
-        fn members(&self, source: Source) -> usize {
+        fn members(&self, source: HashingSource) -> usize {
             let owner = match source {
-                Source::Address(address) => Owner::Network(ClientNetworks::of(address).narrowest()),
-                Source::Account(user) => Owner::Account(user),
+                HashingSource::Address(address) => {
+                    QueueOwner::Network(ClientNetworks::of(address).narrowest())
+                }
+                HashingSource::Account(user) => QueueOwner::Account(user),
             };
             self.0.lock().unwrap().get(&owner).map_or(0, |line| line.members)
         }
@@ -153,7 +158,7 @@ mod tests {
         }
         assert_eq!(lines.members(HERE), MAX_WAITING_OF_ONE_SOURCE + 1);
         let other = lines.turn(ELSEWHERE).now_or_never().expect("a turn at once").unwrap();
-        let account = lines.turn(Source::Account(UserId(1))).now_or_never().unwrap().unwrap();
+        let account = lines.turn(HashingSource::Account(UserId(1))).now_or_never().unwrap().unwrap();
         drop((turn, other, account));
         assert_eq!(lines.members(ELSEWHERE), 0);
         // Each has its turn once the one before has left, in whatever order they are polled.
@@ -165,8 +170,9 @@ mod tests {
     #[tokio::test]
     async fn a_48_has_four_turns_at_once_and_four_lines_of_waiting() {
         let lines = Lines::default();
-        let source =
-            |network: usize| Source::Address(format!("2001:db8:1:{network:x}::1").parse::<IpAddr>().unwrap());
+        let source = |network: usize| {
+            HashingSource::Address(format!("2001:db8:1:{network:x}::1").parse::<IpAddr>().unwrap())
+        };
         let mut turns = Vec::new();
         let mut waiting: Vec<BoxFuture<'_, _>> = Vec::new();
         let mut refused = 0;
@@ -185,7 +191,7 @@ mod tests {
         assert_eq!((turns.len(), waiting.len(), refused), (4, most - 4, 1_000 - most));
         // A new budget for what is done at once.
         tokio::task::yield_now().await;
-        let other = Source::Address("2001:db8:2::1".parse().unwrap());
+        let other = HashingSource::Address("2001:db8:2::1".parse().unwrap());
         assert!(lines.turn(other).now_or_never().expect("a turn at once").is_ok());
         drop((turns, waiting));
         assert!(lines.0.lock().unwrap().is_empty());

@@ -5,7 +5,7 @@
 //! it has at most a sixteenth: it gets no more, and those of its requests that came last and still
 //! wait lose theirs. Some places are kept for addresses whose last login was right.
 
-use crate::passwords::{PasswordError, Source};
+use crate::passwords::{HashingSource, PasswordError};
 use crate::values::ids::UserId;
 use crate::values::limits::{KEPT_SHARE_OF_PASSWORDS, NETWORK_SHARE_OF_PASSWORDS};
 use crate::values::network::Network;
@@ -13,30 +13,30 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
-/// Whose place it is.
+/// The holder of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Holder {
+enum PlaceOwner {
     Network(Network),
     Account(UserId),
     Operator,
 }
 
-/// Who wants a place.
+/// An applicant for a place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Applicant {
-    holder: Holder,
+pub(super) struct Asker {
+    holder: PlaceOwner,
     /// Whether the last login from the same address was right.
     is_known: bool,
 }
 
-impl Applicant {
+impl Asker {
     /// The operator of the site, on the command line.
-    pub(super) const OPERATOR: Self = Self { holder: Holder::Operator, is_known: true };
+    pub(super) const OPERATOR: Self = Self { holder: PlaceOwner::Operator, is_known: true };
 
-    pub(super) const fn new(source: Source, is_known: bool) -> Self {
+    pub(super) const fn new(source: HashingSource, is_known: bool) -> Self {
         let holder = match source {
-            Source::Address(address) => Holder::Network(Network::of(address)),
-            Source::Account(user) => Holder::Account(user),
+            HashingSource::Address(address) => PlaceOwner::Network(Network::of(address)),
+            HashingSource::Account(user) => PlaceOwner::Account(user),
         };
         Self { holder, is_known }
     }
@@ -46,15 +46,15 @@ impl Applicant {
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     most: usize,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<TakenPlace>>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct TakenPlace {
     count: usize,
     next_number: u64,
     /// The places of each holder, the oldest first.
-    by_holder: HashMap<Holder, Vec<Held>>,
+    by_holder: HashMap<PlaceOwner, Vec<Held>>,
 }
 
 #[derive(Debug)]
@@ -74,14 +74,14 @@ impl Places {
     /// # Errors
     /// [`PasswordError::Crowded`] if the network has its share already and others wait;
     /// [`PasswordError::Busy`] if there is none left.
-    pub(super) fn take(&self, applicant: Applicant) -> Result<Place, PasswordError> {
-        let Applicant { holder, is_known } = applicant;
+    pub(super) fn take(&self, applicant: Asker) -> Result<Place, PasswordError> {
+        let Asker { holder, is_known } = applicant;
         let share = (self.most / NETWORK_SHARE_OF_PASSWORDS).max(1);
         let kept = if is_known { 0 } else { self.most / KEPT_SHARE_OF_PASSWORDS };
         let mut taken = self.lock();
         let own = taken.by_holder.get(&holder).map_or(0, Vec::len);
         let others_wait = taken.by_holder.keys().any(|other| *other != holder);
-        if others_wait && own >= share && holder != Holder::Operator {
+        if others_wait && own >= share && holder != PlaceOwner::Operator {
             return Err(PasswordError::Crowded);
         }
         taken.cut_others(holder, share);
@@ -106,16 +106,16 @@ impl Places {
         self.most - self.lock().count
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, TakenPlace> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
-    /// Takes from every other network what it has above its share. What runs goes on.
-    fn cut_others(&mut self, holder: Holder, share: usize) {
+impl TakenPlace {
+    /// Takes from every other holder but the operator the places above its share. Running work goes on.
+    fn cut_others(&mut self, holder: PlaceOwner, share: usize) {
         for (other, places) in &mut self.by_holder {
-            if *other == holder || *other == Holder::Operator {
+            if *other == holder || *other == PlaceOwner::Operator {
                 continue;
             }
             while places.len() > share
@@ -127,7 +127,7 @@ impl Taken {
         }
     }
 
-    fn remove(&mut self, holder: Holder, number: u64) {
+    fn remove(&mut self, holder: PlaceOwner, number: u64) {
         let Some(places) = self.by_holder.get_mut(&holder) else { return };
         let before = places.len();
         places.retain(|held| held.number != number);
@@ -142,7 +142,7 @@ impl Taken {
 #[derive(Debug)]
 pub(super) struct Place {
     places: Places,
-    holder: Holder,
+    holder: PlaceOwner,
     number: u64,
     lost: Arc<Notify>,
 }
@@ -180,8 +180,8 @@ mod tests {
     use futures_util::FutureExt;
     use std::future::{pending, ready};
 
-    fn applicant(address: &str, is_known: bool) -> Applicant {
-        Applicant::new(Source::Address(address.parse().unwrap()), is_known)
+    fn applicant(address: &str, is_known: bool) -> Asker {
+        Asker::new(HashingSource::Address(address.parse().unwrap()), is_known)
     }
 
     fn from(places: &Places, network: u8, last: u8) -> Result<Place, PasswordError> {

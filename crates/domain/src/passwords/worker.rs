@@ -1,7 +1,7 @@
 //! The worker that hashes and verifies passwords off the async threads.
 
-use super::lines::{Lines, Source, Turn};
-use super::places::{Applicant, Places};
+use super::lines::{HashingSource, Lines, Turn};
+use super::places::{Asker, Places};
 use super::{PasswordError, StoredPassword, Verification, failed};
 use super::{hash_password, spend_a_verification, verify_password, wrap_digest};
 use crate::values::limits::{MAX_RIGHT_ADDRESSES, MAX_WAITING_PASSWORDS, NEW_PASSWORDS_SHARE};
@@ -35,18 +35,18 @@ pub struct PasswordWorker {
 struct RightAddresses(Arc<Cache<IpAddr, ()>>);
 
 impl RightAddresses {
-    fn note(&self, source: Source, verification: Verification) {
-        let Source::Address(address) = source else { return };
+    fn note(&self, source: HashingSource, verification: Verification) {
+        let HashingSource::Address(address) = source else { return };
         match verification {
             Verification::Wrong => _ = self.0.remove(&subscriber(address)),
             Verification::Right | Verification::RightButOld => self.0.insert(subscriber(address), ()),
         }
     }
 
-    fn applicant(&self, source: Source) -> Applicant {
+    fn applicant(&self, source: HashingSource) -> Asker {
         let is_known =
-            matches!(source, Source::Address(address) if self.0.get(&subscriber(address)).is_some());
-        Applicant::new(source, is_known)
+            matches!(source, HashingSource::Address(address) if self.0.get(&subscriber(address)).is_some());
+        Asker::new(source, is_known)
     }
 }
 
@@ -59,11 +59,11 @@ struct SlowLane {
 
 /// A password to compare with the stored one.
 pub(crate) struct Comparison {
-    /// What is stored; `None` for a user that does not exist.
+    /// The stored password; `None` for a user that does not exist.
     pub(crate) stored: Option<StoredPassword>,
     /// The salt of the passwords of an older site.
     pub(crate) legacy_salt: String,
-    /// What was typed.
+    /// The typed password.
     pub(crate) password: String,
     /// Whether it may be a guess, by what has failed recently.
     pub(crate) is_suspect: bool,
@@ -105,7 +105,7 @@ impl PasswordWorker {
     ///
     /// # Errors
     /// [`PasswordError::Crowded`] at once, when too many of it wait already.
-    pub(crate) async fn turn(&self, source: Source) -> Result<Arc<Turn>, PasswordError> {
+    pub(crate) async fn turn(&self, source: HashingSource) -> Result<Arc<Turn>, PasswordError> {
         self.lines.turn(source).await
     }
 
@@ -114,7 +114,11 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Crowded`] or [`PasswordError::Busy`] when the queue of the source, or
     /// that of new passwords, is full; otherwise as [`hash_password`].
-    pub(crate) async fn hash_for(&self, source: Source, password: String) -> Result<String, PasswordError> {
+    pub(crate) async fn hash_for(
+        &self,
+        source: HashingSource,
+        password: String,
+    ) -> Result<String, PasswordError> {
         let turn = self.turn(source).await?;
         let applicant = self.right.applicant(source);
         self.new_password(applicant, turn, move || hash_password(&password)).await?
@@ -125,7 +129,7 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Busy`] when the queue is full; otherwise as [`hash_password`].
     pub async fn hash(&self, password: String) -> Result<String, PasswordError> {
-        self.new_password(Applicant::OPERATOR, (), move || hash_password(&password)).await?
+        self.new_password(Asker::OPERATOR, (), move || hash_password(&password)).await?
     }
 
     /// [`wrap_digest`], off the async threads.
@@ -133,7 +137,7 @@ impl PasswordWorker {
     /// # Errors
     /// [`PasswordError::Busy`] when the queue is full; otherwise as [`wrap_digest`].
     pub(crate) async fn wrap(&self, digest: String) -> Result<String, PasswordError> {
-        self.new_password(Applicant::OPERATOR, (), move || wrap_digest(&digest)).await?
+        self.new_password(Asker::OPERATOR, (), move || wrap_digest(&digest)).await?
     }
 
     /// [`verify_password`], off the async threads; for a user that does not exist, the same
@@ -181,7 +185,7 @@ impl PasswordWorker {
     /// Work of a login. `held` is dropped when it is done.
     async fn login<T: Send + 'static>(
         &self,
-        applicant: Applicant,
+        applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
@@ -193,7 +197,7 @@ impl PasswordWorker {
     /// Work on a new password.
     async fn new_password<T: Send + 'static>(
         &self,
-        applicant: Applicant,
+        applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
@@ -204,7 +208,7 @@ impl PasswordWorker {
     async fn in_slow_lane<T: Send + 'static>(
         &self,
         lane: &SlowLane,
-        applicant: Applicant,
+        applicant: Asker,
         held: impl Send + 'static,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PasswordError> {
@@ -241,11 +245,11 @@ mod tests {
     use std::sync::mpsc;
     use tokio::task::JoinHandle;
 
-    const STRANGER: Applicant =
-        Applicant::new(Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 99))), false);
+    const STRANGER: Asker =
+        Asker::new(HashingSource::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 99))), false);
 
-    fn address(last: u8) -> Source {
-        Source::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
+    fn address(last: u8) -> HashingSource {
+        HashingSource::Address(IpAddr::V4(Ipv4Addr::new(203, 0, 113, last)))
     }
 
     fn comparison(stored: Option<StoredPassword>, password: &str) -> Comparison {

@@ -54,7 +54,7 @@ fn take_within(rate: Rate, full_at: FullAt, now: Moment, longest: Duration) -> R
     let now = Duration::from_millis(now.0);
     let is_possible = Duration::from_nanos(full_at) <= now + longest + CLOCK_DIFFERENCE;
     let before = (full_at > 0 && is_possible).then(|| Nanos::from(full_at));
-    let state = State { before, after: Cell::new(Nanos::from(full_at)) };
+    let state = BucketState { before, after: Cell::new(Nanos::from(full_at)) };
     // The limiter counts from the time at which it is made.
     let clock = SetClock(Cell::new(Nanos::from(0)));
     let limiter = RateLimiter::<_, _, _, NoOpMiddleware<Nanos>>::new(quota.allow_burst(burst), state, clock);
@@ -65,12 +65,12 @@ fn take_within(rate: Rate, full_at: FullAt, now: Moment, longest: Duration) -> R
 }
 
 /// The state of the one bucket of a limiter.
-struct State {
+struct BucketState {
     before: Option<Nanos>,
     after: Cell<Nanos>,
 }
 
-impl StateStore for State {
+impl StateStore for BucketState {
     type Key = NotKeyed;
 
     fn measure_and_replace<T, F, E>(&self, _: &NotKeyed, decide: F) -> Result<T, E>
@@ -175,7 +175,7 @@ mod tests {
             }
         }
 
-        /// Who waits as long as the refusal says gets a token, and not earlier.
+        /// A client that waits as long as the refusal says gets a token, and not earlier.
         #[test]
         fn the_wait_is_exact(count in 1..50_u32, seconds in 1..1_000_u32, taken in 0..50_u32, pause in 0..5_000_u64) {
             let rate = Rate::new(count, seconds);

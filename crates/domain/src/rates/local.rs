@@ -1,7 +1,7 @@
 //! Buckets in the memory of this server.
 
 use super::bucket::{self, FullAt};
-use super::{Bucket, Source, Spent};
+use super::{Bucket, RequestSource, Spent};
 use crate::values::clock::Moment;
 use crate::values::limits::MAX_RATED_SOURCES;
 use crate::values::rates::RatedAction;
@@ -15,7 +15,7 @@ use std::time::Instant;
 /// for the longest time is forgotten, so its bucket is full when it comes again. Somebody
 /// with so many addresses has as many bursts anyway; nobody else is refused because of them.
 pub(super) struct LocalBuckets {
-    states: Cache<(RatedAction, Source), Arc<Mutex<FullAt>>>,
+    states: Cache<(RatedAction, RequestSource), Arc<Mutex<FullAt>>>,
     clock: SteadyClock,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     const NOW: Moment = Moment(1_800_000_000_000);
 
     fn bucket(action: RatedAction, address: u32, count: u32) -> Bucket {
-        let source = Source::Network(CountedNetwork::Subscriber(Ipv4Addr::from_bits(address).into()));
+        let source = RequestSource::Network(CountedNetwork::Subscriber(Ipv4Addr::from_bits(address).into()));
         Bucket { action, source, rate: Rate::new(count, 600) }
     }
 

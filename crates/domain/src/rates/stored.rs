@@ -1,7 +1,7 @@
 //! Buckets in a store that several servers share.
 
 use super::bucket::{self, FullAt};
-use super::{Bucket, Source, Spent};
+use super::{Bucket, RequestSource, Spent};
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
@@ -57,8 +57,8 @@ pub(super) async fn look(site: &Site, now: Moment, buckets: &[Bucket]) -> Result
 
 fn key_of(bucket: &Bucket) -> String {
     match bucket.source {
-        Source::Account(id) => keys::rate_of_account(bucket.action, id),
-        Source::Network(network) => keys::rate_of_network(bucket.action, network),
+        RequestSource::Account(id) => keys::rate_of_account(bucket.action, id),
+        RequestSource::Network(network) => keys::rate_of_network(bucket.action, network),
     }
 }
 

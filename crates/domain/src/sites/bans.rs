@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::accounts::visit::Visit;
     use crate::passwords::PasswordWorker;
-    use crate::sites::{self, SiteVote, Totals, Verdict};
+    use crate::sites::{self, SiteVote, Verdict, VoteTotals};
     use crate::values::rules::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
@@ -349,7 +349,7 @@ mod tests {
         let mut counted = 0;
         for number in 0..250 {
             let totals = sites::history(&mut visit, &host(number), 1).await.unwrap().votes.totals;
-            counted += usize::from(totals == Totals { sum: 1, count: 1 });
+            counted += usize::from(totals == VoteTotals { sum: 1, count: 1 });
         }
         counted
     }

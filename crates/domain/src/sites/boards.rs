@@ -3,7 +3,7 @@
 
 use super::score::SiteVotesRead;
 use super::tally::FiguresRead;
-use super::{BAD_SUM, GOOD_SUM, Score, Totals};
+use super::{BAD_SUM, GOOD_SUM, Score, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -52,7 +52,7 @@ impl Board {
     }
 
     /// Whether a site with these votes is on it.
-    const fn takes(self, totals: Totals) -> bool {
+    const fn takes(self, totals: VoteTotals) -> bool {
         match self {
             Self::Best => totals.sum > 0,
             Self::Worst => totals.sum < 0,
@@ -64,7 +64,7 @@ impl Board {
     }
 
     /// The order of two sites: the lesser is first.
-    fn order(self, left: Totals, right: Totals) -> Ordering {
+    fn order(self, left: VoteTotals, right: VoteTotals) -> Ordering {
         let highest_sum = right.sum.cmp(&left.sum);
         let most_votes = right.count.cmp(&left.count);
         match self {
@@ -77,7 +77,7 @@ impl Board {
 }
 
 /// The votes on the side that has fewer of them.
-const fn minority(totals: Totals) -> i64 {
+const fn minority(totals: VoteTotals) -> i64 {
     let (good, bad) = (totals.good(), totals.bad());
     if good < bad { good } else { bad }
 }
@@ -85,8 +85,8 @@ const fn minority(totals: Totals) -> i64 {
 /// The order by evenness, the most even first. The evenness is the votes of the minority
 /// divided by one more than those of the majority: 5 of each (5/6) come before 8 and 4 (4/9).
 /// The one more makes many votes count for more than few: 40 of each (40/41) come first.
-fn most_even(left: Totals, right: Totals) -> Ordering {
-    let share = |totals: Totals| {
+fn most_even(left: VoteTotals, right: VoteTotals) -> Ordering {
+    let share = |totals: VoteTotals| {
         let minority = i128::from(minority(totals));
         (minority, i128::from(totals.count) - minority + 1)
     };
@@ -120,7 +120,7 @@ pub struct SiteLine {
     /// Its score, from its votes of all time.
     pub score: Score,
     /// Its votes within the span.
-    pub totals: Totals,
+    pub totals: VoteTotals,
 }
 
 /// The first sites of a leaderboard. Rounds: 2.
@@ -143,7 +143,7 @@ pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<
         .zip(overall)
         .map(|(host, votes)| {
             let score = votes.take(&mut answers, &host).score(limits);
-            SiteLine { host, score, totals: Totals::default() }
+            SiteLine { host, score, totals: VoteTotals::default() }
         })
         .collect();
     for part in parts {
@@ -189,12 +189,12 @@ mod tests {
     use super::*;
     use strum::IntoEnumIterator;
 
-    const fn totals(sum: i64, count: i64) -> Totals {
-        Totals { sum, count }
+    const fn totals(sum: i64, count: i64) -> VoteTotals {
+        VoteTotals { sum, count }
     }
 
     /// So many good and so many bad votes.
-    const fn votes((good, bad): (i64, i64)) -> Totals {
+    const fn votes((good, bad): (i64, i64)) -> VoteTotals {
         totals(good - bad, good + bad)
     }
 

@@ -68,7 +68,7 @@ impl FromStr for CastVote {
 /// Where a vote came from, as stored: `192.0.2.0/24`, or `192.0.2.0/24 account` for the vote
 /// of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct VoteOrigin {
     /// The network of the voter's address.
     pub(super) network: Network,
     /// Whether the voter belongs to an account.
@@ -78,7 +78,7 @@ pub(super) struct Origin {
 /// What follows the network of an account's vote.
 const ACCOUNT: &str = "account";
 
-impl fmt::Display for Origin {
+impl fmt::Display for VoteOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.network)?;
         if self.is_account { write!(formatter, " {ACCOUNT}") } else { Ok(()) }
@@ -89,7 +89,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotAnOrigin;
 
-impl FromStr for Origin {
+impl FromStr for VoteOrigin {
     type Err = NotAnOrigin;
 
     fn from_str(text: &str) -> Result<Self, NotAnOrigin> {
@@ -105,7 +105,7 @@ impl FromStr for Origin {
 /// The network in a stored origin of a vote, and whether it is of an account; `None` if it is no
 /// origin.
 pub(crate) fn network_of_origin(stored: &str) -> Option<(String, bool)> {
-    let origin: Origin = stored.parse().ok()?;
+    let origin: VoteOrigin = stored.parse().ok()?;
     Some((origin.network.to_string(), origin.is_account))
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn network_of_origin(stored: &str) -> Option<(String, bool)> {
 pub(super) struct TracedVote {
     pub(super) vote: CastVote,
     /// `None` for a vote that was stored without: it counts as a network of its own.
-    pub(super) origin: Option<Origin>,
+    pub(super) origin: Option<VoteOrigin>,
 }
 
 impl TracedVote {
@@ -218,11 +218,11 @@ mod tests {
     #[test]
     fn origins_are_stored_with_the_network_and_the_kind_of_voter() {
         for (text, is_account) in [("192.0.2.0/24", false), ("2001:db8::/48 account", true)] {
-            let origin: Origin = text.parse().unwrap();
+            let origin: VoteOrigin = text.parse().unwrap();
             assert_eq!((origin.is_account, origin.to_string().as_str()), (is_account, text));
         }
         for bad in ["", "192.0.2.1", "192.0.2.0/24 ", "192.0.2.0/24 robot", "account"] {
-            assert_eq!(bad.parse::<Origin>(), Err(NotAnOrigin), "{bad:?}");
+            assert_eq!(bad.parse::<VoteOrigin>(), Err(NotAnOrigin), "{bad:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The votes on a site, day by day.
 
 use super::score::{Score, Shortage, SiteVotes, SiteVotesRead};
-use super::tally::{FiguresRead, Totals};
+use super::tally::{FiguresRead, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -16,7 +16,7 @@ pub struct DayOfVotes {
     /// The day.
     pub day: Day,
     /// The votes of that day.
-    pub totals: Totals,
+    pub totals: VoteTotals,
 }
 
 /// A site's votes, and those of each of the last days, the earliest first.

@@ -1,6 +1,6 @@
 //! The score of a site, which follows from its votes.
 
-use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, Totals};
+use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
@@ -37,7 +37,7 @@ pub const CONTROVERSIAL_COUNT: i64 = 50;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SiteVotes {
     /// The sum and the number.
-    pub totals: Totals,
+    pub totals: VoteTotals,
     /// The networks that they came from.
     pub networks: u64,
     /// The votes of accounts.
@@ -66,7 +66,7 @@ impl SiteVotes {
 
     /// The score that follows from the votes.
     pub const fn score(self, limits: &LimitRules) -> Score {
-        let Totals { sum, count } = self.totals;
+        let VoteTotals { sum, count } = self.totals;
         if self.shortage(limits).is_some() {
             Score::NoScore
         } else if sum >= GOOD_SUM {
@@ -129,7 +129,7 @@ fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
     let number = |value: Option<String>, field| -> i64 {
         fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
     };
-    let totals = Totals { sum: number(sum, SUM), count: number(count, COUNT) };
+    let totals = VoteTotals { sum: number(sum, SUM), count: number(count, COUNT) };
     let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
     SiteVotes {
         totals,
@@ -189,7 +189,7 @@ mod tests {
             (19, 51, Score::Controversial),
             (-9, 51, Score::Controversial),
         ] {
-            let votes = SiteVotes { totals: Totals { sum, count }, networks: 3, accounts: 0 };
+            let votes = SiteVotes { totals: VoteTotals { sum, count }, networks: 3, accounts: 0 };
             assert_eq!(votes.score(&limits(3)), score, "{sum} of {count}");
         }
     }
@@ -205,7 +205,7 @@ mod tests {
             (4, 4, 4, true),
             (0, 0, 0, true),
         ] {
-            let votes = SiteVotes { totals: Totals { sum: 20, count: 20 }, networks, accounts };
+            let votes = SiteVotes { totals: VoteTotals { sum: 20, count: 20 }, networks, accounts };
             let (score, shortage) = (votes.score(&limits(needed)), votes.shortage(&limits(needed)));
             let what = format!("{networks} networks, {accounts} accounts, {needed} needed");
             assert_eq!(score, if has_score { Score::Good } else { Score::NoScore }, "{what}");

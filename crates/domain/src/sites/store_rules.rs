@@ -13,7 +13,7 @@ use crate::store_rules::claims::{
     score_fault, score_in,
 };
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
@@ -74,7 +74,7 @@ fn votes_in(hash: &Hash) -> (Vec<(VoterId, CastVote)>, Vec<&str>) {
 
 /// Sums and counts.
 #[derive(Default)]
-struct Figures {
+struct VoteFigures {
     sum: i64,
     count: i64,
 }
@@ -113,8 +113,9 @@ fn figures(subject: &Subject, claims: &mut Claims) {
             .zip(is_counted)
             .filter_map(|(vote, is_counted)| is_counted.then_some(vote))
             .collect();
-        let mut all = Figures::default();
-        let mut of_days: BTreeMap<Day, Figures> = days.iter().map(|day| (*day, Figures::default())).collect();
+        let mut all = VoteFigures::default();
+        let mut of_days: BTreeMap<Day, VoteFigures> =
+            days.iter().map(|day| (*day, VoteFigures::default())).collect();
         for (_, vote) in &counted {
             for figures in [&mut all, of_days.entry(Day::of(vote.time)).or_default()] {
                 figures.sum += vote.verdict.value();
@@ -151,7 +152,7 @@ fn figures(subject: &Subject, claims: &mut Claims) {
 /// fourth the origins and the fifth the networks.
 fn totals(
     host: &Hostname,
-    all: &Figures,
+    all: &VoteFigures,
     counted: &[&(VoterId, CastVote)],
     answers: &[Answer],
 ) -> Vec<Fault> {
@@ -258,7 +259,7 @@ fn origins(subject: &Subject, claims: &mut Claims) {
 
 /// How many votes of each network count is checked with the site's votes.
 fn networks(subject: &Subject, claims: &mut Claims) {
-    if let (Item::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) {
+    if let (SubjectItem::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) {
         of_host_with_votes(subject, claims, &host, "networks");
     }
 }
@@ -267,7 +268,7 @@ fn networks(subject: &Subject, claims: &mut Claims) {
 fn host_with_votes(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
     // A figure of 0 counts as absent.
-    if matches!(subject.item, Item::Scored(_, 0.0)) {
+    if matches!(subject.item, SubjectItem::Scored(_, 0.0)) {
         return;
     }
     match Hostname::parse(member) {

@@ -15,14 +15,14 @@ use tidings_keyspace::{Answers, Batch, Handle, Query};
 
 /// The sum and the number of some votes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct VoteTotals {
     /// The votes added up, each +1 or -1.
     pub sum: i64,
     /// How many votes.
     pub count: i64,
 }
 
-impl Totals {
+impl VoteTotals {
     /// Votes of +1.
     pub const fn good(self) -> i64 {
         (self.count + self.sum) / 2
@@ -51,14 +51,14 @@ pub(super) const ACCOUNTS: &str = "account_votes";
 #[derive(Default)]
 pub(super) struct Tally {
     hosts: BTreeMap<Hostname, HostChange>,
-    hosts_of_days: BTreeMap<(Day, Hostname), Totals>,
-    voters_of_days: BTreeMap<(Day, VoterId), Totals>,
+    hosts_of_days: BTreeMap<(Day, Hostname), VoteTotals>,
+    voters_of_days: BTreeMap<(Day, VoterId), VoteTotals>,
 }
 
 /// The changes of the figures of one host.
 #[derive(Default)]
 struct HostChange {
-    totals: Totals,
+    totals: VoteTotals,
     accounts: i64,
     networks: BTreeMap<Network, i64>,
 }
@@ -76,7 +76,7 @@ impl Tally {
 
     fn change(&mut self, host: &Hostname, voter: VoterId, traced: TracedVote, times: i64) {
         let day = Day::of(traced.vote.time);
-        let by = Totals { sum: traced.vote.verdict.value() * times, count: times };
+        let by = VoteTotals { sum: traced.vote.verdict.value() * times, count: times };
         let of_host = self.hosts.entry(host.clone()).or_default();
         if let Some(origin) = traced.origin {
             *of_host.networks.entry(origin.network).or_default() += times;
@@ -187,7 +187,7 @@ impl NetworkVotesRead {
 }
 
 /// Adds to the scores of a member in the sorted sets of sums and of counts.
-fn increment(batch: &mut Batch, keys: [impl Into<String>; 2], member: &str, by: Totals) {
+fn increment(batch: &mut Batch, keys: [impl Into<String>; 2], member: &str, by: VoteTotals) {
     for (key, by) in keys.into_iter().zip([by.sum, by.count]) {
         if by != 0 {
             batch.sorted_increment(key, member, score(by));
@@ -209,9 +209,9 @@ impl FiguresRead {
     }
 
     /// The figures, in the order of the members.
-    pub(super) fn take(self, answers: &mut Answers) -> impl Iterator<Item = Totals> + use<> {
+    pub(super) fn take(self, answers: &mut Answers) -> impl Iterator<Item = VoteTotals> + use<> {
         let [sums, counts] = self.0.map(|read| answers.take(read));
-        sums.into_iter().zip(counts).map(|(sum, count)| Totals { sum: whole(sum), count: whole(count) })
+        sums.into_iter().zip(counts).map(|(sum, count)| VoteTotals { sum: whole(sum), count: whole(count) })
     }
 }
 

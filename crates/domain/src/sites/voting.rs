@@ -1,7 +1,7 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
 use super::bans;
-use super::cast_vote::{Origin, StoredVote, TracedVote, delete_vote};
+use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote};
 use super::network_quota::NetworkQuota;
 use super::newcomers::{New, Newcomers};
 use super::settings::StoredSettings;
@@ -285,7 +285,7 @@ impl Action<'_> {
     }
 
     fn new_vote(&self, before: &Before, verdict: Verdict) -> TracedVote {
-        let origin = Origin { network: self.network(), is_account: self.is_account(before) };
+        let origin = VoteOrigin { network: self.network(), is_account: self.is_account(before) };
         TracedVote { vote: CastVote { verdict, time: self.now }, origin: Some(origin) }
     }
 

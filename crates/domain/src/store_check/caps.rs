@@ -7,7 +7,7 @@ use crate::keys::families::{self, Cap, Full};
 use crate::site::Site;
 use crate::store_rules::claims::{Claims, Fault, Found, Mend, count_in};
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
@@ -44,7 +44,7 @@ fn capped_list(subject: &Subject, claims: &mut Claims) {
         }
         return;
     }
-    if subject.item != Item::Whole || subject.family.holds != families::Holds::SortedSet {
+    if subject.item != SubjectItem::Whole || subject.family.holds != families::Holds::SortedSet {
         return;
     }
     // A login beyond the most ends the oldest sessions right after it.
@@ -101,7 +101,7 @@ fn inboxes<'a>(
 }
 
 async fn inbox(site: &Site, subject: &Subject) -> Result<Option<Found>, Error> {
-    let (Item::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
+    let (SubjectItem::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
     let (inbox, unread) = (&subject.key, keys::user_unread(user));
     let (count, oldest) = site
         .store

@@ -12,7 +12,7 @@ use crate::keys::families::Holds;
 use crate::site::Site;
 use crate::store_rules::claims::{Claim, Claims, Fault, Found, Mend};
 use crate::store_rules::existing::Existing;
-use crate::store_rules::subject::{self, Item, Subject};
+use crate::store_rules::subject::{self, Subject, SubjectItem};
 use crate::store_rules::{Check, CheckRounds, Rule};
 use crate::values::clock::Moment;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
             self.add(found, "limits, sessions and links expire, and nothing else does");
         }
         let Some(rules) = self.rules.get(subject.family.name).cloned() else { return Ok(()) };
-        self.add_item(subject.with(Item::Whole), &rules).await?;
+        self.add_item(subject.with(SubjectItem::Whole), &rules).await?;
         let mut value = value;
         let mut offset = 0;
         loop {
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
     /// Asks for what the rules of its family demand of a key or a member.
     async fn add_item(&mut self, subject: Subject, rules: &[&'static Rule]) -> Result<(), Error> {
         // Members are small, whatever the family.
-        let weight = if let Item::Hash(_) = subject.item { weight(subject.family) } else { 1 };
+        let weight = if let SubjectItem::Hash(_) = subject.item { weight(subject.family) } else { 1 };
         self.pending_weight += weight * rules.len();
         for (rule, subject) in rules.iter().zip(std::iter::repeat_n(subject, rules.len())) {
             let pending = match rule.check {
@@ -485,8 +485,9 @@ impl<'a> Walk<'a> {
 
     /// The items as they are now, and what differs of them as they were. What a claim needs is read in
     /// the same round as what it is about.
-    async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<Item>, Vec<Found>)>, Error> {
-        let mut seen: Vec<(Option<Item>, Vec<Found>)> = looks.iter().map(|_| (None, Vec::new())).collect();
+    async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<SubjectItem>, Vec<Found>)>, Error> {
+        let mut seen: Vec<(Option<SubjectItem>, Vec<Found>)> =
+            looks.iter().map(|_| (None, Vec::new())).collect();
         let mut in_rounds = Vec::new();
         let mut next = looks.iter().enumerate().peekable();
         while next.peek().is_some() {

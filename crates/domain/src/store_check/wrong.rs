@@ -1,7 +1,7 @@
 //! What is called wrong: values that only a person can correct, and what was not mended because
 //! it follows from one. A repair keeps its hands off whatever rests on any of them.
 
-use crate::store_rules::source::{Part, Source};
+use crate::store_rules::source::{Source, SourcePart};
 use std::collections::HashMap;
 
 /// Wrong parts of keys that are remembered one by one. With more of them nothing is mended.
@@ -84,9 +84,9 @@ impl Wrong {
         }
         let of_key = self.keys.get(&source.key)?;
         let part = match &source.part {
-            Part::Existence => None,
-            Part::Some(parts) => parts.iter().find_map(|part| of_key.parts.get(part)),
-            Part::All => of_key.parts.values().min(),
+            SourcePart::Existence => None,
+            SourcePart::Some(parts) => parts.iter().find_map(|part| of_key.parts.get(part)),
+            SourcePart::All => of_key.parts.values().min(),
         };
         of_key.whole.as_ref().or(part).map(String::as_str)
     }

@@ -3,8 +3,8 @@
 
 use super::existing::Existing;
 use super::never_shown::NeverShown;
-use super::source::{Part, Source};
-use super::subject::{Item, Subject};
+use super::source::{Source, SourcePart};
+use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
@@ -154,8 +154,8 @@ impl Claim {
     pub(crate) fn found(&self, subject: &Subject, fault: Fault) -> Found {
         let own = Source { key: subject.key.clone(), part: self.own_part(subject) };
         let own_place = match &own.part {
-            Part::Some(parts) => parts.first().map(|part| (&own.key, part)),
-            Part::Existence | Part::All => None,
+            SourcePart::Some(parts) => parts.first().map(|part| (&own.key, part)),
+            SourcePart::Existence | SourcePart::All => None,
         };
         let place = self.place.as_ref().map(|(key, part)| (key, part)).or(own_place);
         let part = place.filter(|(key, _)| **key == fault.key).map(|(_, part)| part.clone());
@@ -168,12 +168,14 @@ impl Claim {
     }
 
     /// The part of the subject that the claim rests on.
-    fn own_part(&self, subject: &Subject) -> Part {
+    fn own_part(&self, subject: &Subject) -> SourcePart {
         match (&self.field, &subject.item) {
-            (Some(field), _) => Part::Some(vec![field.clone()]),
-            (None, Item::Whole) => Part::Existence,
-            (None, Item::Text(_) | Item::Hash(_)) => Part::All,
-            (None, Item::Member(member) | Item::Scored(member, _)) => Part::Some(vec![member.clone()]),
+            (Some(field), _) => SourcePart::Some(vec![field.clone()]),
+            (None, SubjectItem::Whole) => SourcePart::Existence,
+            (None, SubjectItem::Text(_) | SubjectItem::Hash(_)) => SourcePart::All,
+            (None, SubjectItem::Member(member) | SubjectItem::Scored(member, _)) => {
+                SourcePart::Some(vec![member.clone()])
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use tidings_keyspace::Read;
 
 /// How much of a key something rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SourcePart {
     /// That the key is there, or is not.
     Existence,
     /// Some fields or members.
@@ -17,32 +17,32 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) key: String,
-    pub(crate) part: Part,
+    pub(crate) part: SourcePart,
 }
 
 impl Source {
     /// That a key is there, or is not.
     pub(crate) fn existence(key: impl Into<String>) -> Self {
-        Self { key: key.into(), part: Part::Existence }
+        Self { key: key.into(), part: SourcePart::Existence }
     }
 
     /// All of a key.
     pub(crate) fn all(key: impl Into<String>) -> Self {
-        Self { key: key.into(), part: Part::All }
+        Self { key: key.into(), part: SourcePart::All }
     }
 
     /// One field or member of a key.
     pub(crate) fn part(key: impl Into<String>, part: impl ToString) -> Self {
-        Self { key: key.into(), part: Part::Some(vec![part.to_string()]) }
+        Self { key: key.into(), part: SourcePart::Some(vec![part.to_string()]) }
     }
 
     /// What a read tells.
     pub(crate) fn of(read: &Read) -> Self {
         let part = match read {
-            Read::Expiry(_) => Part::Existence,
-            Read::HashFields(_, parts) | Read::Scores(_, parts) => Part::Some(parts.clone()),
-            Read::HasMember(_, member) => Part::Some(vec![member.clone()]),
-            _ => Part::All,
+            Read::Expiry(_) => SourcePart::Existence,
+            Read::HashFields(_, parts) | Read::Scores(_, parts) => SourcePart::Some(parts.clone()),
+            Read::HasMember(_, member) => SourcePart::Some(vec![member.clone()]),
+            _ => SourcePart::All,
         };
         Self { key: read.key().to_owned(), part }
     }

@@ -9,7 +9,7 @@ use tidings_keyspace::{Answer, Batch, Expiry, Hash, Read};
 
 /// A part of a key that rules look at.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Item {
+pub(crate) enum SubjectItem {
     /// That the key is there.
     Whole,
     /// The text of a string.
@@ -37,7 +37,7 @@ pub(crate) struct SubjectKey {
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) of: Arc<SubjectKey>,
-    pub(crate) item: Item,
+    pub(crate) item: SubjectItem,
 }
 
 impl Deref for Subject {
@@ -54,11 +54,11 @@ impl Subject {
         let (family, parts) = Family::of(key)?;
         let parts = parts.into_iter().map(str::to_owned).collect();
         let of = Arc::new(SubjectKey { key: key.to_owned(), family, parts, now });
-        Some(Self { of, item: Item::Whole })
+        Some(Self { of, item: SubjectItem::Whole })
     }
 
     /// Another part of the key.
-    pub(crate) fn with(&self, item: Item) -> Self {
+    pub(crate) fn with(&self, item: SubjectItem) -> Self {
         Self { of: self.of.clone(), item }
     }
 
@@ -75,7 +75,7 @@ impl Subject {
     /// The hash.
     pub(crate) fn hash(&self) -> Option<&Hash> {
         match &self.item {
-            Item::Hash(hash) => Some(hash),
+            SubjectItem::Hash(hash) => Some(hash),
             _ => None,
         }
     }
@@ -89,8 +89,8 @@ impl Subject {
     /// The member of a set or a sorted set, with its score.
     pub(crate) fn member(&self) -> Option<(&str, f64)> {
         match &self.item {
-            Item::Member(member) => Some((member, 0.0)),
-            Item::Scored(member, score) => Some((member, *score)),
+            SubjectItem::Member(member) => Some((member, 0.0)),
+            SubjectItem::Scored(member, score) => Some((member, *score)),
             _ => None,
         }
     }
@@ -103,7 +103,7 @@ impl Subject {
     /// The text of a string.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.item {
-            Item::Text(text) => Some(text),
+            SubjectItem::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -112,9 +112,9 @@ impl Subject {
     pub(crate) fn removal(&self) -> Batch {
         let mut batch = Batch::new();
         match &self.item {
-            Item::Member(member) => batch.remove_member(&self.key, member),
-            Item::Scored(member, _) => batch.sorted_remove(&self.key, member),
-            Item::Whole | Item::Text(_) | Item::Hash(_) => {}
+            SubjectItem::Member(member) => batch.remove_member(&self.key, member),
+            SubjectItem::Scored(member, _) => batch.sorted_remove(&self.key, member),
+            SubjectItem::Whole | SubjectItem::Text(_) | SubjectItem::Hash(_) => {}
         }
         batch
     }
@@ -133,25 +133,27 @@ impl Subject {
     pub(crate) fn read(&self) -> Read {
         let key = self.key.clone();
         match &self.item {
-            Item::Whole => Read::Expiry(key),
-            Item::Text(_) => Read::String(key),
-            Item::Hash(_) => Read::Hash(key),
-            Item::Member(member) => Read::HasMember(key, member.clone()),
-            Item::Scored(member, _) => Read::Scores(key, vec![member.clone()]),
+            SubjectItem::Whole => Read::Expiry(key),
+            SubjectItem::Text(_) => Read::String(key),
+            SubjectItem::Hash(_) => Read::Hash(key),
+            SubjectItem::Member(member) => Read::HasMember(key, member.clone()),
+            SubjectItem::Scored(member, _) => Read::Scores(key, vec![member.clone()]),
         }
     }
 
     /// The item in the answer to that read; `None` if it is no longer there.
-    pub(crate) fn item_in(&self, answer: Answer) -> Option<Item> {
+    pub(crate) fn item_in(&self, answer: Answer) -> Option<SubjectItem> {
         match (&self.item, answer) {
-            (Item::Whole, Answer::Expiry(expiry)) => (expiry != Expiry::Absent).then_some(Item::Whole),
-            (Item::Text(_), Answer::Text(text)) => text.map(Item::Text),
-            (Item::Hash(_), Answer::Hash(hash)) => {
-                (!hash.is_empty()).then(|| Item::Hash(Arc::new(sorted(hash))))
+            (SubjectItem::Whole, Answer::Expiry(expiry)) => {
+                (expiry != Expiry::Absent).then_some(SubjectItem::Whole)
             }
-            (Item::Member(member), Answer::Bool(true)) => Some(Item::Member(member.clone())),
-            (Item::Scored(member, _), Answer::Scores(scores)) => {
-                scores.first().copied().flatten().map(|score| Item::Scored(member.clone(), score))
+            (SubjectItem::Text(_), Answer::Text(text)) => text.map(SubjectItem::Text),
+            (SubjectItem::Hash(_), Answer::Hash(hash)) => {
+                (!hash.is_empty()).then(|| SubjectItem::Hash(Arc::new(sorted(hash))))
+            }
+            (SubjectItem::Member(member), Answer::Bool(true)) => Some(SubjectItem::Member(member.clone())),
+            (SubjectItem::Scored(member, _), Answer::Scores(scores)) => {
+                scores.first().copied().flatten().map(|score| SubjectItem::Scored(member.clone(), score))
             }
             _ => None,
         }
@@ -159,14 +161,14 @@ impl Subject {
 }
 
 /// The items in a value.
-pub(crate) fn items_of(value: Answer) -> Vec<Item> {
+pub(crate) fn items_of(value: Answer) -> Vec<SubjectItem> {
     match value {
-        Answer::Text(text) => text.map(Item::Text).into_iter().collect(),
+        Answer::Text(text) => text.map(SubjectItem::Text).into_iter().collect(),
         Answer::Hash(hash) if hash.is_empty() => Vec::new(),
-        Answer::Hash(hash) => vec![Item::Hash(Arc::new(sorted(hash)))],
-        Answer::Members(members) => members.into_iter().map(Item::Member).collect(),
+        Answer::Hash(hash) => vec![SubjectItem::Hash(Arc::new(sorted(hash)))],
+        Answer::Members(members) => members.into_iter().map(SubjectItem::Member).collect(),
         Answer::Scored(members) => {
-            members.into_iter().map(|(member, score)| Item::Scored(member, score)).collect()
+            members.into_iter().map(|(member, score)| SubjectItem::Scored(member, score)).collect()
         }
         _ => Vec::new(),
     }

@@ -16,7 +16,7 @@ use crate::news::item::{DEL, News, linked_site};
 use crate::news::past;
 use crate::review;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Removal, Tweet};
+use crate::timelines::tweets::{self, Tweet, TweetRemoval};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -162,7 +162,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         let mut batch = Batch::new();
         unchanged_since(&mut batch, &news);
         let removal = match read_announcement(site, &news).await? {
-            Some(tweet) => Some(Removal::read(site, tweet).await?),
+            Some(tweet) => Some(TweetRemoval::read(site, tweet).await?),
             None => None,
         };
         if let Some(removal) = &removal {

@@ -10,7 +10,7 @@ use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::{EDITED, News, SOURCE, TEXT_SCHEME};
 use crate::site::Site;
-use crate::timelines::tweets::Removal;
+use crate::timelines::tweets::TweetRemoval;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -44,7 +44,7 @@ pub(crate) async fn erase(
     let mut job = None;
     if let Some(tweet) = read_announcement(site, &news).await? {
         let tweet_id = tweet.id;
-        let removal = Removal::read(site, tweet).await?;
+        let removal = TweetRemoval::read(site, tweet).await?;
         removal.write(batch, now);
         batch.delete(keys::withdrawn(&Thing::Tweet(tweet_id)));
         job = removal.job();

@@ -7,7 +7,7 @@ use crate::articles::article;
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::NEXT_ID;
 use crate::comments::held::{HeldComment, write_with_story};
-use crate::comments::notify::Announcement;
+use crate::comments::notify::CommentNotice;
 use crate::error::Error;
 use crate::hooks::{self, Event};
 use crate::keys;
@@ -52,7 +52,7 @@ pub(super) fn write(
 pub(crate) struct Publication {
     news: News,
     tweet: Option<TweetDraft>,
-    first: Option<(HeldComment, Announcement)>,
+    first: Option<(HeldComment, CommentNotice)>,
     /// Those of its topics that exist.
     known: Vec<Topic>,
 }
@@ -75,7 +75,7 @@ impl Publication {
         };
         let first = match HeldComment::find(site, address).await? {
             Some(held) => {
-                let announcement = Announcement::of_first_comment(site, now, address, &held.comment).await?;
+                let announcement = CommentNotice::of_first_comment(site, now, address, &held.comment).await?;
                 Some((held, announcement))
             }
             None => None,

@@ -19,7 +19,7 @@ pub const CHANNEL: &str = "tweets";
 
 /// A tweet that has reached the home timelines.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NewTweet {
+pub struct ArrivedTweet {
     /// Who wrote it.
     pub author: UserId,
     /// The tweet.
@@ -28,14 +28,14 @@ pub struct NewTweet {
     pub score: f64,
 }
 
-impl NewTweet {
+impl ArrivedTweet {
     /// Its place in timelines.
     pub const fn cursor(&self) -> Cursor {
         Cursor { score: self.score, id: self.id.0 }
     }
 }
 
-impl fmt::Display for NewTweet {
+impl fmt::Display for ArrivedTweet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.author, self.cursor())
     }
@@ -46,7 +46,7 @@ impl fmt::Display for NewTweet {
 #[error("not an author and a cursor")]
 pub struct NotANewTweet;
 
-impl FromStr for NewTweet {
+impl FromStr for ArrivedTweet {
     type Err = NotANewTweet;
 
     fn from_str(message: &str) -> Result<Self, NotANewTweet> {
@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_message_is_written_and_read() {
-        let tweet = NewTweet { author: UserId(7), id: TweetId(45), score: 1_401_267_618.123 };
+        let tweet = ArrivedTweet { author: UserId(7), id: TweetId(45), score: 1_401_267_618.123 };
         assert_eq!(tweet.to_string(), "7 1401267618.123-45");
         assert_eq!(tweet.to_string().parse(), Ok(tweet));
         for message in ["", "7", "7 1", "x 1-1", "7 1-1 2"] {
-            assert_eq!(message.parse::<NewTweet>(), Err(NotANewTweet), "{message}");
+            assert_eq!(message.parse::<ArrivedTweet>(), Err(NotANewTweet), "{message}");
         }
     }
 }

@@ -105,7 +105,7 @@ pub struct TimelineMove<'a> {
 }
 
 /// What is stored about where home timelines are.
-struct Stored {
+struct StoredPlace {
     url: Option<String>,
     last_move: Option<String>,
     filled: Option<u64>,
@@ -114,12 +114,12 @@ struct Stored {
     tweets: u64,
 }
 
-async fn read_stored(site: &Site) -> Result<Stored, Error> {
+async fn read_stored(site: &Site) -> Result<StoredPlace, Error> {
     let place = read::fields(keys::TIMELINE_PLACE, [URL, MOVE, FILLED, OLD_URL]);
     let counters = [keys::USERS_COUNT, keys::TWEET_IDS].map(fields::counter);
     let ([url, last_move, filled, old_url], [users, tweets]) = site.store.fetch((place, counters)).await?;
     let filled = fields::read(filled.as_deref(), || keys::TIMELINE_PLACE.to_owned(), FILLED);
-    Ok(Stored { url, last_move, filled, old_url, users, tweets })
+    Ok(StoredPlace { url, last_move, filled, old_url, users, tweets })
 }
 
 /// Where the home timelines of a store are, without a password; `None` if they are in it. Rounds: 1.

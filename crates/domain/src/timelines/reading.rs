@@ -215,7 +215,7 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
     let (read, reads) = site.store.record_reads(read_page(visit, source, window)).await;
     let (page, origin) = read?;
     // What is apart from the store does not tell when it changes.
-    if origin == Origin::Store {
+    if origin == PageOrigin::Store {
         let entries = page.lines.iter().map(|line| line.cursor).collect();
         let made = TimelinePage { entries, next: page.next };
         flight.finish(visit.view(), Tracked::recorded(made, &reads), None);
@@ -225,7 +225,7 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
 
 /// Where the entries of a page were read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Origin {
+enum PageOrigin {
     Store,
     /// Also on the server of home timelines.
     Apart,
@@ -237,7 +237,7 @@ async fn read_page(
     visit: &mut Visit,
     source: &TimelineSource,
     window: &Window,
-) -> Result<(TweetPage, Origin), Error> {
+) -> Result<(TweetPage, PageOrigin), Error> {
     let home = match source {
         TimelineSource::List(_) => None,
         TimelineSource::Home(reader) => {
@@ -247,7 +247,7 @@ async fn read_page(
     };
     let reader = home.as_ref().map(|(reader, ..)| *reader);
     let is_apart = home.as_ref().is_some_and(|(.., place)| place.apart().is_some());
-    let origin = if is_apart { Origin::Apart } else { Origin::Store };
+    let origin = if is_apart { PageOrigin::Apart } else { PageOrigin::Store };
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
     for _ in 0..TIMELINE_REFILLS {

@@ -9,7 +9,7 @@ use crate::store_rules::claims::{
     Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
 };
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::place;
@@ -306,7 +306,7 @@ fn number_of_followers(claims: &mut Claims, user: UserId) {
 }
 
 fn followers(subject: &Subject, claims: &mut Claims) {
-    if let (Item::Whole, Some(user)) = (&subject.item, subject.id()) {
+    if let (SubjectItem::Whole, Some(user)) = (&subject.item, subject.id()) {
         number_of_followers(claims, user);
     }
 }

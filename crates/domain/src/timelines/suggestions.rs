@@ -65,7 +65,7 @@ async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> 
 }
 
 async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
-    let Candidates { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
+    let SuggestionPool { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let mut query = Query::new();
     let people = query.ask(People::of(candidates.iter().copied()));
     let followed = query
@@ -102,7 +102,7 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
 }
 
 /// People who may be suggested.
-struct Candidates {
+struct SuggestionPool {
     /// The likeliest first.
     people: Vec<UserId>,
     /// How many of the people whom the viewer follows also follow each candidate.
@@ -111,7 +111,7 @@ struct Candidates {
 
 /// Finds candidates among friends of friends, the most followed users, and the first
 /// accounts. Rounds: 2.
-async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Candidates, Error> {
+async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<SuggestionPool, Error> {
     let mut query = Query::new();
     let known = query
         .sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN)
@@ -158,7 +158,7 @@ async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<C
     if followings <= SUGGESTION_KNOWN {
         people.truncate(count.saturating_add(SUGGESTION_CANDIDATES));
     }
-    Ok(Candidates { people, by_friends })
+    Ok(SuggestionPool { people, by_friends })
 }
 
 /// Users with their scores.

@@ -319,7 +319,7 @@ impl TweetDraft {
         }
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
-        let arrived = live::NewTweet { author: self.author, id: self.id, score };
+        let arrived = live::ArrivedTweet { author: self.author, id: self.id, score };
         if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(self.author));
@@ -374,7 +374,7 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
             // It is gone for its author, and kept for moderators.
             return Err(Refusal::NoSuchTweet.into());
         }
-        let removal = Removal::read(site, tweet).await?;
+        let removal = TweetRemoval::read(site, tweet).await?;
         let mut batch = Batch::new();
         removal.write(&mut batch, now);
         Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
@@ -386,14 +386,14 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
 }
 
 /// A tweet that is about to be deleted, with what was read for it.
-pub(crate) struct Removal {
+pub(crate) struct TweetRemoval {
     tweet: Tweet,
     mentioned: Vec<UserId>,
     entries: inbox::Removal,
     has_followers: bool,
 }
 
-impl Removal {
+impl TweetRemoval {
     /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
     pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
         let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;

@@ -36,7 +36,7 @@ fn is_unlisted(state: Option<&Withheld>) -> bool {
 pub(crate) struct TweetWithdrawal {
     tweet: Tweet,
     state: Withheld,
-    mentions: Mentions,
+    mentions: WithdrawnMentions,
     entries: inbox::Removal,
     has_followers: bool,
 }
@@ -49,7 +49,7 @@ impl TweetWithdrawal {
         let mut withdrawal = Self {
             tweet,
             state,
-            mentions: Mentions::default(),
+            mentions: WithdrawnMentions::default(),
             entries: inbox::Removal::default(),
             has_followers,
         };
@@ -57,7 +57,7 @@ impl TweetWithdrawal {
         if withdrawal.was_listed() {
             let users = ids_by_name(site, &withdrawal.tweet.mentioned_names()).await?;
             let users: Vec<UserId> = users.into_values().collect();
-            withdrawal.mentions = Mentions::read(site, id, &users).await?;
+            withdrawal.mentions = WithdrawnMentions::read(site, id, &users).await?;
             let entries = users.iter().map(|user| (*user, EntryId::Tweet(id)));
             withdrawal.entries = inbox::Removal::read(site, entries).await?;
         }
@@ -109,7 +109,7 @@ impl Withdrawing for TweetWithdrawal {
 pub(crate) struct TweetReturn {
     tweet: Tweet,
     record: Withdrawn,
-    mentions: Mentions,
+    mentions: WithdrawnMentions,
     entries: Replacement,
     audience: Audience,
 }
@@ -201,13 +201,13 @@ impl Returning for TweetReturn {
 /// The people in whose mentions a tweet is, and its place there. Stored as `<user id> <time>`, a
 /// line for each.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Mentions(Vec<(UserId, f64)>);
+pub(crate) struct WithdrawnMentions(Vec<(UserId, f64)>);
 
 /// A stored text that names no mentions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotMentions;
 
-impl Mentions {
+impl WithdrawnMentions {
     /// Reads in whose mentions a tweet is. Rounds: 1, none without users.
     async fn read(site: &Site, id: TweetId, users: &[UserId]) -> Result<Self, Error> {
         let scores: Vec<_> =
@@ -224,14 +224,14 @@ impl Mentions {
     }
 }
 
-impl fmt::Display for Mentions {
+impl fmt::Display for WithdrawnMentions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = self.0.iter().map(|(user, time)| format!("{user} {time:?}")).collect();
         formatter.write_str(&lines.join("\n"))
     }
 }
 
-impl FromStr for Mentions {
+impl FromStr for WithdrawnMentions {
     type Err = NotMentions;
 
     fn from_str(stored: &str) -> Result<Self, NotMentions> {
@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn mentions_are_stored_and_read_back() {
-        let mentions = Mentions(vec![(UserId(3), 1_401_267_618.123), (UserId(9), 2.0)]);
+        let mentions = WithdrawnMentions(vec![(UserId(3), 1_401_267_618.123), (UserId(9), 2.0)]);
         assert_eq!(mentions.to_string(), "3 1401267618.123\n9 2.0");
         assert_eq!(mentions.to_string().parse(), Ok(mentions));
         for bad in ["3", "x 1.0", "3 NaN", "3 1.0\n4"] {
-            assert_eq!(bad.parse::<Mentions>(), Err(NotMentions), "{bad}");
+            assert_eq!(bad.parse::<WithdrawnMentions>(), Err(NotMentions), "{bad}");
         }
     }
 }

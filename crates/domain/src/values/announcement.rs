@@ -23,7 +23,7 @@ pub struct Announcement {
 
 /// The stored form: numbers are those of stories, and seconds of Unix time.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredAnnouncement {
     made: u64,
     text: String,
     url: String,
@@ -54,7 +54,8 @@ impl Announcement {
 
     /// An announcement from its JSON, checked as if it had been typed.
     pub fn from_json(json: &str) -> Option<Self> {
-        let Stored { made, text, url, until, pinned, pinned_until } = serde_json::from_str(json).ok()?;
+        let StoredAnnouncement { made, text, url, until, pinned, pinned_until } =
+            serde_json::from_str(json).ok()?;
         let pinned: Vec<NewsId> = pinned.into_iter().map(NewsId).collect();
         let line = (&*text, &*url, until.map(Timestamp));
         Self::parse(Timestamp(made), line, (&pinned, pinned_until.map(Timestamp))).ok()
@@ -63,7 +64,7 @@ impl Announcement {
     /// The announcement as JSON.
     pub fn to_json(&self) -> String {
         let seconds = |time: Option<Timestamp>| time.map(|time| time.0);
-        let stored = Stored {
+        let stored = StoredAnnouncement {
             made: self.made.0,
             text: self.text.clone(),
             url: self.url.clone(),

@@ -110,7 +110,7 @@ impl Weight {
 
 /// What a moderator's decision says about the flags of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FlagVerdict {
     /// They were right.
     Upheld,
     /// They were not.

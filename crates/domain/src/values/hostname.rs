@@ -18,12 +18,12 @@ pub struct Hostname(String);
 #[error("{given:?} {fault}")]
 pub struct HostnameError {
     given: String,
-    fault: Fault,
+    fault: HostnameFault,
     is_some_hostname: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-enum Fault {
+enum HostnameFault {
     #[error("is not a site name. Enter one, such as example.com")]
     Empty,
     #[error("is too long for a site name ({MAX_HOSTNAME} characters at most)")]
@@ -78,26 +78,26 @@ impl Hostname {
 
 text_values!(Hostname);
 
-fn read(given: &str) -> Result<String, Fault> {
+fn read(given: &str) -> Result<String, HostnameFault> {
     if given.is_empty() {
-        return Err(Fault::Empty);
+        return Err(HostnameFault::Empty);
     }
     if given.chars().count() > MAX_TYPED_HOSTNAME {
-        return Err(Fault::TooLong);
+        return Err(HostnameFault::TooLong);
     }
-    let mut name = idna::domain_to_ascii(given).map_err(|_| Fault::NotAHostname)?;
+    let mut name = idna::domain_to_ascii(given).map_err(|_| HostnameFault::NotAHostname)?;
     if name.ends_with('.') {
         name.pop();
     }
     if !name.split('.').all(is_label) {
-        return Err(Fault::NotAHostname);
+        return Err(HostnameFault::NotAHostname);
     }
     if name.len() > MAX_HOSTNAME {
-        return Err(Fault::TooLong);
+        return Err(HostnameFault::TooLong);
     }
     match name.rsplit_once('.') {
-        None => Err(Fault::SingleLabel),
-        Some((_, last)) if is_number(last) => Err(Fault::Address),
+        None => Err(HostnameFault::SingleLabel),
+        Some((_, last)) if is_number(last) => Err(HostnameFault::Address),
         Some(_) => Ok(name),
     }
 }

@@ -13,7 +13,7 @@ pub fn markdown_of_html(html: &str) -> String {
 }
 
 fn read(html: &str, is_plain: bool) -> String {
-    let mut reader = Reader { is_plain, ..Reader::default() };
+    let mut reader = HtmlReader { is_plain, ..HtmlReader::default() };
     let mut rest = html;
     while let Some((text, tagged)) = rest.split_once('<') {
         reader.text(&decoded(text));
@@ -42,7 +42,7 @@ pub fn text_of_html(html: &str) -> String {
 
 /// A part of a paragraph.
 #[derive(Debug, PartialEq, Eq)]
-enum Span {
+enum TextSpan {
     /// Text, and whether it is emphasised.
     Text(String, bool),
     /// A link with its words.
@@ -50,11 +50,11 @@ enum Span {
 }
 
 #[derive(Default)]
-struct Reader {
+struct HtmlReader {
     /// The finished blocks.
     blocks: Vec<String>,
     /// The paragraph that is being read.
-    spans: Vec<Span>,
+    spans: Vec<TextSpan>,
     is_emphasised: bool,
     /// The address of the open link, and its words so far.
     link: Option<(String, String)>,
@@ -64,7 +64,7 @@ struct Reader {
     is_plain: bool,
 }
 
-impl Reader {
+impl HtmlReader {
     fn text(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -75,10 +75,10 @@ impl Reader {
             words.push_str(text);
         } else {
             match self.spans.last_mut() {
-                Some(Span::Text(before, is_emphasised)) if *is_emphasised == self.is_emphasised => {
+                Some(TextSpan::Text(before, is_emphasised)) if *is_emphasised == self.is_emphasised => {
                     before.push_str(text);
                 }
-                _ => self.spans.push(Span::Text(text.to_owned(), self.is_emphasised)),
+                _ => self.spans.push(TextSpan::Text(text.to_owned(), self.is_emphasised)),
             }
         }
     }
@@ -106,7 +106,7 @@ impl Reader {
 
     fn end_link(&mut self) {
         if let Some((address, words)) = self.link.take() {
-            self.spans.push(Span::Link(address, words));
+            self.spans.push(TextSpan::Link(address, words));
         }
     }
 
@@ -186,13 +186,13 @@ fn character_of(entity: &str) -> Option<char> {
 }
 
 /// A paragraph without markup, in one line.
-fn plain_paragraph(spans: &[Span]) -> String {
+fn plain_paragraph(spans: &[TextSpan]) -> String {
     let mut line = String::new();
     for span in spans {
         match span {
-            Span::Text(text, _) => line.push_str(text),
-            Span::Link(address, words) if shows_address(address, words.trim()) => line.push_str(address),
-            Span::Link(address, words) => line.push_str(&format!("{words} ({address})")),
+            TextSpan::Text(text, _) => line.push_str(text),
+            TextSpan::Link(address, words) if shows_address(address, words.trim()) => line.push_str(address),
+            TextSpan::Link(address, words) => line.push_str(&format!("{words} ({address})")),
         }
     }
     one_space(&line).trim().to_owned()
@@ -205,12 +205,12 @@ fn shows_address(address: &str, words: &str) -> bool {
 }
 
 /// A paragraph in one line.
-fn paragraph(spans: &[Span]) -> String {
+fn paragraph(spans: &[TextSpan]) -> String {
     let mut line = String::new();
     for (number, span) in spans.iter().enumerate() {
         let rest = spans.get(number + 1..).unwrap_or_default();
         match span {
-            Span::Text(text, is_emphasised) => {
+            TextSpan::Text(text, is_emphasised) => {
                 let text = one_space(text);
                 let after = rest.iter().find_map(first_character);
                 if *is_emphasised {
@@ -219,19 +219,19 @@ fn paragraph(spans: &[Span]) -> String {
                     push_text(&mut line, &text, after);
                 }
             }
-            Span::Link(address, words) => push_link(&mut line, address, &one_space(words), rest),
+            TextSpan::Link(address, words) => push_link(&mut line, address, &one_space(words), rest),
         }
     }
     escape_start(line.trim())
 }
 
-fn first_character(span: &Span) -> Option<char> {
+fn first_character(span: &TextSpan) -> Option<char> {
     match span {
-        Span::Text(text, is_emphasised) => text.chars().next().map(|first| {
+        TextSpan::Text(text, is_emphasised) => text.chars().next().map(|first| {
             // A `*` may come before it.
             if *is_emphasised && !first.is_whitespace() { '*' } else { first }
         }),
-        Span::Link(..) => Some('['),
+        TextSpan::Link(..) => Some('['),
     }
 }
 
@@ -331,14 +331,14 @@ fn push_emphasised(line: &mut String, text: &str, after: Option<char>) {
 }
 
 /// Adds a link. `rest` is what follows it.
-fn push_link(line: &mut String, address: &str, words: &str, rest: &[Span]) {
+fn push_link(line: &mut String, address: &str, words: &str, rest: &[TextSpan]) {
     let words = words.trim();
     if !is_web_address(address) || !shows_address(address, words) {
         push_worded_link(line, words, address);
     } else if text_and_links(address) == [Piece::Link(address)] {
         let after = match rest {
-            [Span::Text(text, false)] => text.clone(),
-            [Span::Text(text, false), ..] => format!("{text}["),
+            [TextSpan::Text(text, false)] => text.clone(),
+            [TextSpan::Text(text, false), ..] => format!("{text}["),
             _ => rest.iter().find_map(first_character).map(String::from).unwrap_or_default(),
         };
         push_address(line, address, &after);

@@ -11,14 +11,14 @@ const MAX_SOURCE: usize = 100;
 /// The site that items come from, such as `hn` or `news.example.com`. Numbers of items mean something only
 /// together with it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Source(String);
+pub struct ImportSource(String);
 
 /// Not the name of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a source is 1 to {MAX_SOURCE} characters: a-z, 0-9, dots and hyphens")]
 pub struct NotASource;
 
-impl FromStr for Source {
+impl FromStr for ImportSource {
     type Err = NotASource;
 
     fn from_str(name: &str) -> Result<Self, NotASource> {
@@ -29,7 +29,7 @@ impl FromStr for Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ImportSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn sources_and_names_have_few_characters() {
         for good in ["hn", "news.example.com", "a-1", &"a".repeat(100)] {
-            assert_eq!(good.parse::<Source>().unwrap().to_string(), good);
+            assert_eq!(good.parse::<ImportSource>().unwrap().to_string(), good);
         }
         for bad in ["", "HN", "a b", "a:b", "é", &"a".repeat(101)] {
-            assert_eq!(bad.parse::<Source>(), Err(NotASource), "{bad:?}");
+            assert_eq!(bad.parse::<ImportSource>(), Err(NotASource), "{bad:?}");
         }
         for good in ["pg", "x", "0xmohit", "_pius", "-", &"a".repeat(32)] {
             assert_eq!(good.parse::<ImportedName>().unwrap().as_str(), good);

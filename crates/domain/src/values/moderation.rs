@@ -6,7 +6,7 @@ use crate::values::ids::{
 };
 use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_REASON};
 use crate::values::message::MessageText;
-use crate::values::origin_ban::{BanScope, Origin};
+use crate::values::origin_ban::{BanScope, BannedOrigin};
 use crate::values::post_rule::{Pattern, RuleEffect};
 use crate::values::saved_reason::SavedReasons;
 use crate::values::text::{Body, InputError, Title, is_visible, lines};
@@ -331,7 +331,7 @@ pub enum Deed {
     /// [`Action::Unrule`].
     Unrule,
     /// [`Action::Bar`].
-    Bar(Origin, BanScope, Hours),
+    Bar(BannedOrigin, BanScope, Hours),
     /// [`Action::Unbar`].
     Unbar,
     /// [`Action::Announce`].

@@ -60,7 +60,7 @@ impl BanScope {
 
 /// Why something cannot be banned. Users see the message as a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnOrigin {
+pub enum NotBannable {
     /// Not a network.
     #[error("enter an address or a network, such as 192.0.2.0/24 or 2001:db8:1::/48")]
     Network,
@@ -74,32 +74,32 @@ pub enum NotAnOrigin {
 
 /// Where people come from, as it can be banned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum BannedOrigin {
     /// A network.
     Network(IpNet),
     /// A domain of e-mail addresses, in lower case and without `www.`.
     Domain(Box<str>),
 }
 
-impl Origin {
+impl BannedOrigin {
     /// Reads what somebody has typed.
     ///
     /// # Errors
     /// When it is not of its kind, or too wide.
-    pub fn parse(kind: OriginKind, typed: &str) -> Result<Self, NotAnOrigin> {
+    pub fn parse(kind: OriginKind, typed: &str) -> Result<Self, NotBannable> {
         let typed = typed.trim();
         match kind {
             OriginKind::Network => {
                 let address = || typed.parse::<IpAddr>().map(IpNet::from);
-                let network = typed.parse().or_else(|_| address()).map_err(|_| NotAnOrigin::Network)?;
+                let network = typed.parse().or_else(|_| address()).map_err(|_| NotBannable::Network)?;
                 let widest = if network.addr().is_ipv4() { WIDEST_IPV4 } else { WIDEST_IPV6 };
                 if network.prefix_len() < widest {
-                    return Err(NotAnOrigin::TooWide);
+                    return Err(NotBannable::TooWide);
                 }
                 Ok(Self::Network(network.trunc()))
             }
             OriginKind::Domain => {
-                let domain = muted_domain(typed.trim_start_matches('@')).map_err(|_| NotAnOrigin::Domain)?;
+                let domain = muted_domain(typed.trim_start_matches('@')).map_err(|_| NotBannable::Domain)?;
                 Ok(Self::Domain(domain.as_str().into()))
             }
         }
@@ -126,7 +126,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for BannedOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network(network) => network.fmt(formatter),
@@ -141,7 +141,7 @@ pub struct OriginBan {
     /// Its number.
     pub id: OriginBanId,
     /// The origin.
-    pub origin: Origin,
+    pub origin: BannedOrigin,
     /// What people from there cannot do.
     pub scope: BanScope,
     /// Why. Those whom it stops read it.
@@ -152,7 +152,7 @@ pub struct OriginBan {
 
 /// The stored form of a ban.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredBan {
     what: OriginKind,
     value: String,
     scope: BanScope,
@@ -163,7 +163,7 @@ struct Stored {
 impl OriginBan {
     /// The ban as JSON.
     pub fn to_json(&self) -> String {
-        let stored = Stored {
+        let stored = StoredBan {
             what: self.origin.kind(),
             value: self.origin.to_string(),
             scope: self.scope,
@@ -175,10 +175,10 @@ impl OriginBan {
 
     /// A ban from its JSON; `None` if it cannot be read.
     pub fn from_json(id: OriginBanId, json: &str) -> Option<Self> {
-        let Stored { what, value, scope, reason, until } = serde_json::from_str(json).ok()?;
+        let StoredBan { what, value, scope, reason, until } = serde_json::from_str(json).ok()?;
         Some(Self {
             id,
-            origin: Origin::parse(what, &value).ok()?,
+            origin: BannedOrigin::parse(what, &value).ok()?,
             scope,
             reason: Reason::parse(&reason).ok()?,
             until: until.map(Timestamp),
@@ -204,24 +204,24 @@ mod tests {
             (OriginKind::Domain, "@Mail.Example", "mail.example"),
             (OriginKind::Domain, "https://www.example.com/x", "example.com"),
         ] {
-            let parsed = Origin::parse(kind, typed).unwrap();
+            let parsed = BannedOrigin::parse(kind, typed).unwrap();
             assert_eq!((parsed.to_string().as_str(), parsed.kind()), (origin, kind));
-            assert_eq!(Origin::parse(kind, origin), Ok(parsed));
+            assert_eq!(BannedOrigin::parse(kind, origin), Ok(parsed));
         }
         for (kind, typed, error) in [
-            (OriginKind::Network, "example.com", NotAnOrigin::Network),
-            (OriginKind::Network, "10.0.0.0/15", NotAnOrigin::TooWide),
-            (OriginKind::Network, "::/0", NotAnOrigin::TooWide),
-            (OriginKind::Domain, "", NotAnOrigin::Domain),
+            (OriginKind::Network, "example.com", NotBannable::Network),
+            (OriginKind::Network, "10.0.0.0/15", NotBannable::TooWide),
+            (OriginKind::Network, "::/0", NotBannable::TooWide),
+            (OriginKind::Domain, "", NotBannable::Domain),
         ] {
-            assert_eq!(Origin::parse(kind, typed), Err(error), "{typed}");
+            assert_eq!(BannedOrigin::parse(kind, typed), Err(error), "{typed}");
         }
     }
 
     #[test]
     fn an_origin_has_its_addresses_and_no_others() {
-        let network = Origin::parse(OriginKind::Network, "192.0.2.0/24").unwrap();
-        let domain = Origin::parse(OriginKind::Domain, "example.com").unwrap();
+        let network = BannedOrigin::parse(OriginKind::Network, "192.0.2.0/24").unwrap();
+        let domain = BannedOrigin::parse(OriginKind::Domain, "example.com").unwrap();
         for (address, is_inside) in [("192.0.2.9", true), ("::ffff:192.0.2.9", true), ("192.0.3.1", false)] {
             assert_eq!(network.is_of(address.parse().unwrap(), ""), is_inside, "{address}");
         }
@@ -241,7 +241,7 @@ mod tests {
     fn a_ban_is_read_as_it_was_written() {
         let ban = OriginBan {
             id: OriginBanId(3),
-            origin: Origin::parse(OriginKind::Network, "2001:db8::/32").unwrap(),
+            origin: BannedOrigin::parse(OriginKind::Network, "2001:db8::/32").unwrap(),
             scope: BanScope::Both,
             reason: Reason::parse("spam").unwrap(),
             until: Some(Timestamp(7)),

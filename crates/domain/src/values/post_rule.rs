@@ -157,7 +157,7 @@ pub struct PostRule {
 
 /// The stored form of a rule.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredRule {
     what: RuleKind,
     pattern: String,
     effect: RuleEffect,
@@ -167,7 +167,7 @@ struct Stored {
 impl PostRule {
     /// The rule as JSON.
     pub fn to_json(&self) -> String {
-        let stored = Stored {
+        let stored = StoredRule {
             what: self.pattern.kind,
             pattern: self.pattern.as_str().to_owned(),
             effect: self.effect,
@@ -178,7 +178,7 @@ impl PostRule {
 
     /// A rule from its JSON; `None` if it cannot be read.
     pub fn from_json(id: RuleId, json: &str) -> Option<Self> {
-        let Stored { what, pattern, effect, reason } = serde_json::from_str(json).ok()?;
+        let StoredRule { what, pattern, effect, reason } = serde_json::from_str(json).ok()?;
         Some(Self {
             id,
             pattern: Pattern::parse(what, &pattern).ok()?,

@@ -25,7 +25,7 @@ pub(super) struct Read {
 }
 
 /// A thread that is still to be read.
-struct Thread {
+struct PendingThread {
     news: NewsId,
     comments: u64,
 }
@@ -52,7 +52,7 @@ pub(super) async fn read(site: &Site, now: Timestamp) -> Result<Read, Error> {
 }
 
 /// Reads stories with their votes. Returns their threads.
-async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<Thread>, Error> {
+async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Vec<PendingThread>, Error> {
     let story = |id: &NewsId| {
         let story = read::fields(keys::news(*id), ["user_id", "ctime", "comments"]);
         (story, read::sorted_range(keys::news_up(*id), Order::Ascending, 0, VOTE_RING_VOTES_OF_STORY))
@@ -72,7 +72,7 @@ async fn read_stories(site: &Site, ids: &[NewsId], read: &mut Read) -> Result<Ve
         read.ballots.add((author.0, posted), Layer::Stories, votes);
         let comments = fields::count(comments.as_deref(), key, "comments");
         if comments > 0 {
-            threads.push(Thread { news, comments });
+            threads.push(PendingThread { news, comments });
         }
     }
     Ok(threads)
@@ -85,7 +85,7 @@ const fn seconds(score: f64) -> u64 {
 }
 
 /// Reads the comments of threads, in rounds of about [`VOTE_RING_CHUNK`] comments.
-async fn read_comments(site: &Site, threads: Vec<Thread>, ballots: &mut Ballots) -> Result<(), Error> {
+async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut Ballots) -> Result<(), Error> {
     let mut threads = threads.into_iter().peekable();
     while threads.peek().is_some() {
         let mut room = VOTE_RING_CHUNK;

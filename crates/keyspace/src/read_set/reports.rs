@@ -1,13 +1,13 @@
-//! What a Redis server reports: keys that were written by anyone, without the fields.
+//! The reports of a Redis server: the keys that anyone has written, without the fields.
 //!
 //! A reported hash is *in doubt*: what was read of its fields counts as written until these fields
 //! have been read again. Those that have the value that they had were not written, or it makes no
 //! difference. For this, the values that were read are remembered, each as a hash of 64 bits.
 //!
 //! While a read set with a field has not ended, the remembered value is the one that it was made of,
-//! or the reading has not noted its value yet. Whatever would make that false ends the read sets of
-//! the field: a reading that finds another value, a doubt that ends before a value is noted, a key
-//! that is no longer remembered.
+//! or the reading has not noted its value yet. Each event that would make that false ends the read
+//! sets of the field: a reading that finds another value, a doubt that ends before a value is noted,
+//! a key that is no longer remembered.
 
 use super::known_fields::{KnownFields, ValueHash};
 use super::{ItemHash, VersionedItem, Versions, tracked_fields};
@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Doubt {
     pub(crate) key: Box<str>,
-    /// The number of the report. What was read later is not in doubt.
+    /// The number of the report. Fields that were read later are not in doubt.
     pub(super) number: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What ends read sets, without an engine.
+//! Tests of the events that end read sets, without an engine.
 
 use super::*;
 use crate::batch::Write;
@@ -54,9 +54,9 @@ fn what_is_not_known_any_more_counts_as_written() {
         versions.note_written(&others(round * MAX_LATEST_WRITES, MAX_LATEST_WRITES - 1));
     }
     assert!(used.is_unchanged(&versions));
-    // What was written since it was read has been dropped.
+    // The record of the writes since it was read has been dropped.
     assert!(!unused.is_unchanged(&versions));
-    // What was written is never taken for unchanged, known or dropped.
+    // A written key is never taken for unchanged, whether the write is known or dropped.
     for count in [0, MAX_LATEST_WRITES - 2, 2 * MAX_LATEST_WRITES + 2] {
         let reads = read(&versions, "key");
         write(&versions, "key");
@@ -103,7 +103,7 @@ impl NameRead {
     }
 }
 
-/// Ends all doubts. Whoever reads a field finds this value.
+/// Ends all doubts, as if this value had been read again in each field.
 fn settle(versions: &Versions, found: &str) {
     for (doubt, fields) in versions.doubts(usize::MAX) {
         let values: Vec<_> = fields.iter().map(|_| Some(found.to_owned())).collect();
@@ -119,7 +119,7 @@ fn a_reported_hash_is_in_doubt_until_its_fields_are_read_again() {
     for (found, is_unchanged) in [("ann", true), ("eve", false)] {
         versions.note_reported_key("user:1");
         assert!(!name.is_unchanged(&versions), "{found}");
-        // What is read from now on is not in doubt.
+        // Fields that are read from now on are not in doubt.
         let later = NameRead::whole(&versions, &format!("field:{found}"), found);
         write(&versions, "other");
         assert!(later.is_unchanged(&versions), "{found}");

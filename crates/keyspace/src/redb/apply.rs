@@ -124,7 +124,7 @@ fn plan_of<'plans, 'batch, T: ReadableTable<Bytes, Bytes>>(
     })
 }
 
-/// What a key will hold after the earlier writes of the batch.
+/// The content of a key after the earlier writes of the batch.
 ///
 /// Removing an entry never makes a key absent here, even if it is the last one. The script
 /// of the Redis engine does the same, so both engines refuse a batch that empties a key and

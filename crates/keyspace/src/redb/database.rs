@@ -81,8 +81,8 @@ impl ReopenableDatabase {
         }
     }
 
-    /// Reopens the database and its files. Returns `None` if that fails. What the old database has
-    /// in memory is not written, because it may be wrong.
+    /// Reopens the database and its files. Returns `None` if that fails. Data that the old database
+    /// has in memory is not written, because it may be wrong.
     pub(super) fn reopen(&self, old: Option<Files>) -> Option<Option<Files>> {
         let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(old) = old {
@@ -249,7 +249,7 @@ pub(super) fn advice(error: &DatabaseError) -> String {
     }
 }
 
-/// What the operator can do about a damaged file.
+/// The message about a damaged file, with the ways in which the operator can replace it.
 pub(super) fn damaged(what: &str) -> String {
     format!(
         "it is damaged or is not a store ({what}); \
@@ -310,8 +310,8 @@ fn lay_out(database: &Database, is_new: bool) -> Result<(), redb::Error> {
     Ok(())
 }
 
-/// What is damaged is the value of one key, which the caller names. Every other error of redb means
-/// that the store is unavailable.
+/// If redb reports damage, it is in the value of one key, which the caller names. Every other error of
+/// redb means that the store is unavailable.
 macro_rules! unavailable {
     ($($error:ty),*) => {
         $(impl From<$error> for KeyspaceError {

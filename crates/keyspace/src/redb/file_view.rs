@@ -18,7 +18,7 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 /// The most blocks that a view keeps: 64 MiB.
 const MAX_KEPT_BLOCKS: usize = 16 * 1024;
 
-/// What the view keeps of the file.
+/// The earlier content of the file that the view keeps.
 pub(super) struct Preimages {
     /// The length of the file at the moment of the view.
     length: u64,
@@ -99,7 +99,7 @@ impl FileView {
     pub(super) fn read(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let file = self.file.raw();
         let whole = file.read(offset, out);
-        // What was replaced before or during the read is kept by now.
+        // Blocks that were replaced before or during the read are kept by now.
         let kept = self.preimages.kept();
         if let Some(reason) = &kept.lost {
             return Err(Error::other(reason.clone()));

@@ -354,7 +354,7 @@ impl JournalStorage for JournalFile {
         match self.create(&new, &bytes) {
             Ok(file) => self.file = Some(file),
             Err(error) => {
-                // What there is of it would only fill the disk.
+                // The unfinished file would only fill the disk.
                 let _ = self.folder.remove(&new);
                 return Err(error);
             }

@@ -20,7 +20,7 @@ use redb::{Database, ReadableDatabase};
 /// failed disk has left in the journal, even a complete one, never follows a new record.
 const NUMBERS_OF_ONE_OPENING: u64 = 1 << 32;
 
-/// What a store file says about its journal.
+/// The journal of a store file and the position in it, as the store file has them.
 struct JournalPosition {
     /// The id of the journal; 0 means none.
     journal: u64,

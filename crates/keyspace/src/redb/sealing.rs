@@ -95,7 +95,7 @@ impl Step {
         Ok(())
     }
 
-    /// What is left once this is written.
+    /// The work that is left once this is written.
     pub(super) fn next(self) -> Option<Sealing> {
         self.next
     }

@@ -35,7 +35,7 @@ struct Shared {
     /// Whether the file lacks some of the operations.
     lags: AtomicBool,
     log: Mutex<Log>,
-    /// What the view keeps that was made last, while there is one.
+    /// The content that the latest view keeps, while there is one.
     viewed: Mutex<Weak<Preimages>>,
 }
 
@@ -244,7 +244,7 @@ impl StoreFile {
         for operation in &log.operations {
             let (start, data): (u64, &[u8]) = match operation {
                 Operation::Write(start, data) => (*start, data),
-                // What was cut off reads as zeros once the file grows again.
+                // Bytes that were cut off read as zeros once the file grows again.
                 Operation::SetLength(length) if *length < end => {
                     let kept = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
                     out[kept..].fill(0);

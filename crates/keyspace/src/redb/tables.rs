@@ -183,7 +183,7 @@ impl RowHeader {
         Ok(Self { encoding, expires_at: number(&header[1..9])?, count: number(&header[9..])? })
     }
 
-    /// What follows the header in a row.
+    /// The bytes after the header of a row.
     pub(super) fn body(row: &[u8]) -> &[u8] {
         row.get(HEADER_BYTES..).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! The writer thread: it applies all queued batches in one transaction, flushes once, and
 //! answers all of them (group commit).
 //!
-//! A flush takes long however little it writes, so waiting batches share one. What is
-//! flushed is one record in the journal:
+//! A flush takes long however little it writes, so waiting batches share one. They are
+//! flushed as one record in the journal:
 //!
 //! 1. The batches are applied in a transaction that no reader sees yet.
 //! 2. Their writes are appended to the journal, and the journal is flushed.
@@ -55,7 +55,7 @@ pub(super) struct QueuedBatch {
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// What the writer is asked for.
+/// A task for the writer.
 pub(super) enum Task {
     Commit(QueuedBatch),
     /// To replace whole keys, in one transaction.
@@ -66,7 +66,7 @@ pub(super) enum Task {
     Compact(oneshot::Sender<Result<(), KeyspaceError>>),
 }
 
-/// What the store can do, as its writer last said.
+/// Whether the store can be read and written, as its writer last said.
 #[derive(Debug, Clone)]
 pub(super) struct Health(Arc<Mutex<StoreHealth>>);
 
@@ -85,7 +85,7 @@ impl Health {
         self.set(StoreHealth::Unavailable("the store is closed".to_owned()));
     }
 
-    /// Sets the health. Whoever asks for it logs that it has changed.
+    /// Sets the health. The code that asks for the health logs its changes.
     fn set(&self, health: StoreHealth) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = health;
     }
@@ -335,7 +335,7 @@ impl WriterThread {
             _ => {
                 tracing::error!(%error, batches = group.len(), "commit failed");
                 let reason = format!("the commit failed: {error}");
-                // What the disk may have is there after the store is opened again.
+                // Writes that the disk may have are there after the store is opened again.
                 if self.is_logged || trouble.is_some() {
                     KeyspaceError::Unsure(reason)
                 } else {
@@ -392,7 +392,7 @@ impl WriterThread {
             return false;
         }
         let work = catch_unwind(AssertUnwindSafe(|| {
-            // What keeps expired keys from being removed must not keep the others from the file.
+            // A failure to remove expired keys must not keep the other keys from the file.
             let swept = self.sweep();
             let sealed = self.seal_some();
             self.checkpoint().and(sealed).and(swept)

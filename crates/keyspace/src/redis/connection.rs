@@ -30,7 +30,7 @@ pub(super) const WAS_REPLACED: &str =
 pub(super) struct ReconnectingConnection {
     place: Arc<Place>,
     timeout: Duration,
-    /// Who learns of the writes that the server reports; nobody, if they are not wanted.
+    /// The observer of the writes that the server reports; `None` if they are not wanted.
     observer: Option<Arc<dyn WriteObserver>>,
     /// Whether servers are asked which history they have.
     asks_for_history: bool,
@@ -42,7 +42,7 @@ pub(super) struct ReconnectingConnection {
     confirmed_ms: AtomicU64,
 }
 
-/// Who learns of the writes that the server reports.
+/// An observer of the writes that the server reports.
 pub(super) trait WriteObserver: Send + Sync {
     /// This key was written, or has expired.
     fn note_key(&self, key: &[u8]);
@@ -293,8 +293,8 @@ impl ReconnectingConnection {
             .set_response_timeout(None)
             .set_pipeline_buffer_size(MAX_PENDING_REQUESTS)
             .set_push_sender(move |push: PushInfo| {
-                // What is sent from now on must not fail because of a connection that is known
-                // to be dead.
+                // Requests from now on must not fail because of a connection that is known to
+                // be dead.
                 if push.kind == PushKind::Disconnection
                     && let Some(current) = current.upgrade()
                 {

@@ -1,4 +1,4 @@
-//! What goes wrong with a server, in words for the operator.
+//! The failures of a server, in words for the operator.
 
 use super::connection::RedisRequestError;
 use super::place::NoConnection;

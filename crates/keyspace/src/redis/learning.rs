@@ -1,8 +1,8 @@
 //! Learning what others have written, so that what is cached can be used.
 //!
 //! The server reports a write before it answers anything that it gets after the write, so any
-//! answer will do. Who wants to know while a question is under way waits for the next one, which is asked
-//! for all who wait: a busy site asks once for many requests.
+//! answer will do. A caller that comes while a question is under way waits for the next one, which is
+//! asked for all callers that wait: a busy site asks once for many requests.
 //!
 //! A report names a key. If fields of a hash were read, and the hash is reported, the same question
 //! reads these fields again.

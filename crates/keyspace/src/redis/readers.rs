@@ -34,7 +34,7 @@ pub(super) struct ReplicaReaders {
     began: Instant,
     /// Those that the primary names.
     readers: Mutex<Vec<Arc<ReplicaReader>>>,
-    /// Whose turn it is.
+    /// The number of choices so far, by which the replicas take turns.
     turn: AtomicUsize,
 }
 
@@ -147,7 +147,7 @@ impl ReplicaReader {
     }
 }
 
-/// Whether a replica has answered that it cannot answer. What is wrong with a value is an answer.
+/// Whether a replica has answered that it cannot answer. An error about a value is an answer.
 fn is_failure(value: &Value) -> bool {
     matches!(value, Value::ServerError(error) if error.code() != "WRONGTYPE")
 }

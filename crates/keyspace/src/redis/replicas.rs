@@ -1,4 +1,4 @@
-//! What a server says about its replicas and its own role.
+//! A server's answers about its replicas and its own role.
 
 use super::place::NoConnection;
 use super::server_info::{info_field, lines_of_online};
@@ -35,7 +35,7 @@ pub(super) async fn history_of(connection: &mut MultiplexedConnection) -> Result
     Ok(History(primary.map(|primary| primary.stream.into())))
 }
 
-/// What a primary says about its stream of writes, in its answer to INFO.
+/// A primary's stream of writes and its replicas, from its answer to INFO.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PrimaryState {
     /// Which stream it is. After a failover, the new primary begins another.
@@ -65,7 +65,7 @@ impl PrimaryState {
     }
 }
 
-/// What a replica says about its stream of writes, in its answer to INFO.
+/// A replica's position in the stream of writes, from its answer to INFO.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ReplicaState {
     /// Which stream it follows.
@@ -93,7 +93,8 @@ pub(super) fn has_live_replica(info: &str) -> bool {
     })
 }
 
-/// What is wrong with the server's setting `min-replicas-to-write`, by its answer to CONFIG GET.
+/// The warning about the server's setting `min-replicas-to-write`, by its answer to CONFIG GET; `None` if
+/// the setting is as it should be.
 pub(super) fn warning_about_settings(answer: Value) -> Option<String> {
     let advice = "a primary that was cut off from its replicas goes on taking writes, which are lost; set \
                   min-replicas-to-write to 1 on every Redis server, and min-replicas-max-lag to 10 or less";

@@ -6,7 +6,7 @@ const SENTINEL_PORT: u16 = 26_379;
 /// The most Sentinels in a URL: far more than anybody runs.
 const MAX_SENTINELS: usize = 32;
 
-/// What such a URL says. The names and passwords are still percent-encoded.
+/// The parts of such a URL. The names and passwords are still percent-encoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SentinelUrl {
     /// `redis` or `rediss`, for the Sentinels as well as for the store.

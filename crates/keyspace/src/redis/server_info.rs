@@ -1,4 +1,4 @@
-//! What a server says of itself: its answer to INFO.
+//! A server's description of itself: its answer to INFO.
 
 use super::wire;
 

@@ -84,7 +84,7 @@ pub struct Removal {
     pub floor: Option<f64>,
 }
 
-/// What became of a [`Removal`].
+/// The outcome of a [`Removal`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Removed {
     /// The set has none of the members.
@@ -110,7 +110,7 @@ pub struct SetRead {
     pub keep: u64,
 }
 
-/// What a [`SetRead`] has found, as of one moment. A set that is absent is empty.
+/// The result of a [`SetRead`], as of one moment. A set that is absent is empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetPart {
     /// Members with their scores, highest first.
@@ -167,7 +167,8 @@ impl ShardedSets {
         Ok(Self { shared })
     }
 
-    /// What is wrong with a URL that [`ShardedSets::open`] would refuse without asking any server.
+    /// The problem with a URL that [`ShardedSets::open`] would refuse without asking any server; `None` for
+    /// other URLs.
     pub fn flaw_of_url(url: &str) -> Option<String> {
         parse(url, Duration::from_secs(1)).err()
     }
@@ -318,7 +319,7 @@ impl SharedSets {
         }
     }
 
-    /// What is wrong with the cluster.
+    /// Checks that the cluster works. The error says what is wrong with it.
     async fn cluster_flaw(&self, cluster: &Cluster) -> Result<(), String> {
         let known = cluster.map().map_or(0, |map| map.version);
         cluster.renew(known).await.map_err(|failure| failure.reason)?;

@@ -14,7 +14,7 @@
 //! that it has just processed after the answers to it.) So the pause only helps; if it is
 //! refused or too short, there are further rounds and no wrong state.
 //!
-//! What is read goes to a temporary file, because a key may be read again later.
+//! The entries that are read go to a temporary file, because a key may be read again later.
 
 use super::connection::{ReconnectingConnection, WriteObserver};
 use super::learning::Learning;

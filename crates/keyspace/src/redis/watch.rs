@@ -68,7 +68,7 @@ async fn ask(shared: &RedisShared, checked: &mut u64) {
         pipeline.cmd("CONFIG").arg("GET").arg("min-replicas-to-write");
     }
     let options = RequestOptions { timeout: shared.timeout, reads: true };
-    // What fails is noticed by requests, too.
+    // Requests notice a failure too, so nothing is done about it here.
     let Ok(mut values) = shared.connection.send(&pipeline, options).await else { return };
     let settings = if is_unchecked { values.pop() } else { None };
     if let (Some(keys), Some(answers)) = (&guarded, values.get(1..)) {

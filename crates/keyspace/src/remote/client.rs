@@ -31,7 +31,7 @@ pub(crate) struct Remote {
 
 struct RemoteShared {
     socket: PathBuf,
-    /// What the server calls its store.
+    /// The server's name for its store.
     name: String,
     patience: Duration,
     /// The connection, and since when it has been idle. `None` after a failure: the next request
@@ -65,7 +65,7 @@ impl Remote {
         }))
     }
 
-    /// What the server calls its store.
+    /// The server's name for its store.
     pub(crate) fn name(&self) -> &str {
         &self.shared.name
     }

@@ -32,19 +32,19 @@ type Stream = HeardStream<UnixStream>;
 /// Answers the questions of [`Store::ask_server`], which are the program's own.
 pub type AnswerQuestion = Arc<dyn Fn(String) -> BoxFuture<'static, String> + Send + Sync>;
 
-/// What a server offers to commands.
+/// The store and the answers that a server offers to commands.
 #[derive(Clone)]
 pub struct Served {
     /// The store.
     pub store: Store,
-    /// What the store is called, so that a command can tell whether it is the one it wants.
+    /// The name of the store, so that a command can tell whether it is the one it wants.
     pub name: String,
     /// Answers questions to the program.
     pub answer: AnswerQuestion,
 }
 
-/// Answers commands until the future is dropped, which closes their connections. What a command
-/// has begun and not finished is as if its process had been killed: each batch is applied whole
+/// Answers commands until the future is dropped, which closes their connections. Work that a command
+/// has begun and not finished ends as if its process had been killed: each batch is applied whole
 /// or not at all.
 ///
 /// At most 16 connections are served at once, and one that is idle makes room for another. Reads run on
@@ -156,7 +156,7 @@ async fn answer_all(served: &Served, stream: &mut Stream, place: &Place) -> Resu
 async fn query(store: &Store, reads: Vec<Read>) -> Result<ReadOutcomes, KeyspaceError> {
     let mut query = Query::new();
     reads.into_iter().for_each(|read| query.read(read));
-    // What a command reads must not hold up requests of the site.
+    // The reads of a command must not hold up requests of the site.
     query.expect_large();
     store.outcomes_of(query).await.map(|(_, outcomes)| outcomes)
 }

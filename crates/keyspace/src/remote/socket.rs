@@ -42,7 +42,7 @@ pub enum SocketError {
     Io {
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What the socket of a running server guarantees: who may use it, versions, ends of connections.
+//! Tests of the socket of a running server: who may use it, versions, ends of connections.
 
 use super::wire::{self, Greeting, WireError};
 use super::*;
@@ -98,7 +98,7 @@ async fn without_a_server_there_is_no_store() {
     assert!(open(&path).await.unwrap().is_none());
     assert!(open(&path.join("below")).await.unwrap().is_none());
     assert!(open(&folder.path().join("x".repeat(200))).await.unwrap().is_none());
-    // What a killed server leaves.
+    // A socket that a killed server has left.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists() && open(&path).await.unwrap().is_none());
 }

@@ -26,7 +26,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-/// What each side sends first. Nothing may be added before the end of this type.
+/// The first message of each side. Nothing may be added before the end of this type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) protocol: u32,
@@ -49,7 +49,7 @@ impl Greeting {
     }
 }
 
-/// What the server adds to its greeting.
+/// The part that the server adds to its greeting.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Welcome {
     /// The name of the store; see [`Served`](super::Served).
@@ -67,7 +67,7 @@ pub(super) enum Request<'a> {
     Commit(Cow<'a, [Check]>, Cow<'a, [Write]>),
     /// The number of keys: `u64`.
     CountKeys,
-    /// What the store can do: `StoreHealth`.
+    /// Whether the store can be read and written: `StoreHealth`.
     Health,
     /// A page of keys: `ScanPage`.
     Scan {

@@ -6,7 +6,7 @@ use super::words;
 use super::writer::{Writer, hash};
 use std::collections::{BTreeMap, HashSet};
 use tidings_domain::keys;
-use tidings_domain::sites::{CastVote, Totals, Verdict};
+use tidings_domain::sites::{CastVote, Verdict, VoteTotals};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{Day, written};
 use tidings_domain::values::hostname::Hostname;
@@ -45,26 +45,26 @@ pub fn voter_of_user(size: &Size, user: u64) -> Option<VoterId> {
 }
 
 /// Adds a vote to what there is.
-fn add(totals: &mut Totals, vote: CastVote) {
+fn add(totals: &mut VoteTotals, vote: CastVote) {
     totals.sum += vote.verdict.value();
     totals.count += 1;
 }
 
 /// Totals by day and by voter or site.
-type Figures<Key> = BTreeMap<Day, BTreeMap<Key, Totals>>;
+type Figures<Key> = BTreeMap<Day, BTreeMap<Key, VoteTotals>>;
 
 pub async fn write(writer: &mut Writer<'_>, plan: &Plan) {
     let size = &plan.size;
     let most = size.voters() * 8 / 10;
     let votes = shares(size.site_votes, size.sites, 30.0, 0.8, [1, most]);
-    let mut overall: BTreeMap<String, Totals> = BTreeMap::new();
+    let mut overall: BTreeMap<String, VoteTotals> = BTreeMap::new();
     let mut hosts_of_days = Figures::<String>::new();
     let mut voters_of_days = Figures::<String>::new();
     let mut of_voters: BTreeMap<u64, Vec<(String, Timestamp)>> = BTreeMap::new();
     let mut shelves: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (number, votes) in (0..size.sites).zip(votes) {
         let name = Hostname::parse(&host(number)).unwrap();
-        let mut totals = Totals::default();
+        let mut totals = VoteTotals::default();
         let mut stored = Vec::new();
         for (by, vote) in votes_on(plan, number, votes) {
             let (day, id) = (Day::of(vote.time), voter(by).to_string());
@@ -112,7 +112,7 @@ fn votes_on(plan: &Plan, site: u64, count: u64) -> Vec<(u64, CastVote)> {
     votes
 }
 
-async fn write_figures(writer: &mut Writer<'_>, keys: [String; 2], figures: BTreeMap<String, Totals>) {
+async fn write_figures(writer: &mut Writer<'_>, keys: [String; 2], figures: BTreeMap<String, VoteTotals>) {
     let [sum, count] = keys;
     let sums = figures.iter().map(|(member, totals)| (member.clone(), totals.sum as f64));
     writer.write(sum, Value::SortedSet(sums.collect())).await;

@@ -29,7 +29,7 @@ use tokio::task::spawn_blocking;
 /// A part of the file, or why there are no more.
 type Chunk = Result<Bytes, RequestError>;
 
-/// Who exports what is theirs.
+/// The user who exports their own data.
 pub struct Owner {
     /// The user.
     pub user: User,

@@ -1,5 +1,5 @@
 //! The API of Hacker News on Firebase, version 0, so that programs which were made for it read this site when
-//! their base address is changed. Everything is what a visitor without a session sees, whoever asks.
+//! their base address is changed. All answers show only what a visitor without a session sees, whoever asks.
 
 pub mod archive;
 pub mod items;

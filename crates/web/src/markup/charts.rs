@@ -6,7 +6,7 @@
 
 use super::parts;
 use maud::{Markup, html};
-use tidings_domain::sites::{DayOfVotes, Totals};
+use tidings_domain::sites::{DayOfVotes, VoteTotals};
 use tidings_domain::values::words::{counted, grouped_signed};
 
 /// Units of the drawing for one day, and the part of them that the bar takes.
@@ -19,7 +19,7 @@ const FEWEST_DAYS: usize = 7;
 
 /// "3 good votes and 1 bad vote".
 #[must_use]
-pub fn votes_text(totals: Totals) -> String {
+pub fn votes_text(totals: VoteTotals) -> String {
     format!(
         "{} and {}",
         counted(totals.good().unsigned_abs(), "good vote", "good votes"),
@@ -35,12 +35,12 @@ pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     let first = days.iter().position(|day| day.totals.count > 0).unwrap_or(0);
     let days = days.get(first.min(asked.saturating_sub(FEWEST_DAYS))..).unwrap_or_default();
     let voted: Vec<&DayOfVotes> = days.iter().filter(|day| day.totals.count > 0).collect();
-    let all = days.iter().fold(Totals::default(), |all, day| Totals {
+    let all = days.iter().fold(VoteTotals::default(), |all, day| VoteTotals {
         sum: all.sum + day.totals.sum,
         count: all.count + day.totals.count,
     });
-    let most = |votes: fn(Totals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
-    let (good, bad) = (most(Totals::good), most(Totals::bad));
+    let most = |votes: fn(VoteTotals) -> i64| days.iter().map(|day| votes(day.totals)).max().unwrap_or(0);
+    let (good, bad) = (most(VoteTotals::good), most(VoteTotals::bad));
     let summary = format!(
         "{} on {} of the last {} days; at most {} good and {} bad on one day",
         votes_text(all),
@@ -172,7 +172,7 @@ fn day_table(voted: &[&DayOfVotes]) -> Markup {
 /// The votes on a site as one bar, good ones first, as long as its share of
 /// `most`. The numbers are next to it.
 #[must_use]
-pub fn votes_bar(totals: Totals, most: i64) -> Markup {
+pub fn votes_bar(totals: VoteTotals, most: i64) -> Markup {
     let unit = HEIGHT / number(most.max(1));
     let (good, bad) = (number(totals.good()) * unit, number(totals.bad()) * unit);
     html! {
@@ -202,7 +202,7 @@ mod tests {
     fn days(figures: &[(i64, i64)]) -> Vec<DayOfVotes> {
         let last: Day = "2026-11-21".parse().unwrap();
         let days = last.last(figures.len() as u64).zip(figures);
-        days.map(|(day, (sum, count))| DayOfVotes { day, totals: Totals { sum: *sum, count: *count } })
+        days.map(|(day, (sum, count))| DayOfVotes { day, totals: VoteTotals { sum: *sum, count: *count } })
             .collect()
     }
 
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_bar_shows_both_kinds_of_votes() {
-        let bar = votes_bar(Totals { sum: 0, count: 4 }, 8).into_string();
+        let bar = votes_bar(VoteTotals { sum: 0, count: 4 }, 8).into_string();
         assert!(bar.contains(r#"<rect class="good" x="0" y="0" width="25.00""#), "{bar}");
         assert!(bar.contains(r#"<rect class="bad" x="25.00" y="0" width="25.00""#), "{bar}");
     }

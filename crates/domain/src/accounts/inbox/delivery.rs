@@ -12,8 +12,8 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
 use tidings_keyspace::{Answers, Asked, Batch, Handle, Order, Query};
 
-/// What keeps the order of two entries in the same second, in seconds: about a microsecond,
-/// which a score can still hold.
+/// The difference in time that keeps the order of two entries in the same second, in seconds:
+/// about a microsecond, which a score can still hold.
 const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 
 /// New entries for inboxes, with what was read for them. **Every new entry goes through

@@ -1,4 +1,4 @@
-//! What an entry of an inbox is about.
+//! The subject of an inbox entry.
 
 use crate::keys;
 use crate::values::cursor::plain_time;
@@ -135,21 +135,21 @@ impl FromStr for EntryId {
 
 /// The place of an entry in an inbox, as `<time>-<id>`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cursor {
+pub struct InboxCursor {
     /// The time: Unix seconds with a fraction.
     pub time: f64,
     /// The entry.
     pub id: EntryId,
 }
 
-impl Cursor {
+impl InboxCursor {
     /// The order of entries, oldest first.
     pub fn order(&self, other: &Self) -> Ordering {
         self.time.total_cmp(&other.time).then_with(|| self.id.order().cmp(&other.id.order()))
     }
 }
 
-impl fmt::Display for Cursor {
+impl fmt::Display for InboxCursor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}-{}", self.time, self.id)
     }
@@ -158,15 +158,15 @@ impl fmt::Display for Cursor {
 /// The text is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor like 1401267618-reply:12-3")]
-pub struct NotACursor;
+pub struct NotAnInboxCursor;
 
-impl FromStr for Cursor {
-    type Err = NotACursor;
+impl FromStr for InboxCursor {
+    type Err = NotAnInboxCursor;
 
-    fn from_str(text: &str) -> Result<Self, NotACursor> {
-        let (time, id) = text.split_once('-').ok_or(NotACursor)?;
-        let time = plain_time(time).ok_or(NotACursor)?;
-        Ok(Self { time, id: id.parse().map_err(|_| NotACursor)? })
+    fn from_str(text: &str) -> Result<Self, NotAnInboxCursor> {
+        let (time, id) = text.split_once('-').ok_or(NotAnInboxCursor)?;
+        let time = plain_time(time).ok_or(NotAnInboxCursor)?;
+        Ok(Self { time, id: id.parse().map_err(|_| NotAnInboxCursor)? })
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn entries_are_ordered_by_time_and_then_by_number() {
-        let at = |time, id: &str| Cursor { time, id: id.parse().unwrap() };
+        let at = |time, id: &str| InboxCursor { time, id: id.parse().unwrap() };
         let ordered =
             [at(1.0, "reply:9-9"), at(2.0, "reply:3-9"), at(2.0, "mention:3-10"), at(2.5, "follow:1")];
         for pair in ordered.windows(2) {
@@ -221,7 +221,7 @@ mod tests {
             assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }
         for bad in ["", "1", "1-", "-reply:1-1", "1-reply:1", "x-reply:1-1", "1e9-reply:1-1", "1.-follow:1"] {
-            assert_eq!(bad.parse::<Cursor>(), Err(NotACursor), "{bad}");
+            assert_eq!(bad.parse::<InboxCursor>(), Err(NotAnInboxCursor), "{bad}");
         }
     }
 }

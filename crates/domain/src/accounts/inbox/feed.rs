@@ -10,7 +10,7 @@ use crate::values::ids::UserId;
 use crate::values::secrets::random_token;
 use tidings_keyspace::Batch;
 
-/// What the address of a user's feed ends with; `None` without a feed.
+/// The end of the address of a user's feed; `None` without a feed.
 pub fn secret_of(user: &User) -> Option<String> {
     let secret = user.inbox_feed.expose();
     (!secret.is_empty()).then(|| format!("{}-{secret}", user.id))

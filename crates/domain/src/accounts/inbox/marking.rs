@@ -1,9 +1,9 @@
 //! Marking entries of an inbox as read, and undoing that for everything that was marked at once.
 //!
 //! The hash `user:<id>:marked_read` has what was marked at once the last time, as long as that can be
-//! undone. Whatever else reads one of these entries takes it out, so that it stays read.
+//! undone. Marking one of these entries as read in another way takes it out, so that it stays read.
 
-use super::{BADGE, Cursor, EntryId, entries_of};
+use super::{BADGE, EntryId, InboxCursor, entries_of};
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -18,7 +18,7 @@ use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 /// The field of the record that says up to which entry everything was marked.
 pub(crate) const UNTIL: &str = "until";
 
-/// What is marked as read.
+/// The entries to mark as read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marking {
     /// Everything.
@@ -30,8 +30,8 @@ pub enum Marking {
     One(EntryId),
 }
 
-/// Marks entries of an inbox as read. What is read already, or is not in the inbox, changes
-/// nothing. Rounds: 2.
+/// Marks entries of an inbox as read. An entry that is read already, or is not in the inbox,
+/// changes nothing. Rounds: 2.
 pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
     match marking {
         Marking::All => mark_many_read(site, user, None).await,
@@ -49,12 +49,12 @@ pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(),
     }
 }
 
-/// What is unread in an inbox.
+/// The unread entries of an inbox.
 pub(super) struct Unread {
     user: UserId,
     badge: Option<String>,
     members: Vec<(String, f64)>,
-    /// What was marked at once, and can be undone.
+    /// The record of the entries that were marked at once, which can be undone.
     record: Hash,
 }
 
@@ -106,9 +106,9 @@ async fn mark_many_read(site: &Site, user: &User, until: Option<EntryId>) -> Res
         let is_marked = |(member, time): &(String, f64)| match place {
             None => true,
             Some(None) => false,
-            // What cannot be read was not shown, and would never go.
+            // A member that cannot be parsed was not shown, and would never go.
             Some(Some(place)) => {
-                member.parse().map_or(true, |id| Cursor { time: *time, id }.order(&place).is_le())
+                member.parse().map_or(true, |id| InboxCursor { time: *time, id }.order(&place).is_le())
             }
         };
         let (marked, left): (Vec<_>, Vec<_>) = members.into_iter().partition(is_marked);

@@ -1,6 +1,6 @@
 //! Listing the entries of an inbox.
 
-use super::{Cursor, EntryId};
+use super::{EntryId, InboxCursor};
 use crate::fields;
 use crate::keys;
 use crate::values::ids::UserId;
@@ -12,8 +12,8 @@ use tidings_keyspace::{Fetch, Order, read};
 /// An entry of an inbox as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Entry {
-    /// What it is about, and when.
-    pub(crate) place: Cursor,
+    /// Its subject and its time.
+    pub(crate) place: InboxCursor,
     /// Whether it is read.
     pub(crate) read: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn entries_of(user: UserId) -> impl Fetch<Value = Vec<Entry>> {
         places.extend(fields::members(inbox, &keys::user_inbox(user), entry));
         let mut entries: Vec<Entry> = places
             .into_iter()
-            .map(|(id, time)| Entry { place: Cursor { time, id }, read: !is_unread.contains(&id) })
+            .map(|(id, time)| Entry { place: InboxCursor { time, id }, read: !is_unread.contains(&id) })
             .collect();
         entries.sort_unstable_by(|one, other| newest_first(&one.place, &other.place));
         entries.truncate(usize::try_from(INBOX_SIZE).unwrap_or(usize::MAX));
@@ -48,6 +48,6 @@ pub(crate) fn entries_of(user: UserId) -> impl Fetch<Value = Vec<Entry>> {
     })
 }
 
-fn newest_first(one: &Cursor, other: &Cursor) -> Ordering {
+fn newest_first(one: &InboxCursor, other: &InboxCursor) -> Ordering {
     other.order(one)
 }

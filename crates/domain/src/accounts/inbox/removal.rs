@@ -22,7 +22,8 @@ struct Departure {
     scores: Vec<[Option<f64>; 2]>,
     /// Those of them that are unread.
     unread: Vec<String>,
-    /// What the badge loses. Less than what is unread if another program has reset it.
+    /// The number that the badge loses. It is less than the number of unread entries if another
+    /// program has reset the badge.
     count: i64,
 }
 
@@ -60,7 +61,7 @@ impl Removal {
         Ok(Self(departures))
     }
 
-    /// What it takes away, so that it can be put back.
+    /// The entries that it takes away, so that they can be put back.
     pub(crate) fn taken(&self) -> Taken {
         let mut taken = Vec::new();
         for departure in &self.0 {

@@ -1,8 +1,8 @@
-//! What people have seen of what their inboxes are about: whoever opens the page of a comment, a post, a
-//! follower or a message has read the entries about it.
+//! The subjects of inbox entries that people have seen on pages: a person who opens the page of a comment,
+//! a post, a follower or a message has read the entries about it.
 //!
 //! A page must not wait for a write, so a server keeps in memory what was seen, and [`run`] marks the entries
-//! as read right after. What it has not marked when it is killed stays unread.
+//! as read right after. Entries that are not marked when the server is killed stay unread.
 
 use super::EntryId;
 use super::marking::Unread;
@@ -48,8 +48,8 @@ fn is_read(seen: &HashSet<Seen>, entry: EntryId) -> bool {
     }
 }
 
-/// What readers have seen whose entries are not marked yet: at most [`MAX_PENDING_SIGHTS`]. Beyond that,
-/// entries stay unread.
+/// The things that readers have seen and whose entries are not marked yet: at most [`MAX_PENDING_SIGHTS`].
+/// Beyond that, entries stay unread.
 #[derive(Default)]
 pub(crate) struct PendingSights {
     readers: Mutex<BTreeMap<UserId, HashSet<Seen>>>,

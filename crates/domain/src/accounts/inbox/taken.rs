@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, read};
 
-/// What stands for a time that an entry does not have.
+/// The placeholder for a time that an entry does not have.
 const NONE: &str = "-";
 
 /// An entry as it was in an inbox. Stored as `<user id> <entry> <time in the inbox> <time among the

@@ -1,6 +1,6 @@
-//! What was taken away with a contribution that a moderator has removed, so that it can be put back
-//! exactly: the hash `withdrawn:<kind>:<id>`, which exists as long as the contribution is removed. Each
-//! kind of contribution removes itself and returns in its own way, in one batch each.
+//! The data that was taken away with a contribution that a moderator has removed, so that it can be put
+//! back exactly: the hash `withdrawn:<kind>:<id>`, which exists as long as the contribution is removed.
+//! Each kind of contribution removes itself and returns in its own way, in one batch each.
 
 use super::Taken;
 use crate::fields::StoredFields;
@@ -49,12 +49,12 @@ pub(crate) struct Withdrawn {
     pub(crate) earlier: Option<Withheld>,
     /// The entries that were taken away from inboxes.
     pub(crate) entries: Taken,
-    /// What else the kind of post remembers.
+    /// The whole record, with the further fields that the kind of post remembers.
     rest: Hash,
 }
 
 impl Withdrawn {
-    /// Adds a record to the batch that removes a post; `rest` is what its kind remembers besides.
+    /// Adds a record to the batch that removes a post; `rest` has the further fields that its kind remembers.
     pub(crate) fn write(
         batch: &mut Batch,
         thing: &Thing,
@@ -66,7 +66,7 @@ impl Withdrawn {
         fields.extend(earlier.map(|earlier| (EARLIER, earlier.to_string())));
         fields.extend((!entries.0.is_empty()).then(|| (ENTRIES, entries.to_string())));
         fields.extend(rest);
-        // What an earlier removal has left behind, if another program took the state away.
+        // An earlier removal has left a record behind, if another program took the state away.
         batch.delete(&key);
         batch.set_fields(key, fields);
     }
@@ -81,7 +81,7 @@ impl Withdrawn {
         })
     }
 
-    /// What the kind of post remembers; `None` if it is absent or cannot be read.
+    /// A field that the kind of post remembers; `None` if it is absent or cannot be read.
     pub(crate) fn rest<T: FromStr>(&self, field: &str) -> Option<T> {
         StoredFields::new(&self.rest, || keys::withdrawn(&self.thing)).read(field)
     }

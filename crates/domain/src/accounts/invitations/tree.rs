@@ -45,12 +45,12 @@ pub async fn tree(visit: &mut Visit, start: u64) -> Result<TreePage, Error> {
     page_of(visit, keys::INVITES_ROOTS, start).await
 }
 
-/// What the page of one person shows.
+/// The page of one person in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchPage {
     /// The name.
     pub username: String,
-    /// Who invited them; `None` if nobody did, or for a deactivated account.
+    /// The name of the inviter; `None` if nobody invited them, or for a deactivated account.
     pub inviter: Option<String>,
     /// Those whom they invited.
     pub page: TreePage,

@@ -75,7 +75,7 @@ fn entry(subject: &Subject, claims: &mut Claims) {
         let mend = Mend::write(batch, "remove the entry, from the unread ones too");
         Some((format!("the entry {member}, which is about nothing"), mend))
     });
-    // Whose badge falls.
+    // Removing an unread entry also lowers the badge of this user.
     claims.besides(Source::existence(keys::user(user)));
 }
 

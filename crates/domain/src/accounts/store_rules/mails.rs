@@ -1,6 +1,6 @@
 //! Rules of mails that wait.
 
-use crate::accounts::outbox::Waiting;
+use crate::accounts::outbox::WaitingMail;
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, score, score_in};
@@ -14,7 +14,7 @@ pub(crate) static RULES: &[Rule] = &[
 
 fn mail(subject: &Subject, claims: &mut Claims) {
     let Some((member, _)) = subject.member() else { return };
-    if member.parse::<Waiting>().is_err() {
+    if member.parse::<WaitingMail>().is_err() {
         return claims.unreadable("mails");
     }
     let mut guard = Batch::new();

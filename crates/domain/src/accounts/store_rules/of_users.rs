@@ -3,13 +3,13 @@
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Mend, field_in, fields, score, score_in};
-use crate::store_rules::subject::{Item, Subject};
+use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::ids::UserId;
 use crate::values::session_token::SessionHash;
 use crate::values::signup::InvitationCode;
 use std::sync::LazyLock;
 
-/// Whatever belongs to a user, by its form, belongs to one who exists.
+/// The rule that a key which belongs to a user, by its form, belongs to one who exists.
 pub(crate) static OWNED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let owned = families::ALL.iter().copied().filter(|family| family.is_owned_by_user());
     owned.map(|family| Rule::claims(family, OWNED_BY_USER, of_user)).collect()
@@ -44,7 +44,7 @@ pub(crate) static RULES: &[Rule] = &[
 ];
 
 fn of_user(subject: &Subject, claims: &mut Claims) {
-    if let (Item::Whole, Some(id)) = (&subject.item, subject.id::<UserId>()) {
+    if let (SubjectItem::Whole, Some(id)) = (&subject.item, subject.id::<UserId>()) {
         let mend = Mend::Person("restore the user from a backup, or delete the key");
         claims.refers(format!("the user {id}"), keys::user(id), mend);
     }

@@ -48,7 +48,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
     }
 }
 
-/// What is wrong of the field of a user, by the second factors.
+/// The fault in the field of a user, compared with the stored second factors.
 fn fault(user: UserId, named: Option<&str>, stored: &Hash) -> Option<Fault> {
     let kinds = StoredFactors::of(user, stored.clone()).kinds();
     let claimed = SecondFactors::read(named);

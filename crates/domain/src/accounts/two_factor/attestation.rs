@@ -1,4 +1,4 @@
-//! What a new passkey says about its authenticator. The site does not ask for it, so only two
+//! The statement of a new passkey about its authenticator. The site does not ask for it, so only two
 //! formats come from honest browsers: `none`, and `packed` that the passkey has signed itself. All
 //! others have certificates and structures of their own, whose parsers strangers must not reach.
 //!

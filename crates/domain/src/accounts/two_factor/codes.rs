@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};
 use totp_rs::{Algorithm, Builder, Secret, Totp};
 
-/// Digits of a code. Six digits, 30 seconds and SHA-1 are what every authenticator app knows.
+/// Digits of a code. Every authenticator app supports six digits, 30 seconds and SHA-1.
 const DIGITS: u8 = 6;
 const STEP_SECONDS: u64 = 30;
 /// Steps by which the clock of a phone may be off, in either direction.
@@ -75,7 +75,7 @@ impl Debug for TotpSecret {
     }
 }
 
-/// What somebody typed as a code.
+/// A code as somebody typed it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum TypedCode {
     /// Six digits: of an authenticator app.

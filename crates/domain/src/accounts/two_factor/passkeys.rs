@@ -1,12 +1,12 @@
 //! Passkeys of an account: adding and removing them, and logging in with one alone.
 
 use crate::accounts::account::{CurrentPassword, Owner, confirm_current_password};
-use crate::accounts::log_in::{self, Entered, Entry, LogIn};
+use crate::accounts::log_in::{self, Entered, LogIn, LoginGrant};
 use crate::accounts::login;
 use crate::accounts::notices::Notice;
 use crate::accounts::session_store::{Device, Session};
 use crate::accounts::two_factor::codes;
-use crate::accounts::two_factor::relying_party::{self, RelyingParty, Verification};
+use crate::accounts::two_factor::relying_party::{self, RelyingParty, UserVerification};
 use crate::accounts::two_factor::second_step::{PasskeyUse, Proof};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors, check_password};
 use crate::accounts::users::User;
@@ -20,7 +20,7 @@ use crate::values::limits::{MAX_PASSKEY_NAME, MAX_PASSKEYS};
 use crate::values::text::printable_lines;
 use tidings_keyspace::read;
 
-/// What a passkey without a name is called.
+/// The default name of a passkey.
 const UNNAMED: &str = "Passkey";
 
 /// A name for a passkey: what can be shown of what was typed.
@@ -49,9 +49,9 @@ pub async fn begin(
 
 /// A passkey to be added.
 pub struct NewPasskey<'a> {
-    /// What the owner calls it; any text.
+    /// The name that the owner gives it; any text.
     pub name: &'a str,
-    /// What the browser says, as JSON.
+    /// The answer of the browser, as JSON.
     pub credential: &'a str,
 }
 
@@ -125,14 +125,14 @@ pub async fn remove(
     .await
 }
 
-/// What a browser needs to log in with a passkey alone, as JSON. Stores nothing. Rounds: none,
-/// but for the first time of this server.
+/// The options that a browser needs to log in with a passkey alone, as JSON. Stores nothing.
+/// Rounds: none, but for the first time of this server.
 pub async fn log_in_options(site: &Site, now: Timestamp, party: &RelyingParty) -> Result<String, Error> {
     party.authentication_options(site, now, None).await
 }
 
 /// Logs in with a passkey alone. It must have shown that it is its owner who uses it, with a PIN or
-/// a finger. What is wrong counts as a failed login of the address. Rounds: 2, and those of
+/// a finger. A wrong answer counts as a failed login of the address. Rounds: 2, and those of
 /// opening a session.
 ///
 /// # Errors
@@ -169,7 +169,7 @@ async fn check_alone(
     (site, now): (&Site, Timestamp),
     credential: &str,
     party: &RelyingParty,
-) -> Result<Entry, Error> {
+) -> Result<LoginGrant, Error> {
     let credential = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&credential).ok_or(Refusal::PasskeyRefused)?;
     let id = stored::passkey_id(&relying_party::credential_id(&credential)?);
@@ -179,10 +179,10 @@ async fn check_alone(
     User::from_hash(&user).ok_or(Refusal::PasskeyRefused)?;
     let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
     let passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
-    let wanted = (&passkey.passkey, Verification::Required);
+    let wanted = (&passkey.passkey, UserVerification::Required);
     let used = party.check_use((site, now), &credential, wanted).await?;
     let proof = Proof::PasskeyAlone(PasskeyUse::new(now, (id, before), passkey, used)?);
-    Ok(Entry { user, upgraded: None, proof })
+    Ok(LoginGrant { user, upgraded: None, proof })
 }
 
 #[cfg(test)]

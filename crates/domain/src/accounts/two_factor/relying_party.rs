@@ -19,7 +19,7 @@ use passki::{
 use serde::Serialize;
 use url::{Host, Url};
 
-/// What the number of a user follows in the handle that authenticators store with a passkey. The
+/// The prefix of a user's number in the handle that authenticators store with a passkey. The
 /// handle has at least 16 bytes.
 const HANDLE: &[u8; 8] = b"tidings:";
 
@@ -28,14 +28,14 @@ pub struct RelyingParty(Passki);
 
 /// Whether the person must show that it is them, with a PIN or a finger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verification {
+pub(crate) enum UserVerification {
     /// Yes: the passkey takes the place of the password too.
     Required,
     /// If the authenticator can: the password was right already.
     Preferred,
 }
 
-impl Verification {
+impl UserVerification {
     const fn requirement(self) -> UserVerificationRequirement {
         match self {
             Self::Required => UserVerificationRequirement::Required,
@@ -63,7 +63,7 @@ impl RelyingParty {
         Some(Self(Passki::new(host, &[url.origin().ascii_serialization()], name)))
     }
 
-    /// What a browser needs to use a passkey, as JSON. Without `factors` it may be anybody's.
+    /// The options that a browser needs to use a passkey, as JSON. Without `factors` it may be anybody's.
     pub(crate) async fn authentication_options(
         &self,
         site: &Site,
@@ -71,7 +71,8 @@ impl RelyingParty {
         factors: Option<&StoredFactors>,
     ) -> Result<String, Error> {
         let passkeys: Vec<StoredPasskey> = factors.map(passkeys_of).unwrap_or_default();
-        let verification = if factors.is_some() { Verification::Preferred } else { Verification::Required };
+        let verification =
+            if factors.is_some() { UserVerification::Preferred } else { UserVerification::Required };
         let (mut options, _) =
             self.0.start_passkey_authentication(&passkeys, authentication(verification)).map_err(internal)?;
         let challenge = signing_key_for_strangers(site).await?.challenge(Purpose::LogIn, now, b"")?;
@@ -84,7 +85,7 @@ impl RelyingParty {
         &self,
         (site, now): (&Site, Timestamp),
         credential: &AuthenticationCredential,
-        (passkey, verification): (&StoredPasskey, Verification),
+        (passkey, verification): (&StoredPasskey, UserVerification),
     ) -> Result<Used, Error> {
         let challenge = challenge_of(&credential.response.client_data_json)?;
         if !signing_key_for_strangers(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b"")) {
@@ -97,7 +98,7 @@ impl RelyingParty {
         Ok(Used { challenge, counter: used.counter })
     }
 
-    /// What a browser needs to make a passkey, as JSON.
+    /// The options that a browser needs to make a passkey, as JSON.
     pub(crate) async fn registration_options(
         &self,
         (site, now): (&Site, Timestamp),
@@ -168,7 +169,7 @@ fn passkeys_of(factors: &StoredFactors) -> Vec<StoredPasskey> {
     factors.passkeys().into_iter().map(|(_, passkey)| passkey.passkey).collect()
 }
 
-fn authentication(verification: Verification) -> AuthenticationOptions {
+fn authentication(verification: UserVerification) -> AuthenticationOptions {
     let mut options = AuthenticationOptions::default();
     options.timeout = SECOND_STEP_SECONDS * 1_000;
     options.user_verification = verification.requirement();

@@ -4,7 +4,7 @@ use crate::accounts::login::{self, Attempt};
 use crate::accounts::session_store::LoginMethod;
 use crate::accounts::two_factor::TWO_FACTOR;
 use crate::accounts::two_factor::codes::TypedCode;
-use crate::accounts::two_factor::relying_party::{self, RelyingParty, Used, Verification};
+use crate::accounts::two_factor::relying_party::{self, RelyingParty, Used, UserVerification};
 use crate::accounts::two_factor::stored::{self, Passkey, StoredFactors};
 use crate::audit;
 use crate::error::{Error, Refusal};
@@ -17,12 +17,12 @@ use std::fmt::{self, Debug, Formatter};
 use std::time::Duration;
 use tidings_keyspace::{Batch, CheckId};
 
-/// What somebody shows as the second factor. Never logged.
+/// A second factor as somebody shows it. Never logged.
 #[derive(Clone, Copy)]
 pub enum Answer<'a> {
-    /// What was typed as a code of the authenticator app, or as a recovery code.
+    /// The text that was typed as a code of the authenticator app, or as a recovery code.
     Code(&'a str),
-    /// What the browser says after a passkey was used, as JSON.
+    /// The answer of the browser after a passkey was used, as JSON.
     Passkey(&'a str, &'a RelyingParty),
 }
 
@@ -107,8 +107,8 @@ impl PasskeyUse {
     }
 }
 
-/// Checks what somebody shows as the second factor of an account. What is wrong counts as a
-/// failed login. Rounds: 1; for a code of the app 2 more, and what a failed login costs.
+/// Checks the second factor that somebody shows for an account. A wrong one counts as a failed
+/// login. Rounds: 1; for a code of the app 2 more, and what a failed login costs.
 ///
 /// # Errors
 /// [`Refusal::WrongCode`], [`Refusal::PasskeyRefused`], [`Refusal::LoginExpired`],
@@ -161,7 +161,7 @@ async fn check_passkey(
     let id = stored::passkey_id(&relying_party::credential_id(&credential)?);
     let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
     let passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
-    let wanted = (&passkey.passkey, Verification::Preferred);
+    let wanted = (&passkey.passkey, UserVerification::Preferred);
     let used = party.check_use((site, now), &credential, wanted).await?;
     Ok(Proof::Passkey(PasskeyUse::new(now, (id, before), passkey, used)?))
 }

@@ -52,7 +52,7 @@ impl NewTotp {
     }
 }
 
-/// What an account has, for its owner.
+/// The second factors of an account, for its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwoFactorState {
     /// The kinds of second factors.
@@ -76,7 +76,7 @@ pub struct PasskeyFacts {
     pub used: Option<Timestamp>,
 }
 
-/// What an account has. Rounds: 1.
+/// Reads the second factors of an account. Rounds: 1.
 pub async fn state(site: &Site, user: &User) -> Result<TwoFactorState, Error> {
     let factors = StoredFactors::read(site, user.id).await?;
     let passkeys = factors.passkeys().into_iter().map(|(id, passkey)| PasskeyFacts {

@@ -22,9 +22,9 @@ const TOTP: &str = "totp";
 const TOTP_STEP: &str = "totp_step";
 /// Counts changes of what there is, so that two changes at the same time do not both count.
 const VERSION: &str = "version";
-/// What the fields of recovery codes begin with, before the hash of the code.
+/// The prefix of the fields of recovery codes, before the hash of the code.
 const RECOVERY: &str = "recovery:";
-/// What the fields of passkeys begin with, before the id.
+/// The prefix of the fields of passkeys, before the id.
 const PASSKEY: &str = "passkey:";
 
 /// Digits of the id of a passkey.
@@ -51,7 +51,7 @@ pub(crate) fn passkey_id(credential_id: &[u8]) -> String {
 
 /// The second factors of an account.
 pub(crate) struct StoredFactors {
-    /// Whose they are.
+    /// The owner of the account.
     pub(crate) user_id: UserId,
     stored: Hash,
 }
@@ -122,7 +122,7 @@ impl StoredFactors {
         self.names(PASSKEY).count()
     }
 
-    /// The passkeys with their ids, the oldest first. What cannot be read is logged and left out.
+    /// The passkeys with their ids, the oldest first. A passkey that cannot be read is logged and left out.
     pub(crate) fn passkeys(&self) -> Vec<(String, Passkey)> {
         let passkey = |id: &str| Some((id.to_owned(), self.passkey(id)?));
         let mut passkeys: Vec<_> = self.names(PASSKEY).filter_map(passkey).collect();

@@ -3,7 +3,7 @@
 
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{self, Job, JobKind, Outcome, Step};
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::timelines::home_jobs::rebuild;
 use crate::timelines::homes::{self, read_home};
@@ -45,7 +45,7 @@ impl FromStr for Unfollowed {
 }
 
 /// The only step: a home timeline is small.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(Unfollowed { reader, author }) = current.subject() else {
         return Ok(current.skip());
     };

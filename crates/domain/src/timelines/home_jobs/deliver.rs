@@ -4,10 +4,10 @@ use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Outcome, Step, members};
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::timelines::homes::add_to_home;
-use crate::timelines::live::{self, NewTweet};
+use crate::timelines::live::{self, ArrivedTweet};
 use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::clock::Timestamp;
@@ -32,7 +32,7 @@ pub(crate) fn follow_sweep(batch: &mut Batch, job: &Job) {
 }
 
 /// One step: some followers.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(tweet) = current.subject::<TweetId>() else {
         return Ok(current.skip());
     };
@@ -82,7 +82,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
         None => {
-            batch.publish(live::CHANNEL, NewTweet { author, id: tweet, score }.to_string());
+            batch.publish(live::CHANNEL, ArrivedTweet { author, id: tweet, score }.to_string());
             Ok(current.finish(batch))
         }
     }

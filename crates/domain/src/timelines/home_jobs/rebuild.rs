@@ -7,7 +7,7 @@
 use crate::accounts::presence;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, JobKind, Outcome, Step};
+use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::homes::{self, Whole, add_to_home};
@@ -28,7 +28,7 @@ pub(crate) fn job(reader: UserId) -> Job {
 }
 
 /// The only step: a home timeline is small.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(reader) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };

@@ -4,7 +4,7 @@
 
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, JobKind, Outcome, Step, members};
+use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, SETTLE};
@@ -19,7 +19,7 @@ pub(crate) fn job(tweet: TweetId) -> Job {
 }
 
 /// One step: some followers.
-async fn step(current: &Step<'_>) -> Result<Decision<Outcome>, Error> {
+async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(tweet) = current.subject::<TweetId>() else {
         return Ok(current.skip());
     };

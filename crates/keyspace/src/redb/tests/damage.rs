@@ -322,7 +322,7 @@ fn a_damaged_row_does_not_keep_other_expired_keys() {
     clock.fetch_add(10, Ordering::SeqCst);
     let mut rig = Rig::open(opener(&disk), &clock).unwrap();
     assert!(!rig.writer.tidy());
-    // What is left is the row that cannot be read.
+    // Only the row that cannot be read is left.
     assert_eq!(rows(&rig.redb), 1);
     let flushes = disk.flushes();
     rig.writer.tidy();

@@ -10,7 +10,7 @@ use crate::redb::file_check::{PinnedFile, Unpinned, check};
 use std::ffi::OsStr;
 use tidings_disk::simulated::{Dice, SimulatedDisk};
 
-/// What the check of a pinned file finds.
+/// The result of a check of a pinned file.
 fn state_of(pinned: PinnedFile) -> FileState {
     let (sender, mut steps) = tokio::sync::mpsc::channel(4);
     let checker = std::thread::spawn(move || check(pinned, &sender));
@@ -71,7 +71,7 @@ fn what_is_written_during_a_check_is_no_damage() {
     let (disk, _) = closed();
     let mut rig = Rig::open(opener(&disk), &clock()).unwrap();
     for round in 0..12 {
-        // What is only in the journal and in memory is no damage either.
+        // Writes that are only in the journal and in memory are no damage either.
         rig.commit([setting("before", &round.to_string())]).remove(0).unwrap();
         let pinned = rig.writer.pin_file().unwrap();
         let before = bytes(&disk);

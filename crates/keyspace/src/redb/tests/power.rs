@@ -153,7 +153,7 @@ fn clock_at(now: u64) -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(now))
 }
 
-/// What is known at a power cut.
+/// The state at a power cut.
 struct Cut {
     content: Content,
     now: u64,

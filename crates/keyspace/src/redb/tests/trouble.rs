@@ -23,7 +23,7 @@ fn read_only(cause: &str) -> StoreHealth {
     StoreHealth::ReadOnly(cause.to_owned())
 }
 
-/// What a crash leaves of a disk.
+/// A disk as a crash leaves it.
 fn crashed(disk: &SimulatedDisk) -> SimulatedDisk {
     SimulatedDisk::of(disk.content().after_cut(&mut Dice::new(3)))
 }

@@ -163,7 +163,7 @@ impl Cluster {
                         latest = Some(map);
                     }
                 }
-                // What does not heal must be told.
+                // A failure that does not heal must be told, so it takes the place of one that may.
                 Err(error) if failure.as_ref().is_none_or(|failure| failure.may_heal) => {
                     failure = Some(error);
                 }

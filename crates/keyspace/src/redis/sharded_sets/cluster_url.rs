@@ -8,7 +8,7 @@ const NODE_PORT: u16 = 6379;
 /// The most nodes in a URL. Two or three are enough to find the others.
 const MAX_NODES: usize = 32;
 
-/// What such a URL says. The name and the password are still percent-encoded.
+/// The parts of such a URL. The name and the password are still percent-encoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ClusterUrl {
     /// `redis` or `rediss`.

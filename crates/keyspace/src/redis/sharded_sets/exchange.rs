@@ -26,7 +26,7 @@ const PROMPT_ATTEMPTS: u32 = 3;
 
 /// Something to do with one key, any number of times with the same outcome.
 pub(super) trait KeyRequest {
-    /// What comes of it.
+    /// The result of the request.
     type Answer;
     /// Whether it writes.
     const WRITES: bool;
@@ -84,7 +84,7 @@ struct Group {
     pending: Vec<Pending>,
 }
 
-/// What became of a group.
+/// The outcome of a group.
 struct GroupOutcome<A> {
     answered: Vec<(usize, A)>,
     /// To be sent again.
@@ -263,7 +263,7 @@ struct Packed {
     ending: Ending,
 }
 
-/// What stands behind the requests.
+/// The commands after the requests in a pipeline.
 enum Ending {
     /// Nothing: they only read, or the server is in no cluster.
     Nothing,

@@ -1,4 +1,4 @@
-//! What is done with a set, as commands.
+//! The requests to a set, as commands.
 
 use super::exchange::KeyRequest;
 use super::{Addition, Removal, Removed, SetPart, SetRead};

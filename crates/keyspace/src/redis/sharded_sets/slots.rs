@@ -9,7 +9,7 @@ pub(super) fn slot_of(key: &str) -> u16 {
     checksum(tag(key).unwrap_or(key)) % SLOTS
 }
 
-/// What stands between the first `{` and the next `}`, if it is not empty.
+/// The bytes between the first `{` and the next `}`, if there are any.
 fn tag(key: &[u8]) -> Option<&[u8]> {
     let (_, rest) = key.split_at_checked(memchr::memchr(b'{', key)? + 1)?;
     let (tag, _) = rest.split_at_checked(memchr::memchr(b'}', rest)?)?;

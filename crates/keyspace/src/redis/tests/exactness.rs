@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// What a write does: to which key, and to which field, if it is to one.
+/// The target of a write: the key, and the field if it is a write to one field.
 type Written = (&'static str, Option<&'static str>);
 
 /// Writes something, as this server, as another one, or as another program.
@@ -179,7 +179,7 @@ async fn who_asks_together_asks_once() {
     assert!(asked.iter().all(Result::is_ok));
     // Those that came while the first was under way share the second; the store itself asks once a second.
     assert!((1..=10).contains(&(pings() - before)), "{}", pings() - before);
-    // Who cannot be answered is told so together, and not one after the other.
+    // Callers that cannot be answered are told so together, and not one after the other.
     server.pause();
     let began = Instant::now();
     let asked = futures_util::future::join_all((0..10).map(|_| store.learn_writes())).await;

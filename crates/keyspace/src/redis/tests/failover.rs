@@ -32,7 +32,7 @@ async fn start(servers: &'static [&'static str]) -> ReplicatedRedis {
     tokio::task::spawn_blocking(move || ReplicatedRedis::start_with(servers)).await.unwrap()
 }
 
-/// What became of the writes of one writer.
+/// The writes of one writer, by their outcome.
 #[derive(Default)]
 struct Ledger {
     acknowledged: Vec<String>,
@@ -354,7 +354,7 @@ async fn a_write_that_no_replica_has_is_not_sure() {
     assert!(began.elapsed() < END, "{:?}", began.elapsed());
     // It is there, for now.
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
-    // What a check has found is as unsure.
+    // The outcome of a check is as unsure.
     let mut batch = Batch::new();
     batch.key_absent("counter");
     batch.set("other", "1");

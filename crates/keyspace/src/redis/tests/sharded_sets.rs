@@ -122,7 +122,7 @@ async fn assert_removals_are_guarded(sets: &ShardedSets) {
     assert_eq!(remove(sets, &["m3"], None, 5).await, is_full);
     assert_eq!(remove(sets, &["m3"], Some(-0.5), 5).await, is_full);
     assert_eq!(scores(sets, "set").await.len(), 5);
-    // What is not there is already removed.
+    // A member that is not there is already removed.
     assert_eq!(remove(sets, &["m9"], None, 5).await, Removed::Done);
     for _ in 0..2 {
         assert_eq!(remove(sets, &["m3", "m9"], Some(0.0), 5).await, Removed::Done);

@@ -19,7 +19,7 @@ use tidings_domain::values::preferences::Digest;
 
 const HEADING: &str = "Confirm your e-mail address";
 
-/// What somebody sees whose address is not confirmed: what they have to do, and the button that
+/// The notice for a viewer whose address is not confirmed: the action to take, and the button that
 /// sends the link again. Nothing for everybody else.
 pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::deactivation::{self, Writings};
 
-/// What can become of stories and comments.
+/// The choices for stories and comments: to keep them, or to erase them.
 const WRITINGS: [(&str, &str); 2] =
     [("keep", "Keep what I wrote, without my name"), ("erase", "Erase what I wrote too")];
 

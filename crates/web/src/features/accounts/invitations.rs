@@ -129,7 +129,7 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
     }
 }
 
-/// What was just done.
+/// The action that was just done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Done {

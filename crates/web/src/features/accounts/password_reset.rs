@@ -115,7 +115,7 @@ fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm
     frame.page_with("Set a new password", &PageHead::default().with(referrer_policy()), &content)
 }
 
-/// What the head of such a page says. With the policy of the header, browsers that send no
+/// The policy in the head of such a page. With the policy of the header, browsers that send no
 /// `Sec-Fetch-Site` (as under http) would send the form with `Origin: null`, which is refused. This
 /// one reveals no address either.
 pub(super) fn referrer_policy() -> Markup {

@@ -1,4 +1,4 @@
-//! Who invited whom: the tree of all members, and that below one of them.
+//! The tree of invitations: of all members, and of those below one of them.
 
 use crate::App;
 use crate::error::RequestError;

@@ -50,9 +50,9 @@ fn no_posts(is_own: bool) -> Markup {
 /// A user's page.
 struct ProfilePage<'a> {
     profile: &'a Profile,
-    /// What the user posted; `None` on a site without timelines.
+    /// The user's posts; `None` on a site without timelines.
     tweets: Option<&'a TweetPage>,
-    /// What the viewer has chosen to see; `None` for a visitor.
+    /// The viewer's choices; `None` for a visitor.
     reader: Option<&'a Reader>,
     /// The form of earlier versions, for the owner: on `/user/<name>`.
     form: Option<ProfileEditor<'a>>,
@@ -164,7 +164,7 @@ impl ProfilePage<'_> {
 }
 
 impl ProfilePage<'_> {
-    /// Who invited the user, and whom the user invited.
+    /// The user's inviter, and the number of people that the user invited.
     fn invitations(&self) -> Markup {
         let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
         html! {
@@ -195,7 +195,7 @@ fn banned_page(frame: &Frame<'_>, username: &str) -> Markup {
     frame.page_with(username, &head, &content)
 }
 
-/// The text about a user. What flags have hidden is shown to the user, to moderators, and to
+/// The text about a user. A text that flags have hidden is shown to the user, to moderators, and to
 /// readers who have chosen to see it.
 fn about(frame: &Frame<'_>, user: &User) -> Markup {
     let sees_hidden = frame.viewer.is_some_and(|viewer| {

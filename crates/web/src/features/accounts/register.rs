@@ -28,7 +28,7 @@ const HEADING: &str = "Sign up";
 /// The fields that people type into.
 const FIELDS: [&str; 6] = ["username", "password", "email", "invitation", "application", "answer"];
 
-/// Who can sign up, in sentences.
+/// The ways to sign up, in sentences.
 pub fn ways_in(frame: &Frame<'_>) -> String {
     let rules = frame.rules;
     let who = match rules.accounts.signup {
@@ -59,7 +59,7 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
 struct RegisterPage<'a> {
     /// The fields as they were typed, if any.
     typed: &'a Fields,
-    /// What the visitor wanted to do.
+    /// The page and the action that the visitor wanted.
     wanted: &'a WantedPage,
     /// The token of the link for the first administrator.
     token: Option<&'a WelcomeToken>,
@@ -192,7 +192,7 @@ impl RegisterPage<'_> {
     }
 }
 
-/// What the page depends on, with an invitation as it was typed.
+/// The facts that the page depends on, with an invitation as it was typed.
 async fn facts_of(
     visit: &mut Visit,
     typed: &str,

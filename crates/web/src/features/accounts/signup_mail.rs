@@ -1,5 +1,5 @@
 //! Mails about signing up: invitations, links that confirm an address, answers to applications,
-//! and what administrators should know. What is sent here is sent in the background, and not tried
+//! and notices for administrators. These mails are sent in the background, and not tried
 //! again.
 
 use crate::App;

@@ -66,7 +66,7 @@ impl Tab {
     ];
 }
 
-/// What this server is doing.
+/// The current figures of this server.
 #[derive(Debug, Clone, Copy, Default)]
 struct ServerFigures {
     uptime_seconds: u64,
@@ -110,7 +110,7 @@ impl AdminPage<'_> {
         frame.page("Administration", &content)
     }
 
-    /// What needs a person, and the last hours.
+    /// The matters that need a person, and the last hours.
     fn today(&self, frame: &Frame<'_>) -> Markup {
         html! {
             (attention(&self.facts))
@@ -319,7 +319,7 @@ async fn start_recomputing(app: &App, user: User) -> Result<Option<u64>, Request
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, line, news, user};
-    use tidings_domain::administration::Waiting;
+    use tidings_domain::administration::Backlog;
     use tidings_domain::jobs::JobStatus;
     use tidings_domain::report::BackupState;
     use tidings_domain::values::clock::Timestamp;
@@ -333,7 +333,7 @@ mod tests {
             facts: Facts {
                 now: Timestamp(1_800_000_000),
                 has_email: true,
-                waiting: Waiting { reviews: 3, ..Waiting::default() },
+                waiting: Backlog { reviews: 3, ..Backlog::default() },
                 jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15, oldest: None },
                 health: StoreHealth::Works,
                 errors: 0,
@@ -378,7 +378,7 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
-        // What needs a person comes first.
+        // The matters that need a person come first.
         page.tab = Tab::Today;
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         assert!(html.find("3 items need") < html.find("The last 24 hours"), "{html}");

@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 /// The address of the form, a part of the page about the site.
 const PAGE: &str = "/admin/site#announcement";
 
-/// What is announced. Without a text there is no line; without stories none are pinned.
+/// The announcement and the pinned stories. Without a text there is no line; without stories none are pinned.
 #[derive(ToSchema)]
 #[schema(as = Announcement)]
 pub struct AnnouncementForm {

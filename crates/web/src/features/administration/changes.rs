@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 /// The version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What has changed, with headings of two levels and lists of one.
+/// The change log, with headings of two levels and lists of one.
 const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 
 /// GET /admin/changes.

@@ -23,7 +23,7 @@ use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
-use tidings_domain::hooks::Message;
+use tidings_domain::hooks::HookMessage;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hook::{
     Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret, NotAHook, parse_kinds,
@@ -47,7 +47,8 @@ pub struct HookForm {
     /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.
     #[schema(value_type = values::HookAddress, required = false)]
     pub address: Option<HookAddress>,
-    /// What messages are signed with, 8 to 200 characters. Required to add one, except for a chat. Empty to keep it.
+    /// The secret that signs messages, 8 to 200 characters. Required to add one, except for a chat. Empty to
+    /// keep it.
     #[schema(value_type = values::HookSecret, required = false)]
     pub secret: Option<HookSecret>,
     /// The events that it hears about. Required to add one.
@@ -171,7 +172,7 @@ struct HookResultEntry {
     /// The status of the answer; null if there was none.
     #[schema(required = true)]
     status: Option<u16>,
-    /// What happened.
+    /// The outcome: the status in words, or the error.
     outcome: String,
     /// How long it took.
     milliseconds: u64,
@@ -225,7 +226,7 @@ pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Mar
     show(&app, &user, &here, None).await
 }
 
-/// What was typed into a form that was refused, and why.
+/// The fields of a refused form as they were typed, and the reason.
 type Refused<'a> = Option<(&'a Fields, &'a RefusedForm)>;
 
 async fn show(
@@ -355,7 +356,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>, typed: Option<&Fields>
     }
 }
 
-/// What became of the last messages.
+/// The number of waiting messages, and the results of the last ones.
 fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
     html! {
         @if hook.waiting > 0 { p { (counted(hook.waiting, "message waits", "messages wait")) "." } }
@@ -368,7 +369,7 @@ fn results(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
                     @for result in &hook.results {
                         li {
                             (age(frame, Timestamp(result.time))) ": "
-                            @let event = result.id.parse::<Message>().map(|message| message.event.to_string());
+                            @let event = result.id.parse::<HookMessage>().map(|message| message.event.to_string());
                             code { (event.as_deref().unwrap_or(&result.id)) } " – "
                             @if let Some(status) = result.status { (status) " " }
                             @if result.is_success() { (result.outcome) } @else { strong { (result.outcome) } }

@@ -273,7 +273,7 @@ pub struct SentLogo {
 impl FromRequest<App> for SentLogo {
     type Rejection = RequestError;
 
-    /// Who is no administrator is refused before the body is read.
+    /// Refuses anybody who is not an administrator before the body is read.
     async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
         let signed_in: SignedIn = request.extract_parts_with_state(app).await?;
         signed_in.user.require_admin()?;

@@ -21,7 +21,7 @@ pub const LINK_FIELDS: [[&str; 2]; MAX_FOOTER_LINKS] = [
     ["link8_label", "link8_address"],
 ];
 
-/// What is wrong, by field.
+/// The errors, by field.
 pub type FieldErrors = Vec<(&'static str, IdentityError)>;
 
 /// Reads the form: name, description, accent, about, rules, and the links. Missing fields count

@@ -40,7 +40,7 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
 pub struct HitsError {
     /// The HTTP status.
     status: u16,
-    /// What is wrong.
+    /// The error message.
     #[schema(value_type = values::Message)]
     error: String,
 }

@@ -50,7 +50,7 @@ impl FoundItem {
         }
     }
 
-    /// What a comment replies to.
+    /// The item that a comment replies to.
     fn parent(&self) -> Option<Item> {
         let Self::Comment(comment) = self else { return None };
         let news = comment.news.id;
@@ -68,7 +68,7 @@ impl FoundItem {
     }
 }
 
-/// What hits say besides what they are.
+/// The data in hits that the found items do not have themselves.
 pub(super) struct Around {
     numbers: HashMap<Item, ItemNumber>,
     /// The replies to each; `None` for those whose threads were not read.

@@ -22,7 +22,7 @@ use tidings_domain::{Error, Refusal};
 /// The most bytes of a comment without its text.
 const COMMENT_BYTES: usize = 400;
 
-/// What an item with its comments may have.
+/// The limits of an item with its comments.
 const BOUNDS: PartBounds = PartBounds {
     comments: usize::MAX,
     bytes: PAGE_LIST_BYTES,

@@ -56,7 +56,7 @@ pub enum Tag {
     Kind(StoryKind),
     /// Stories of the first page.
     FrontPage,
-    /// What a person has written.
+    /// Stories and comments of a person.
     Author(String),
     /// A story and its comments.
     OfStory(ItemNumber),
@@ -291,7 +291,7 @@ fn advanced_parts(query: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// What the tags of a search stand for now.
+/// The current meaning of the tags of a search.
 pub struct Known<'a> {
     /// Which stories are of a kind.
     pub rules: &'a HackerNewsRules,

@@ -41,7 +41,7 @@ use utoipa::{IntoParams, ToSchema};
 #[schema(as = CommentPosted)]
 pub struct CommentPostedResponse {
     status: Status,
-    /// What was done.
+    /// The change.
     op: CommentChange,
     /// The comment.
     #[schema(value_type = u64)]
@@ -58,7 +58,7 @@ pub struct CommentPostedResponse {
     held: bool,
 }
 
-/// What was done to a comment.
+/// A change of a comment.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CommentChange {
@@ -304,7 +304,7 @@ pub struct ThreadPartQuery {
     sort: CommentOrder,
 }
 
-/// What the field `after` must be.
+/// The error message for an invalid field `after`.
 const AFTER: &str = "it must be the value of next in an earlier answer, and its comment must still exist";
 
 impl FromFields for ThreadPartQuery {
@@ -353,7 +353,7 @@ pub async fn thread(
     Ok(([(header::CONTENT_TYPE, json)], body).into_response())
 }
 
-/// What a thread says about merged stories, as the last fields of an object.
+/// The fields of a thread about merged stories, as the last ones of an object.
 fn merges(news: &News) -> String {
     let merged: Vec<String> = news.merged.0.iter().map(ToString::to_string).collect();
     let mut fields = String::new();

@@ -32,7 +32,7 @@ placeholders! {
     }
 }
 
-/// What is special about a comment on a page.
+/// The special marks of a comment on a page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommentMarks {
     /// It is new since the viewer's last visit.
@@ -142,7 +142,7 @@ pub struct CommentItem<'a> {
     pub place: CommentContext,
     /// The comment.
     pub line: ThreadLine<'a>,
-    /// What is special about it.
+    /// Its special marks.
     pub marks: CommentMarks,
     /// How the viewer sees it.
     pub sight: Sight,
@@ -208,8 +208,8 @@ impl CommentItem<'_> {
         }
     }
 }
-/// What stands in the place of a comment that the viewer does not see: when it was written, and
-/// why it is not shown.
+/// The replacement for a comment that the viewer does not see: when it was written, and why it is
+/// not shown.
 fn collapsed_markup(
     frame: &Frame<'_>,
     (place, comment): (CommentContext, &Comment),
@@ -241,7 +241,7 @@ fn gone_markup(
     }
 }
 
-/// A comment with its vote buttons. The usual content of the placeholders is what most members see. Without the
+/// A comment with its vote buttons. The usual content of the placeholders is for most members. Without the
 /// others, it depends on the settings of the frame, on [`ButtonPair::of_members`] and on where links open.
 pub fn comment_markup(
     frame: &Frame<'_>,

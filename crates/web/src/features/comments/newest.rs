@@ -21,7 +21,7 @@ use tidings_domain::items::Item;
 use tidings_domain::values::ids::CommentAddress;
 use tidings_domain::values::size;
 
-/// What an item number is.
+/// The error message for an invalid item number.
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";
 
 /// GET /comments: before, which leaves only comments with lower item numbers.

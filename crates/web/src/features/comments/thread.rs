@@ -110,8 +110,8 @@ impl<'a> ThreadPage<'a> {
         self.thread.news.marks.sight == Sight::Collapsed(Collapsed::Removed)
     }
 
-    /// What the page is about: the text of the story or the comment, or else where the story
-    /// leads to.
+    /// The description of the page: the text of the story or the comment, or else a sentence with the
+    /// site that the story leads to.
     fn description(&self, frame: &Frame<'_>) -> String {
         let NewsSummary { news, username, .. } = &*self.thread.news;
         let comment = self.at.and_then(|(at, _)| self.thread.line_of(at));
@@ -137,7 +137,7 @@ impl<'a> ThreadPage<'a> {
         }
     }
 
-    /// What is above the comments.
+    /// The content above the comments.
     fn head(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.thread.news.news;
         let pages = self.pages.count();

@@ -169,7 +169,7 @@ fn branch((id, level): (CommentId, usize), summary: &Markup, item: &Markup) -> M
     }
 }
 
-/// What stays of a branch that is collapsed: whose comment it is, its age, its replies and its first words.
+/// The summary of a collapsed branch: the author of its comment, its age, its replies and its first words.
 fn summary((line, sight): (ThreadLine<'_>, Sight), relatives: Relatives, age: impl Render) -> Markup {
     let comment = line.comment;
     let name = match sight {

@@ -1,8 +1,8 @@
 //! Which comments of a thread a page shows, and the addresses of pages and comments.
 //!
 //! `/news/7?page=2` is a page of the whole thread. `/news/7?at=12` is the page that shows comment 12, with the
-//! comments above it. What the pages of the whole thread do not show, because it is too deep, is on the pages of
-//! a branch, whose addresses name one of its comments: `/news/7?at=12&page=2`.
+//! comments above it. Comments that are too deep for the pages of the whole thread are on the pages of a
+//! branch, whose addresses name one of its comments: `/news/7?at=12&page=2`.
 
 use crate::error::RequestError;
 use crate::limits::THREAD_PAGE;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tidings_domain::exports::{AccountRecord, Part, Record, Section};
+use tidings_domain::exports::{AccountRecord, ExportPart, Record, Section};
 use tidings_domain::values::clock::Timestamp;
 use zip::result::ZipResult;
 use zip::write::{SimpleFileOptions, StreamWriter};
@@ -72,14 +72,14 @@ impl Archive {
         Ok(Self { bounds: BOUNDS, data, outgoing, page, markup, section, left_out })
     }
 
-    /// What of the archive was written since the last time.
+    /// Takes the bytes of the archive that were written since the last call.
     pub(super) fn take_written(&self) -> Vec<u8> {
         self.outgoing.take()
     }
 
-    /// Adds a part. What does not fit is counted.
-    pub(super) fn add(&mut self, part: Part) -> ZipResult<()> {
-        let Part { section, records, mut left_out } = part;
+    /// Adds a part. Records that do not fit are counted.
+    pub(super) fn add(&mut self, part: ExportPart) -> ZipResult<()> {
+        let ExportPart { section, records, mut left_out } = part;
         if self.section.is_none_or(|(current, _)| current != section) {
             self.end_section()?;
             self.data.write(&format!(",\n\"{}\":[", section.name()))?;
@@ -283,12 +283,12 @@ mod tests {
         Record::Tweet(TweetRecord { id: TweetId(id), time: NOW, text, news_id: None, withheld: None })
     }
 
-    fn part(section: Section, records: Vec<Record>) -> Part {
-        Part { section, records, left_out: 0 }
+    fn part(section: Section, records: Vec<Record>) -> ExportPart {
+        ExportPart { section, records, left_out: 0 }
     }
 
     /// The files of an archive with these parts: the data and the page.
-    fn files(bounds: Bounds, parts: Vec<Part>) -> (Value, String, usize) {
+    fn files(bounds: Bounds, parts: Vec<ExportPart>) -> (Value, String, usize) {
         let mut archive = Archive::begin(&account(), &settings().site, NOW).unwrap();
         archive.bounds = bounds;
         let mut bytes = Vec::new();
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn an_archive_has_a_cap_and_says_what_it_leaves_out() {
-        // What a generator makes is hardly compressed.
+        // The output of a random generator can hardly be compressed.
         let mut state = 7_u64;
         let mut noise = || -> String {
             (0..1_000)

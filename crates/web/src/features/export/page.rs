@@ -18,7 +18,7 @@ use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::{counted, grouped_signed};
 
 const STYLE: &str = include_str!("../../../assets/export/style.css");
-/// The page shows texts of people. Whatever they contain, it loads and runs nothing.
+/// The page shows texts of people. It loads and runs nothing, whatever they contain.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// The page while it is being written.
@@ -27,10 +27,10 @@ pub(super) struct Page {
     site: SiteSettings,
 }
 
-/// What a record looks like.
+/// A record as the page shows it.
 #[derive(Default)]
 struct Item {
-    /// What it is called, and where that leads.
+    /// Its title, and the address that the title leads to.
     title: Cow<'static, str>,
     address: Option<String>,
     /// Short sentences about it.
@@ -40,7 +40,7 @@ struct Item {
 }
 
 impl Page {
-    /// What the page ends with.
+    /// The end of the page.
     pub(super) const END: &'static str = "</main></body></html>\n";
 
     pub(super) const fn new(site: SiteSettings) -> Self {
@@ -199,7 +199,7 @@ impl Page {
         facts.extend((!story.topics.is_empty()).then(|| format!("topics: {}", story.topics.join(", "))));
         facts.extend(state(story.deleted, story.withheld.as_deref()));
         let link = story.url.as_deref().filter(|url| !url.is_empty());
-        // What is linked is an http(s) address, also if another program stored something else.
+        // Only an http(s) address becomes a link, also if another program stored something else.
         let address = link.and_then(|url| Some(NewsUrl::parse_imported(url).ok()?.address().into_owned()));
         let shown = link.map(|url| format!("links to {url}"));
         facts.extend(shown);
@@ -259,14 +259,14 @@ impl Page {
     }
 }
 
-/// What is in an inbox, in words.
+/// An entry of an inbox, in words.
 fn inbox_entry(entry: &InboxRecord) -> Item {
     let title = match entry.kind {
         "moderation" => "A message from a moderator".into(),
         kind => format!("A {kind}").into(),
     };
     let mut facts = vec![if entry.read { "read" } else { "unread" }.to_owned()];
-    // What the entry is about, such as reply:7-3, says nothing more for a message.
+    // The id, such as reply:7-3, names the subject of the entry. It adds nothing to a message.
     facts.extend(entry.text.is_none().then(|| entry.id.clone()));
     Item { title, address: None, facts, time: Some(entry.time), text: entry.text.clone() }
 }
@@ -353,14 +353,14 @@ fn account_facts(account: &AccountRecord) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What a moderator has forbidden.
+/// A restriction by a moderator, in words.
 fn restricted(restriction: &RestrictionRecord) -> String {
     let RestrictionRecord { kind, until, reason, moderation_id } = restriction;
     let until = until.map(|until| format!(" until {}", date(until))).unwrap_or_default();
     format!("{kind}{until}, line {moderation_id} of the moderation log: {reason}")
 }
 
-/// What the rights of an account make its owner; empty for most.
+/// The role that the rights of an account give its owner; empty for most.
 fn role(flags: &str) -> &'static str {
     match flags {
         flags if flags.contains('a') => "administrator",
@@ -394,7 +394,7 @@ const fn heading(section: Section) -> &'static str {
     }
 }
 
-/// What a reader may not expect of a section.
+/// An explanation of the content that a section leaves out.
 const fn explanation(section: Section) -> Option<&'static str> {
     match section {
         Section::Votes => Some(

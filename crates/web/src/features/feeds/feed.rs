@@ -15,7 +15,7 @@ pub(super) struct Feed {
     pub(super) kind: FeedKind,
     /// The id of the feed, which is the same on all its pages.
     pub(super) id: String,
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     pub(super) subtitle: String,
     /// The author of all entries that name none.
     pub(super) author: Option<Author>,
@@ -55,7 +55,7 @@ impl Feed {
     }
 }
 
-/// Who has written something.
+/// The author of a feed or an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Author {
     /// The name.
@@ -148,7 +148,7 @@ impl Text {
     }
 }
 
-/// What an entry is about.
+/// The subject of an entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Item {
     Story(NewsId),

@@ -12,10 +12,10 @@ use axum::http::{StatusCode, header};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tidings_domain::articles::lists::ArticleOrder;
-use tidings_domain::changes::{Findable, Place};
+use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
-use tidings_domain::hub::{self, Attempt, HubState, Next, WaitingFeed};
+use tidings_domain::hub::{self, HubState, Next, PingOutcome, WaitingFeed};
 use tidings_domain::values::topic::TopicChoice;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use url::{Url, form_urlencoded};
@@ -62,7 +62,7 @@ async fn look(app: &App, hub: &Url) -> Result<(), Error> {
     let store = app.site.store.counted_apart();
     let mut state = hub::state(&store).await?;
     let Some(place) = state.place else {
-        // What was there before the site had a hub is not new.
+        // Changes from before the site had a hub are not new.
         return hub::note(&app.site, &state, &BTreeSet::new(), state.last).await;
     };
     if place < state.last || state.has_other_front() {
@@ -76,7 +76,7 @@ async fn look(app: &App, hub: &Url) -> Result<(), Error> {
 }
 
 /// Notes in which feeds the next changes are.
-async fn note_changes(app: &App, state: &HubState, place: Place) -> Result<(), Error> {
+async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(), Error> {
     let is_far_behind = state.last.0.saturating_sub(place.0) > MOST_CHANGES_BEHIND;
     if is_far_behind || state.is_full() {
         let newest = FeedKind::Articles(None, ArticleOrder::Time);
@@ -136,7 +136,7 @@ fn addresses(kinds: &[FeedKind]) -> BTreeSet<String> {
 /// Tells the hub of some feeds.
 async fn tell(app: &App, hub: &Url, state: &HubState) -> Result<(), Error> {
     let feeds = hub::claim(&app.site, app.now(), state).await?;
-    let (mut told, mut attempt) = (Vec::<WaitingFeed>::new(), Attempt::Told);
+    let (mut told, mut attempt) = (Vec::<WaitingFeed>::new(), PingOutcome::Told);
     for feed in feeds {
         match post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await {
             Ok(()) => told.push(feed),
@@ -146,7 +146,7 @@ async fn tell(app: &App, hub: &Url, state: &HubState) -> Result<(), Error> {
             }
             Err(error) => {
                 tracing::warn!(%error, "the hub was not told of changed feeds");
-                attempt = Attempt::Failed;
+                attempt = PingOutcome::Failed;
                 break;
             }
         }

@@ -71,7 +71,7 @@ pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup,
     Ok(frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content))
 }
 
-/// What a feed of the site is called on the page.
+/// The name of a feed of the site on the page.
 fn words(kind: &FeedKind) -> String {
     match kind {
         FeedKind::Top => "The front page".to_owned(),
@@ -146,7 +146,7 @@ fn newest_in(topic: Topic) -> FeedKind {
     FeedKind::Articles(Some(TopicChoice::from(topic)), ArticleOrder::Time)
 }
 
-/// A document with groups of feeds. What does not fit is left out from the end.
+/// A document with groups of feeds. Feeds that do not fit are left out from the end.
 fn document(site: &SiteSettings, title: &str, groups: &[(&str, Vec<FeedKind>)]) -> String {
     let mut room = PAGE_BYTES - 4 * 1_024;
     let mut outlines = |kinds: &[FeedKind]| {

@@ -22,7 +22,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::inbox::{Cursor as InboxCursor, Kind, feed as inbox_feed};
+use tidings_domain::accounts::inbox::{InboxCursor, Kind, feed as inbox_feed};
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
@@ -44,7 +44,7 @@ use tidings_domain::values::preferences::CommentOrder;
 use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 
-/// What the parameters of pages are.
+/// The error message for an invalid parameter of a page.
 const FROM_NEXT: &str = "it must be as in the link to the next page of the feed";
 
 /// The part of a list of stories that a page has.

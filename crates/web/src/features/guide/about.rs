@@ -1,4 +1,4 @@
-//! What the site is and how it ranks stories.
+//! The page that explains the site and how it ranks stories.
 
 use crate::App;
 use crate::error::RequestError;
@@ -75,7 +75,7 @@ fn contact_link(contact: &str) -> String {
     if contact.contains("://") { contact.to_owned() } else { format!("mailto:{contact}") }
 }
 
-/// What is stored about people, and who sees it.
+/// The data that is stored about people, and who sees it.
 fn privacy(rules: &Rules) -> Markup {
     html! {
         h2 #privacy { "What we store about you" }
@@ -144,7 +144,7 @@ fn addresses(rules: &ModerationRules) -> Markup {
     }
 }
 
-/// What moderation keeps, and who sees that.
+/// The data that moderation keeps, and who sees it.
 fn moderation() -> Markup {
     html! {
         h2 { "Moderation" }

@@ -8,7 +8,7 @@ use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 
-/// What can be done, how, and an example.
+/// The kinds of formatting, each with its instructions and an example.
 const EXAMPLES: [(&str, &str, &str); 6] = [
     (
         "Paragraphs and lines",

@@ -48,7 +48,7 @@ fn own(frame: &Frame<'_>) -> String {
     }
 }
 
-/// What is different before an account is trusted.
+/// The differences before an account is trusted.
 fn differences(rules: &Rules) -> Markup {
     html! {
         p { "Until then:" }

@@ -1,5 +1,5 @@
-//! What somebody should know who has just signed up; for administrators, what is left to do on
-//! a new site.
+//! The page for somebody who has just signed up; for administrators, with the steps that are left
+//! on a new site.
 
 use super::about::{as_sentence, site_text};
 use crate::App;
@@ -24,7 +24,7 @@ const UNNAMED: &str = "Tidings";
 struct WelcomePage<'a> {
     /// Where the visitor came from.
     next: &'a LocalPath,
-    /// What has happened on the site; for administrators.
+    /// The first steps that were taken on the site; for administrators.
     steps: FirstSteps,
     /// The host that the browser has asked for.
     host: &'a str,

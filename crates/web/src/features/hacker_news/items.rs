@@ -7,10 +7,10 @@ use tidings_domain::numbered::{ItemContent, ItemState, NumberedComment, Numbered
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ItemNumber;
 
-/// What stands in the place of a title or a text that flags have hidden.
+/// The replacement for a title or a text that flags have hidden.
 const HIDDEN: &str = "[flagged]";
 
-/// An item. What it does not have is missing.
+/// An item. Fields without a value are missing.
 #[derive(Debug, Serialize)]
 pub struct ItemEntry {
     /// The author's name.
@@ -29,7 +29,7 @@ pub struct ItemEntry {
     /// The comments directly below it, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     kids: Vec<ItemNumber>,
-    /// What a comment replies to.
+    /// The item that a comment replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<ItemNumber>,
     /// Votes up minus votes down, of a story.

@@ -18,7 +18,7 @@ pub(super) fn list_named(name: &str) -> Option<ItemList> {
     })
 }
 
-/// What has changed last.
+/// The latest changes.
 #[derive(Debug, Serialize)]
 pub(super) struct UpdatesEntry {
     items: Vec<ItemNumber>,

@@ -1,4 +1,4 @@
-//! What has an address below `/v0/`.
+//! The resources with an address below `/v0/`.
 
 use super::items::ItemEntry;
 use super::lists::{UpdatesEntry, list_named};
@@ -14,7 +14,7 @@ use tidings_domain::values::ids::ItemNumber;
 /// How all addresses end.
 const ENDING: &str = ".json";
 
-/// What an address names.
+/// The resource that an address names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resource {
     /// A story or a comment.
@@ -25,7 +25,7 @@ pub enum Resource {
     MaxItem,
     /// A list of stories.
     List(ItemList),
-    /// What has changed last.
+    /// The latest changes.
     Updates,
     /// Nothing.
     Nothing,
@@ -37,7 +37,7 @@ fn name_of(file: &str) -> Result<&str, RequestError> {
 }
 
 impl Resource {
-    /// The item in a file. What is no number, or not written in the usual way, is nothing.
+    /// The item in a file. A name that is not a number, or not written in the usual way, names nothing.
     pub(super) fn of_item(file: &str) -> Result<Self, RequestError> {
         let name = name_of(file)?;
         let number: Option<ItemNumber> = name.parse().ok();
@@ -58,7 +58,7 @@ impl Resource {
         })
     }
 
-    /// What it is now. Rounds: at most 4; a list is in memory, or takes 2.
+    /// Reads its current content. Rounds: at most 4; a list is in memory, or takes 2.
     pub(super) async fn read(&self, app: &App) -> Result<Content, RequestError> {
         let mut visit = app.visitor();
         let visit = &mut visit;

@@ -1,5 +1,5 @@
-//! What is at an address as a stream of server-sent events, as Firebase sends them: first all of it, and again
-//! when it changes, at most once a second.
+//! The content of an address as a stream of server-sent events, as Firebase sends them: first all of it, and
+//! again when it changes, at most once a second.
 //!
 //! A stream remembers what was read for what it has sent. Each second it looks in memory whether any of that was
 //! written, and only then reads it again. On a store that servers share, the writes of others are reported to
@@ -73,9 +73,9 @@ struct Watched {
     app: App,
     resource: Resource,
     open: VisitorStream,
-    /// What was sent last.
+    /// The content that was sent last.
     json: String,
-    /// What was read for it.
+    /// The read set of that content.
     reads: ReadSet,
     /// The first event, until it is sent.
     first: Option<Event>,

@@ -6,10 +6,10 @@ use tidings_domain::numbered::NumberedPerson;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ItemNumber;
 
-/// A person. What they do not have is missing.
+/// A person. Fields without a value are missing.
 #[derive(Debug, Serialize)]
 pub(super) struct UserEntry {
-    /// What they say about themselves, as HTML.
+    /// Their text about themselves, as HTML.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
     /// When the account was made, in Unix seconds.

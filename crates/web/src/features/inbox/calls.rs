@@ -39,7 +39,7 @@ struct EntryResponse {
     /// Why it is in the inbox.
     #[schema(value_type = values::EntryKind)]
     kind: &'static str,
-    /// Who has done it; missing for a message of a moderator and after a deactivation.
+    /// The person who did it; missing for a moderator who is not named and after a deactivation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = values::StoredUsername, required = false)]
     username: Option<String>,

@@ -5,7 +5,7 @@ use crate::limits::INBOX_ENTRIES;
 use crate::request::form::{Fields, FromFields, parse};
 use crate::request::paging::count;
 use crate::request::values;
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Marking};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Marking};
 use tidings_domain::inbox::InboxWindow;
 use utoipa::{IntoParams, ToSchema};
 
@@ -18,7 +18,7 @@ pub struct InboxQuery {
     pub count: usize,
     /// Only older entries than this.
     #[param(value_type = values::InboxCursor, required = false)]
-    pub before: Option<Cursor>,
+    pub before: Option<InboxCursor>,
 }
 
 impl FromFields for InboxQuery {
@@ -33,13 +33,13 @@ impl From<InboxQuery> for InboxWindow {
     }
 }
 
-/// What a page of the inbox shows.
+/// The entries that a page of the inbox shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Filter {
     /// Everything.
     #[default]
     All,
-    /// What is unread.
+    /// Unread entries.
     Unread,
     /// Entries of one kind.
     Kind(Kind),
@@ -67,10 +67,10 @@ impl Filter {
 
 /// The part of the inbox that a page shows.
 pub struct InboxPageQuery {
-    /// What it shows.
+    /// The entries that it shows.
     pub filter: Filter,
     /// Only older entries than this.
-    pub before: Option<Cursor>,
+    pub before: Option<InboxCursor>,
     /// Up to which entry everything was just marked as read.
     pub marked: Option<EntryId>,
 }
@@ -99,10 +99,10 @@ impl From<&InboxPageQuery> for InboxWindow {
     }
 }
 
-/// What a field with an entry must be.
+/// The error message for a field that is not the id of an entry.
 pub(super) const ENTRY: &str = "it must be the id of an entry";
 
-fn before(fields: &Fields) -> Result<Option<Cursor>, RequestError> {
+fn before(fields: &Fields) -> Result<Option<InboxCursor>, RequestError> {
     fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
 }
 
@@ -113,13 +113,13 @@ pub struct ReadInboxForm {
     /// The entry, or `all`.
     #[schema(value_type = values::EntryChoice)]
     id: Marking,
-    /// With `all`: the id of the newest entry that was shown. What is newer stays unread.
+    /// With `all`: the id of the newest entry that was shown. Newer entries stay unread.
     #[schema(value_type = values::EntryId, required = false)]
     until: Option<EntryId>,
 }
 
 impl ReadInboxForm {
-    /// What is marked.
+    /// The entries to mark.
     pub fn marking(&self) -> Marking {
         self.until.map_or(self.id, Marking::Until)
     }

@@ -1,16 +1,16 @@
-//! The mails that people subscribe to: entries of their inbox, and digests. Plain text. What
-//! strangers have written is repeated so that mail programs make no links of it.
+//! The mails that people subscribe to: entries of their inbox, and digests. Plain text. Texts by
+//! strangers are repeated so that mail programs make no links of them.
 
 use super::rows::{description, destination};
 use crate::mail::Letter;
 use crate::markup::addresses::{MAIL_SETTINGS, news_address};
 use crate::settings::SiteSettings;
 use std::fmt::Write;
-use tidings_domain::accounts::outbox::{MailKind, Waiting};
+use tidings_domain::accounts::outbox::{MailKind, WaitingMail};
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{DigestOf, DigestStory};
 use tidings_domain::inbox::InboxEntry;
-use tidings_domain::moderation::appeals::Answer;
+use tidings_domain::moderation::appeals::AppealAnswer;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::{MAX_DAILY_MAILS, MAX_MAILED_TEXT};
 use tidings_domain::values::preferences::Digest;
@@ -31,7 +31,7 @@ pub const fn name_of(kind: MailKind) -> &'static str {
 }
 
 /// The subject and the text of the answer to an appeal.
-pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &Answer) -> (String, String) {
+pub fn appeal_answer(site: &SiteSettings, id: ModerationId, answer: &AppealAnswer) -> (String, String) {
     let outcome = if answer.granted { "granted. The decision has been undone" } else { "rejected" };
     let reason =
         if answer.reason.is_empty() { String::new() } else { format!("{}\n\n", quoted(&answer.reason)) };
@@ -66,7 +66,7 @@ pub struct EntryLetter {
 
 impl EntryLetter {
     /// The mail about the entry.
-    pub fn letter(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+    pub fn letter(&self, site: &SiteSettings, mail: &WaitingMail, unsubscribe: String) -> Letter {
         let what = unlinked(&description(&self.entry));
         let text = self.entry.text().map(quoted).unwrap_or_default();
         let read = destination(&self.entry).map_or_else(
@@ -87,7 +87,7 @@ impl EntryLetter {
     }
 
     /// The mail that says that there is more.
-    pub fn more(&self, site: &SiteSettings, mail: &Waiting, unsubscribe: String) -> Letter {
+    pub fn more(&self, site: &SiteSettings, mail: &WaitingMail, unsubscribe: String) -> Letter {
         let body = format!(
             "We've sent you {} e-mails since yesterday. There is more in your inbox:\n\n{}\n\n\
              We won't send any more for a few hours.\n{}",
@@ -131,8 +131,9 @@ fn quoted(text: &str) -> String {
 }
 
 /// A text of which no mail program makes links: `https://news.example` becomes
-/// `https[:]//news[.]example`. Whatever an address needs is put in brackets: the colon of a scheme,
-/// the last dots of a name, the `@` of a mail address, the backslashes of a path on a server.
+/// `https[:]//news[.]example`. The characters that an address needs are put in brackets: the colon
+/// of a scheme, the last dots of a name, the `@` of a mail address, the backslashes of a path on a
+/// server.
 pub fn unlinked(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
@@ -195,7 +196,7 @@ fn message_id(site: &SiteSettings, name: &str) -> String {
 }
 
 /// The mail with a digest.
-pub fn digest(site: &SiteSettings, mail: &Waiting, digest: &DigestOf, unsubscribe: String) -> Letter {
+pub fn digest(site: &SiteSettings, mail: &WaitingMail, digest: &DigestOf, unsubscribe: String) -> Letter {
     let period = match digest.user.preferences.digest {
         Digest::Weekly => "this week",
         Digest::Daily | Digest::Off => "today",

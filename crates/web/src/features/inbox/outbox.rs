@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::notices::Notice;
-use tidings_domain::accounts::outbox::{self, Claim, MailSubject, Postponed, Waiting};
+use tidings_domain::accounts::outbox::{self, ClaimedMail, MailSubject, Postponed, WaitingMail};
 use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{self, Candidates, last_due};
@@ -55,7 +55,7 @@ pub async fn send_due(app: &App) -> Result<usize, Error> {
 struct Turn<'a> {
     app: &'a App,
     mailer: Arc<dyn SendMail>,
-    /// What digests choose from, once it is read.
+    /// The stories that digests choose from, once they are read.
     candidates: Option<Candidates>,
 }
 
@@ -94,7 +94,7 @@ impl Recipient {
 
 impl Turn<'_> {
     /// Sends a mail if it is still wanted and no other server does.
-    async fn send(&mut self, mail: &Waiting) -> Result<(), Error> {
+    async fn send(&mut self, mail: &WaitingMail) -> Result<(), Error> {
         let (app, user) = (self.app, mail.user);
         let Some(Draft { content, since, to }) = self.draft(mail).await? else {
             return outbox::remove(&app.site, mail).await;
@@ -125,8 +125,8 @@ impl Turn<'_> {
     /// Passes a mail on to the relay.
     async fn transmit(
         &self,
-        mail: &Waiting,
-        claim: &Claim,
+        mail: &WaitingMail,
+        claim: &ClaimedMail,
         content: Content,
         to: &str,
     ) -> Result<Result<(), SendError>, Error> {
@@ -156,7 +156,7 @@ impl Turn<'_> {
     }
 
     /// The content of a mail. `None` if it is no longer wanted.
-    async fn draft(&mut self, mail: &Waiting) -> Result<Option<Draft>, Error> {
+    async fn draft(&mut self, mail: &WaitingMail) -> Result<Option<Draft>, Error> {
         let app = self.app;
         let mut visit = app.visitor();
         match &mail.subject {

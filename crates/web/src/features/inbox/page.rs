@@ -15,7 +15,7 @@ use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind, Seen, feed, mark_read, undo_marking};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Seen, feed, mark_read, undo_marking};
 use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry};
 use tidings_domain::news::subscriptions;
@@ -26,9 +26,9 @@ struct InboxPage<'a> {
     /// The newest entry of the whole inbox, when the page was made.
     newest: Option<EntryId>,
     filter: Filter,
-    next: Option<Cursor>,
+    next: Option<InboxCursor>,
     /// Where this part begins; `None` for the newest.
-    before: Option<Cursor>,
+    before: Option<InboxCursor>,
     /// Up to which entry everything was just marked as read.
     marked: Option<EntryId>,
     viewer: &'a User,
@@ -68,7 +68,7 @@ impl InboxPage<'_> {
         frame.page_with("Inbox", &PageHead::default().feeds(feed_of(self.viewer)), &content)
     }
 
-    /// What an empty list says.
+    /// The text of an empty list.
     fn nothing(&self) -> Markup {
         html! {
             @match self.filter {
@@ -97,7 +97,7 @@ impl InboxPage<'_> {
     }
 }
 
-fn filter_address(filter: Filter, before: Option<Cursor>) -> String {
+fn filter_address(filter: Filter, before: Option<InboxCursor>) -> String {
     let kind = filter.name().map(|name| format!("kind={name}"));
     let before = before.map(|before| format!("before={before}"));
     let parameters: Vec<String> = [kind, before].into_iter().flatten().collect();
@@ -215,7 +215,7 @@ fn message_of(entry: &InboxEntry) -> Option<Seen> {
     }
 }
 
-/// POST /inbox/undo: until, next, apisecret. What was marked as read at once is unread again.
+/// POST /inbox/undo: until, next, apisecret. Entries that were marked as read together are unread again.
 pub async fn undo(
     app: App,
     SignedFields { user, fields, .. }: SignedFields,

@@ -12,7 +12,7 @@ use crate::markup::head::{excerpt, shortened};
 use crate::markup::parts::{DELETED_USER, age};
 use maud::{Markup, html};
 use std::borrow::Cow;
-use tidings_domain::accounts::inbox::{Cursor, EntryId, Kind};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind};
 use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::inbox::{InboxEntry, InboxEvent, ReplyTarget};
 use tidings_domain::values::ids::CommentAddress;
@@ -49,8 +49,8 @@ impl<'a> Row<'a> {
 }
 
 /// The page that shows a message of a moderator whole, with those before it.
-fn message_address(place: Cursor) -> String {
-    let before = Cursor { time: place.time.floor() + 1.0, ..place };
+fn message_address(place: InboxCursor) -> String {
+    let before = InboxCursor { time: place.time.floor() + 1.0, ..place };
     format!("/inbox?kind=moderation&before={before}#{}", anchor(place.id))
 }
 
@@ -98,7 +98,7 @@ fn anchor(id: EntryId) -> String {
     id.to_string().replace(':', "-")
 }
 
-/// Who has done what.
+/// The headline of a row: the people and their action.
 fn headline(row: &Row<'_>) -> Markup {
     let Row(entries) = row;
     html! {
@@ -128,7 +128,7 @@ fn names(followers: &[InboxEntry]) -> String {
     format!("{} and {last}", first.unwrap_or_default().join(", "))
 }
 
-/// Who has done it; `None` for moderators, and for what is not shown.
+/// The person who did it; `None` for moderators who are not named, and for entries that are not shown.
 fn actor(entry: &InboxEntry) -> Option<&str> {
     if let InboxEvent::Answer { is_named: true, .. } = &entry.event {
         return Some(entry.username.as_deref().unwrap_or(DELETED_USER));
@@ -137,7 +137,7 @@ fn actor(entry: &InboxEntry) -> Option<&str> {
     is_named.then(|| entry.username.as_deref().unwrap_or(DELETED_USER))
 }
 
-/// What has happened, as far as the title of the story.
+/// The event in words, up to the title of the story.
 const fn deed(entry: &InboxEntry) -> &'static str {
     match (&entry.event, entry.place.id) {
         (InboxEvent::Comment { .. }, EntryId::Mention(_)) => "mentioned you on",
@@ -207,7 +207,7 @@ fn message(frame: &Frame<'_>, text: &str) -> Markup {
     html! { p.entry-message dir="auto" { (autolink(&text, frame.link_target())) } }
 }
 
-/// The form that answers a comment where its entry is. What is typed is also the draft of the reply's own page.
+/// The form that answers a comment where its entry is. Its text is also the draft of the reply's own page.
 fn reply_form(
     frame: &Frame<'_>,
     entry: &InboxEntry,
@@ -249,7 +249,7 @@ mod tests {
     use tidings_domain::values::ids::UserId;
 
     fn follower(id: u64, name: &str) -> InboxEntry {
-        let place = Cursor { time: 1.0, id: EntryId::Follow(UserId(id)) };
+        let place = InboxCursor { time: 1.0, id: EntryId::Follow(UserId(id)) };
         InboxEntry { place, read: false, username: Some(name.into()), event: InboxEvent::Follow }
     }
 

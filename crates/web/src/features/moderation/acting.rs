@@ -1,4 +1,4 @@
-//! What moderators do, for both the forms and the API, and the mails about it.
+//! The actions of moderators, for both the forms and the API, and the mails about them.
 
 use super::messages;
 use crate::App;
@@ -11,8 +11,8 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::{Error, Refusal};
 
-/// Moderates, for both the form and the API. Whoever has applied for an account, or is banned and
-/// has appealed, cannot look into an inbox, and is told of the answer by mail.
+/// Moderates, for both the form and the API. Applicants for an account, and banned people who have appealed,
+/// cannot open an inbox, so they get the answer by mail.
 pub(crate) async fn moderate(
     app: &App,
     user: &User,

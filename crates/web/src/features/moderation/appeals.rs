@@ -102,7 +102,7 @@ pub(super) fn line_link(id: ModerationId) -> Markup {
     html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) " of the moderation log" } }
 }
 
-/// What was done, to the person whom it concerns.
+/// The action in words, addressed to the person whom it concerns.
 fn what_was_done(decision: &DecisionFacts) -> String {
     let kind = decision.thing.kind();
     match decision.action {
@@ -165,7 +165,7 @@ pub async fn send(
     Ok(refused.response(frame.page(HEADING, &content)))
 }
 
-/// What somebody reads who has appealed and cannot log in.
+/// The page after an appeal from somebody who cannot log in.
 async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     let frame = Frame::anonymous(app, here).await;
     let content = html! {

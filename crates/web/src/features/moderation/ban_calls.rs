@@ -29,12 +29,12 @@ pub struct BanEntry {
     /// Its number.
     #[schema(value_type = u64)]
     ban_id: OriginBanId,
-    /// What the value is.
+    /// The kind of the value.
     #[schema(value_type = values::OriginKind)]
     what: &'static str,
     /// The network or the domain.
     value: String,
-    /// What people from there cannot do.
+    /// The actions that are forbidden to people from there.
     #[schema(value_type = values::BanScope)]
     scope: &'static str,
     /// Why.
@@ -83,7 +83,7 @@ pub struct BanAddedResponse {
     moderation_id: ModerationId,
 }
 
-/// Whom a ban would stop.
+/// The number of members that a ban would stop.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OriginBanTried)]
 pub struct BanTriedResponse {

@@ -8,19 +8,19 @@ use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::NewOriginBan;
 use tidings_domain::values::ids::OriginBanId;
 use tidings_domain::values::moderation::{Hours, Reason};
-use tidings_domain::values::origin_ban::{BanScope, Origin, OriginKind};
+use tidings_domain::values::origin_ban::{BanScope, BannedOrigin, OriginKind};
 use utoipa::ToSchema;
 
 /// A network or a domain to ban, or to try.
 #[derive(ToSchema)]
 pub struct BanForm {
-    /// What the value is.
+    /// The kind of the value.
     #[schema(value_type = values::OriginKind)]
     pub what: OriginKind,
     /// The network, such as `192.0.2.0/24`, at most a /16 of IPv4 or a /32 of IPv6; or the domain.
     #[schema(value_type = values::Origin)]
-    pub value: Origin,
-    /// What people from there cannot do.
+    pub value: BannedOrigin,
+    /// The actions that are forbidden to people from there.
     #[schema(value_type = values::BanScope)]
     pub scope: BanScope,
     /// Why. Those whom the ban stops read it.
@@ -37,7 +37,7 @@ pub struct BanForm {
 impl FromFields for BanForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
         let what = fields.parsed("what", "it must be network or domain")?;
-        let value = Origin::parse(what, fields.required("value")?).map_err(Refusal::from)?;
+        let value = BannedOrigin::parse(what, fields.required("value")?).map_err(Refusal::from)?;
         let scope = fields.parsed("scope", "it must be signup, post or both")?;
         fields.required("reason")?;
         let (reason, hours) = (reason(fields)?, hours(fields, "hours")?);

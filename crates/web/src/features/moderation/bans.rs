@@ -99,7 +99,7 @@ const fn scope_words(scope: BanScope) -> &'static str {
     }
 }
 
-/// Whom the ban would stop.
+/// The number of members that the ban would stop.
 fn outcome(stopped: Option<u64>) -> Markup {
     html! {
         p.notice role="status" {

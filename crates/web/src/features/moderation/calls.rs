@@ -24,7 +24,7 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::{Error, Refusal};
 use utoipa::ToSchema;
 
-/// What the log calls a moderator who chose not to be named.
+/// The name in the log for a moderator who chose not to be named.
 pub const UNNAMED: &str = "a moderator";
 
 /// The outcome of an action.
@@ -64,11 +64,11 @@ pub struct LogLine {
     /// When, in Unix seconds.
     #[schema(value_type = u64)]
     time: Timestamp,
-    /// Who: a username, or `a moderator` for one who chose not to be named; null after a
+    /// The moderator: a username, or `a moderator` for one who chose not to be named; null after a
     /// deactivation.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     moderator: Option<String>,
-    /// What was done.
+    /// The action.
     #[schema(value_type = values::ModerationAction)]
     action: &'static str,
     /// The kind of thing.

@@ -21,7 +21,7 @@ use tidings_domain::values::rules::TrustRules;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 use utoipa::{IntoParams, ToSchema};
 
-/// What the names of boxes begin with, one for each person.
+/// The prefix of the names of the checkboxes. Each person has one.
 pub const BOX: &str = "person.";
 
 /// The accounts that are asked for.
@@ -79,7 +79,7 @@ impl FromFields for DirectoryQuery {
 pub struct DirectoryPart {
     /// The accounts.
     pub rows: Vec<AccountRow>,
-    /// What `before` of the next part is.
+    /// The value of `before` for the next part.
     pub next: Option<u64>,
     /// How many accounts match, if that is known.
     pub total: Option<usize>,
@@ -137,7 +137,7 @@ pub async fn find(
     Ok(DirectoryPart { rows, next, total, is_searched, shows_addresses })
 }
 
-/// What the index is asked.
+/// The query for the search index.
 fn question(
     query: &DirectoryQuery,
     (filter, of_network): (RowFilter, Option<&[UserId]>),
@@ -207,13 +207,13 @@ async fn unsearched(
     Ok((ids, next))
 }
 
-/// What is done to several people.
+/// An action on several people.
 #[derive(ToSchema)]
 pub struct DirectoryForm {
-    /// Whom: usernames with commas between them, at most 50.
+    /// The people: usernames with commas between them, at most 50.
     #[schema(value_type = values::Usernames)]
     pub usernames: Vec<String>,
-    /// What: `ban`, `silence` or `note`.
+    /// The action: `ban`, `silence` or `note`.
     #[schema(value_type = values::DirectoryAction)]
     pub action: Action,
     /// Why; the text of a note.
@@ -257,7 +257,7 @@ impl FromFields for DirectoryForm {
 }
 
 impl DirectoryForm {
-    /// What is done to each. The ban is first, so that nothing is posted meanwhile.
+    /// The actions on each person. The ban is first, so that nothing is posted meanwhile.
     fn deeds(&self) -> Vec<Deed> {
         let first = match self.action {
             Action::Silence => Deed::Silence(self.hours),

@@ -107,7 +107,7 @@ pub async fn list(
     Ok(Json(find(&app, &mut visit, &query).await?.into()))
 }
 
-/// What was done to several people.
+/// The outcome of an action on several people.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ModeratedPeople)]
 pub struct ActedResponse {

@@ -8,13 +8,14 @@ use crate::markup::moderation_tools::action_words;
 use crate::markup::parts::{age, number};
 use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
-use tidings_domain::moderation::figures::{self, Figures};
+use tidings_domain::moderation::figures::{self, QueueFigures};
 use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
 use tidings_domain::values::words::{grouped, span};
 
 /// GET /moderate/figures.
 pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
-    let Figures { waiting, oldest, median_seconds, deeds, is_cut } = figures::figures(&mut visit).await?;
+    let QueueFigures { waiting, oldest, median_seconds, deeds, is_cut } =
+        figures::figures(&mut visit).await?;
     let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
         h1 { "Moderation in figures" }

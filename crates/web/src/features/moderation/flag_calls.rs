@@ -35,10 +35,10 @@ pub struct QueueItem {
     /// the log.
     #[schema(value_type = values::ThingId)]
     id: String,
-    /// What it says, as plain text; for a long text its beginning.
+    /// Its content as plain text; for a long text only the beginning.
     #[schema(value_type = values::QueueText)]
     text: String,
-    /// Who wrote it, or who applies or appeals; null after a deactivation.
+    /// The author, or the person who applies or appeals; null after a deactivation.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     author: Option<String>,
     /// When it last changed, in Unix seconds.

@@ -10,7 +10,7 @@ use tidings_domain::values::flag::{FlagNote, FlagReason};
 use tidings_domain::values::moderation::Thing;
 use utoipa::{IntoParams, ToSchema};
 
-/// What to flag.
+/// A flag on a thing.
 #[derive(ToSchema)]
 pub struct FlagForm {
     /// The kind of thing.
@@ -37,7 +37,7 @@ impl FromFields for FlagForm {
     }
 }
 
-/// Whose flag to take back.
+/// The thing whose flag the caller takes back.
 #[derive(ToSchema)]
 pub struct UnflagForm {
     /// The kind of thing.

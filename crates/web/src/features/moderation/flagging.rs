@@ -25,7 +25,7 @@ pub fn flag_address(thing: &Thing) -> String {
     format!("/flag/{}/{}", thing.kind(), utf8_percent_encode(&thing.id(), NON_ALPHANUMERIC))
 }
 
-/// What a reason means, for people.
+/// The meaning of a reason, for people.
 pub const fn meaning(reason: FlagReason) -> &'static str {
     match reason {
         FlagReason::Spam => "Spam: advertising, or posted again and again",
@@ -49,7 +49,7 @@ pub const fn reason_name(reason: FlagReason) -> &'static str {
     }
 }
 
-/// What a thing is called in a sentence.
+/// The noun for a thing in a sentence.
 const fn noun(thing: &Thing) -> &'static str {
     match thing {
         Thing::Story(_) => "story",
@@ -99,7 +99,7 @@ impl FlagPage<'_> {
         }
     }
 
-    /// What the viewer said, and the way back.
+    /// The viewer's flag, and the button that takes it back while it waits.
     fn flagged(&self, frame: &Frame<'_>, flag: &Flag) -> Markup {
         html! {
             div.notice role="status" {

@@ -1,4 +1,4 @@
-//! What moderators do, and which lines of the moderation log are asked for.
+//! The fields of the moderators' actions, and the query for lines of the moderation log.
 
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
@@ -16,10 +16,10 @@ use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 use utoipa::{IntoParams, ToSchema};
 
-/// What a moderator does.
+/// An action of a moderator.
 #[derive(ToSchema)]
 pub struct ModerationForm {
-    /// What to do.
+    /// The action.
     #[schema(value_type = values::ModerationAction)]
     pub action: Action,
     /// The kind of thing.
@@ -122,8 +122,8 @@ pub fn hours(fields: &Fields, name: &'static str) -> Result<Hours, RequestError>
 }
 
 impl ModerationForm {
-    /// What the form asks for: one action, except that `remove_all` may take three. The ban is the
-    /// first, so that nothing is posted meanwhile.
+    /// The requested actions: one, or up to three for `remove_all`. The ban is the first, so that nothing is
+    /// posted meanwhile.
     ///
     /// # Errors
     /// When a field of the action is missing.
@@ -161,7 +161,7 @@ const MISSING_DAYS: RequestError = RequestError::field("days", RequestError::MIS
 impl TryFrom<ModerationForm> for ModerationRequest {
     type Error = RequestError;
 
-    /// What the form asks for.
+    /// The requested action.
     fn try_from(form: ModerationForm) -> Result<Self, RequestError> {
         let missing = |name| RequestError::field(name, RequestError::MISSING);
         let ModerationForm { hours, title, topics, url, text, .. } = form;
@@ -235,7 +235,7 @@ pub struct AppealForm {
     /// The line of the log.
     #[schema(value_type = values::Id)]
     pub moderation_id: ModerationId,
-    /// What is to be said against it.
+    /// The text of the appeal.
     #[schema(value_type = values::Appeal)]
     pub text: AppealText,
     /// The username, without a session: for who is banned.

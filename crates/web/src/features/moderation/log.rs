@@ -98,7 +98,7 @@ fn filters(window: &LogWindow) -> Markup {
     }
 }
 
-/// What was moderated, with a link.
+/// The thing that was moderated, with a link.
 fn target(entry: &LogEntry) -> Markup {
     html! {
         @match &entry.thing {
@@ -131,7 +131,7 @@ fn author_of(entry: &LogEntry) -> Markup {
     }
 }
 
-/// Who did it, as everybody may know it.
+/// The name of the moderator that everybody may know.
 pub fn moderator_name(moderator: &ShownModerator) -> &str {
     match moderator {
         ShownModerator::Named(name) => name,

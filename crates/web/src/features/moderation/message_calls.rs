@@ -75,7 +75,7 @@ struct ThreadEntry {
 struct MessageEntry {
     /// Its number in the thread.
     message_id: u64,
-    /// Who wrote it: a username, or `the moderators`; null after a deactivation.
+    /// The sender: a username, or `the moderators`; null after a deactivation.
     #[schema(value_type = Option<values::StoredUsername>, required = true)]
     from: Option<String>,
     /// For administrators: who wrote as the moderators; otherwise missing.

@@ -31,7 +31,7 @@ use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId}
 use tidings_domain::values::limits::{MAX_MESSAGE, MESSAGES_A_DAY};
 use tidings_domain::values::moderation::Action;
 
-/// Who writes an answer whose author is not named.
+/// The sender of an answer whose author is not named.
 pub const THE_MODERATORS: &str = "the moderators";
 
 const HEADING: &str = "Write to the moderators";
@@ -183,7 +183,7 @@ fn about(thread: &ShownThread) -> Markup {
     }
 }
 
-/// Who wrote a message, in words.
+/// The sender of a message, in words.
 fn sender(from: &Sender) -> &str {
     match from {
         Sender::Member(name) | Sender::Moderator(name) => name.as_deref().unwrap_or(DELETED_USER),
@@ -347,7 +347,8 @@ pub(crate) async fn write(
     Ok((Some(user), written))
 }
 
-/// What somebody reads who has written and cannot log in: the thread, whose member they have proved to be.
+/// The page after a message from somebody who cannot log in. It shows the thread, because they have proved to
+/// be its member.
 async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Result<Response, RequestError> {
     let thread = reading::newest_of(&app.site, &user.username).await?;
     let frame = Frame::anonymous(app, here).await;

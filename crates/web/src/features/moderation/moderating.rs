@@ -1,4 +1,4 @@
-//! What the forms of moderators are sent to; they are in `markup/moderation_tools.rs`.
+//! The targets of the moderators' forms. The forms are in `markup/moderation_tools.rs`.
 
 use super::calls::ModeratedResponse;
 use super::form::{ModerationForm, UndoForm};

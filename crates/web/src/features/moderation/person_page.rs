@@ -87,7 +87,7 @@ fn render(
     frame.page(&heading, &content)
 }
 
-/// Who invited the person, and whom they invited.
+/// The person's inviter, and the people that the person invited.
 fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
     html! {
         p {
@@ -128,7 +128,7 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
     html! {
         p {
             span.tag { (thing_name(&post.thing)) } " "
-            // What is deleted may have no page.
+            // A deleted post may have no page.
             @if post.is_deleted { bdi { (post.text) } }
             @else { a href=(address_of_thing(&post.thing)) dir="auto" data-open { (post.text) } }
             @if let Some(withheld) = &post.withheld { " " span.tag { (state(withheld)) } }

@@ -1,5 +1,5 @@
-//! What the page of a person has for moderators: their notes, where the person comes from, and
-//! the forms.
+//! The moderators' part of a person's page: their notes, where the person comes from, and the
+//! forms.
 
 use crate::error::RequestError;
 use crate::markup::addresses::{person_address, profile_address};
@@ -30,14 +30,14 @@ const USUAL_REMOVED: &str = "7";
 /// The most neighbours that the page names.
 const NEIGHBOURS: usize = 20;
 
-/// What moderators may know of a person.
+/// The facts about a person for moderators.
 pub struct PersonFile {
     notes: Vec<Note>,
     neighbourhood: Neighbourhood,
 }
 
 impl PersonFile {
-    /// What moderators may know of a person; `None` for other viewers. Rounds: 7 for moderators,
+    /// Reads the facts for a moderator; `None` for other viewers. Rounds: 7 for moderators,
     /// none for others.
     pub async fn read(visit: &mut Visit, person: &ProfileFacts) -> Result<Option<Self>, RequestError> {
         let viewer = visit.recognise().await?;
@@ -59,7 +59,7 @@ impl PersonFile {
         tools(frame, "For moderators", &forms)
     }
 
-    /// What is known.
+    /// The known facts: the history, the network and the notes.
     pub(super) fn facts(&self, frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
         html! {
             (history(frame, person))

@@ -34,7 +34,7 @@ pub struct ReasonForm {
     /// `1` to remove it.
     #[schema(value_type = values::Switch, required = false)]
     pub remove: bool,
-    /// What the list calls it; required, except to remove one.
+    /// Its name in the list; required, except to remove one.
     #[schema(value_type = values::ReasonTitle, required = false)]
     pub title: String,
     /// The text; required, except to remove one.
@@ -91,7 +91,7 @@ pub struct ReasonsResponse {
 pub struct ReasonEntry {
     /// Its number.
     reason_id: u64,
-    /// What the list calls it.
+    /// Its name in the list.
     title: String,
     /// The text.
     text: String,

@@ -27,7 +27,7 @@ use tidings_domain::vote_rings;
 const DURATIONS: [(&str, &str); 4] =
     [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 
-/// What the keys of the page do; the script defines them.
+/// The keys of the page with their actions; the script defines them.
 const KEYS: [(&str, &str); 7] = [
     ("j", "next"),
     ("y", "keep or approve"),
@@ -97,7 +97,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
     frame.page("Review queue", &content)
 }
 
-/// What the last search for vote rings has found, and a button that starts one.
+/// The results of the last search for vote rings, and a button that starts one.
 fn rings(frame: &Frame<'_>, check: &BackgroundCheck<VoteRingReport>) -> Markup {
     let last = check.last();
     html! {
@@ -222,7 +222,7 @@ fn decimal(Weight(hundredths): Weight) -> String {
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-/// What a row is about: with the title of its story.
+/// The name of the thing in a row, with the title of its story.
 fn row_name(row: &Row) -> String {
     match (&row.thing, &row.title) {
         (Thing::Story(_), Some(title)) => title.clone(),
@@ -231,13 +231,13 @@ fn row_name(row: &Row) -> String {
     }
 }
 
-/// What somebody wrote: of a story, without the title.
+/// The text of a row; for a story without the title.
 fn own_text(row: &Row) -> &str {
     let title = row.title.as_deref().filter(|_| matches!(row.thing, Thing::Story(_)));
     title.and_then(|title| row.text.strip_prefix(title)).unwrap_or(&row.text).trim_start()
 }
 
-/// What an appeal is about.
+/// The decision that an appeal is about.
 fn decision(action: Action, thing: &Thing) -> Markup {
     html! {
         p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (thing_name(thing)) } }
@@ -307,7 +307,7 @@ fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
     }
 }
 
-/// What can be done about a message: the page of its thread has the form for the answer.
+/// The actions on a message. The page of its thread has the form for the answer.
 fn answer_or_close(frame: &Frame<'_>, row: &Row, id: &str) -> Markup {
     html! {
         p { a.button.small href=(address_of_thing(&row.thing)) data-yes { "Answer" } }
@@ -319,7 +319,7 @@ fn answer_or_close(frame: &Frame<'_>, row: &Row, id: &str) -> Markup {
     }
 }
 
-/// What can be done about the person behind a row.
+/// The actions on the person behind a row.
 fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
     let thing = Thing::User(author.username.as_str().into());
     let id = format!("author-{}-{}", row.thing.kind(), row.thing.id());

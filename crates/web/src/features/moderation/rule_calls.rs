@@ -39,7 +39,7 @@ pub struct RuleAddedResponse {
     moderation_id: ModerationId,
 }
 
-/// What a rule would have caught of the last 30 days.
+/// The posts of the last 30 days that a rule would have caught.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DryRun)]
 pub struct DryRunResponse {

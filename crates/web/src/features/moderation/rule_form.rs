@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 /// A rule to add or to try.
 #[derive(ToSchema)]
 pub struct RuleForm {
-    /// What the pattern is.
+    /// The kind of the pattern.
     #[schema(value_type = values::RuleKind)]
     pub what: RuleKind,
-    /// What the rule looks for.
+    /// The pattern that the rule looks for.
     #[schema(value_type = values::Pattern)]
     pub pattern: Pattern,
-    /// What happens to posts with it.
+    /// The effect on posts that match the pattern.
     #[schema(value_type = values::RuleEffect)]
     pub effect: RuleEffect,
     /// Why. Authors of refused posts read it.

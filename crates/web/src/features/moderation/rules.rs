@@ -104,7 +104,7 @@ const fn effect_words(effect: RuleEffect) -> &'static str {
     }
 }
 
-/// What a rule would have caught.
+/// The posts that a rule would have caught.
 fn outcome(tried: &DryRun) -> Markup {
     html! {
         div.notice role="status" {

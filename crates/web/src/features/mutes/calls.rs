@@ -12,7 +12,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::UserId;
 use utoipa::ToSchema;
 
-/// What the caller has muted and whom they have blocked, the latest first.
+/// The mutes and blocks of the caller, the latest first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Mutes)]
 pub struct MutesResponse {
@@ -26,7 +26,7 @@ pub struct MutesResponse {
 /// Something muted.
 #[derive(Serialize, ToSchema)]
 struct MuteEntry {
-    /// What kind of thing it is.
+    /// The kind of thing.
     #[schema(value_type = values::MuteKind)]
     what: &'static str,
     /// The username, the site, the topic, or the word or phrase.
@@ -58,7 +58,7 @@ impl MutesResponse {
         }
     }
 
-    /// What a user avoids.
+    /// Reads the mutes and blocks of a user.
     pub async fn of(visit: &mut Visit, user: UserId) -> Result<Self, RequestError> {
         Ok(Self::new(mutes::avoided(visit, user).await?))
     }

@@ -9,7 +9,7 @@ use tidings_domain::values::mutes::{MuteKind, MutedWord, muted_domain};
 use tidings_domain::values::topic::Topic;
 use utoipa::ToSchema;
 
-/// What is muted.
+/// The target of a mute.
 pub enum MuteTarget {
     /// A topic, which must exist.
     Topic(Topic),
@@ -21,7 +21,7 @@ pub enum MuteTarget {
 #[derive(ToSchema)]
 #[schema(as = Mute)]
 pub struct MuteForm {
-    /// What kind of thing it is.
+    /// The kind of thing.
     #[schema(value_type = values::MuteKind)]
     pub what: MuteKind,
     /// A username, the name of a site (which covers its subdomains), a topic, or a word or

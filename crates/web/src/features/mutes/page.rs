@@ -1,5 +1,5 @@
-//! What a user has muted and whom they have blocked: the list in the settings, the buttons
-//! elsewhere, and the targets of both.
+//! The mutes and blocks of a user: the list in the settings, the buttons elsewhere, and the targets
+//! of both.
 
 use super::calls::MutesResponse;
 use super::form::{BlockForm, MuteForm, MuteTarget};
@@ -26,7 +26,7 @@ use tidings_domain::values::limits::MAX_MUTED_WORD;
 use tidings_domain::values::mutes::MuteKind;
 use tidings_domain::values::topic::Topic;
 
-/// What each kind is called, and how many are.
+/// The name of each kind.
 const KINDS: [(MuteKind, &str); 4] = [
     (MuteKind::User, "Person"),
     (MuteKind::Domain, "Site"),
@@ -46,7 +46,7 @@ fn block_button(frame: &Frame<'_>, username: &str, is_blocked: bool, label: &Mar
     small_form(frame, action, &[("username", username)], label)
 }
 
-/// What unblocking does not do.
+/// The note that unblocking does not restore a follow.
 const NO_FOLLOW_BACK: &str = "If they followed you before, they have to follow you again after you unblock \
     them.";
 
@@ -91,7 +91,7 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
 /// The list, with forms that add to it.
 struct MutesPage<'a> {
     avoided: &'a Avoided,
-    /// What was typed into the form of this action, if it was refused, and why.
+    /// The action of a refused form, its fields as they were typed, and the reason.
     refused: Option<(&'a str, &'a Fields, &'a RefusedForm)>,
     /// Whether somebody has just been unblocked.
     unblocked: bool,
@@ -136,7 +136,7 @@ impl MutesPage<'_> {
         frame.page("Muted and blocked", &content)
     }
 
-    /// What was typed into the form of an action, and why it was refused.
+    /// The fields of the form of an action as they were typed, and the reason, if it was refused.
     fn typed(&self, action: &str) -> (Option<&Fields>, Option<&RefusedForm>) {
         match self.refused {
             Some((refused_action, fields, refused)) if refused_action == action => {
@@ -282,10 +282,10 @@ pub fn actions() -> Vec<ActionEntry> {
     ]
 }
 
-/// What the call to unblock does.
+/// The description of the call to unblock.
 const UNBLOCK: &str = "Unblock a person. Whether they followed the caller before does not come back.";
 
-/// What the calls to mute and to unmute answer.
+/// The answer of the calls to mute and to unmute.
 async fn list(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {
     MutesResponse::of(&mut sent.form.visit, sent.form.user.id).await
 }

@@ -12,10 +12,10 @@ use super::searching::Searching;
 use crate::App;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_domain::changes::{self, Findable, Place};
+use tidings_domain::changes::{self, FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::site::Site;
-use tidings_domain::texts::{self, Text, Walk};
+use tidings_domain::texts::{self, Text, TextWalk};
 use tidings_domain::values::ids::NewsId;
 use tidings_keyspace::WrittenKeys;
 use tidings_search::index::{Account, Document, IndexError, Kind, Progress};
@@ -98,7 +98,7 @@ struct Follower {
 struct At {
     progress: Progress,
     /// The walk that compares everything, while it is under way.
-    walk: Option<Walk>,
+    walk: Option<TextWalk>,
     /// Whether keys may have been missed since the walk began.
     has_gap: bool,
     /// Whether something was put into the index that is not committed.
@@ -130,7 +130,7 @@ impl Follower {
         let is_usable = progress.is_complete && progress.place <= last.0;
         let (progress, walk) = if is_usable && !self.searching.wants_rebuild() {
             let place = progress.place.saturating_sub(READ_AGAIN);
-            (Progress { place, ..progress }, Some(Walk::begin(site).await?))
+            (Progress { place, ..progress }, Some(TextWalk::begin(site).await?))
         } else {
             let progress = make(site, &self.searching).await?;
             merge_all(self.searching.clone());
@@ -147,7 +147,7 @@ impl Follower {
                 .site
                 .store
                 .counted_apart()
-                .fetch(changes::after(Place(at.progress.place), CHANGES_AT_ONCE as u64))
+                .fetch(changes::after(FeedPlace(at.progress.place), CHANGES_AT_ONCE as u64))
                 .await
                 .map_err(Error::from)?;
             let Some((_, last)) = changes.last() else { return Ok(()) };
@@ -204,7 +204,7 @@ impl Follower {
         }
         if at.has_gap && at.walk.is_none() {
             at.has_gap = false;
-            at.walk = Some(Walk::begin(&self.app.site).await?);
+            at.walk = Some(TextWalk::begin(&self.app.site).await?);
         }
         if at.is_dirty { self.commit(at).await } else { Ok(()) }
     }
@@ -227,7 +227,7 @@ impl Follower {
     }
 }
 
-/// Makes the index anew, and returns how far it has read. What changes meanwhile is in the feed after that.
+/// Makes the index anew, and returns how far it has read. Changes made meanwhile are in the feed after that.
 /// A complete index answers until the new one is complete; without one, what is there so far can be found.
 ///
 /// # Errors
@@ -238,7 +238,7 @@ pub async fn make(site: &Site, searching: &Arc<Searching>) -> Result<Progress, F
     let had_complete = searching.index.progress()?.is_complete;
     searching.index.clear()?;
     searching.is_made(0.0);
-    let mut walk = Walk::begin(site).await?;
+    let mut walk = TextWalk::begin(site).await?;
     let mut waiting = 0;
     while let Some(texts) = walk.next(site).await? {
         waiting += texts.len();

@@ -256,7 +256,7 @@ pub struct Given {
     pub from: IpAddr,
 }
 
-/// Finds for a visitor without a session, and counts and times the search. What was found may be gone meanwhile.
+/// Finds for a visitor without a session, and counts and times the search. Results may be gone meanwhile.
 /// Rounds: at most 1.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ use tidings_domain::accounts::visit::Visit;
 /// The form that asks for name and password.
 struct CredentialsForm<'a> {
     username: &'a str,
-    /// What the visitor wanted to do.
+    /// The page and the action that the visitor wanted.
     wanted: &'a WantedPage,
     /// Whether passkeys work at the address of the site.
     has_passkeys: bool,
@@ -59,7 +59,7 @@ impl CredentialsForm<'_> {
     }
 }
 
-/// What a visitor wanted to do before the login page. Only pages send these fields.
+/// The page and the action that a visitor wanted before the login page. Only pages send these fields.
 pub struct WantedPage {
     /// Where to go after logging in.
     pub next: LocalPath,
@@ -75,7 +75,7 @@ impl FromFields for WantedPage {
 }
 
 impl WantedPage {
-    /// What the visitor has to log in or sign up for.
+    /// The action for which the visitor has to log in or sign up.
     pub fn notice(&self, heading: &str) -> Markup {
         html! { @if let Some(reason) = self.reason { p.notice { (heading) " to " (reason.wish()) "." } } }
     }

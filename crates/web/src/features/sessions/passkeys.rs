@@ -17,7 +17,7 @@ use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::MAX_PASSKEY_NAME;
 
-/// What the script does with a form that has a passkey.
+/// The action of the script for a form that has a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ceremony {
     /// Makes a passkey.
@@ -40,7 +40,7 @@ impl Ceremony {
 pub(super) struct PasskeyForm<'a> {
     pub ceremony: Ceremony,
     pub action: &'a str,
-    /// What the browser needs, as JSON; `None` if the script has to ask for it, at the address of the
+    /// The options for the browser, as JSON; `None` if the script has to ask for them, at the address of the
     /// form and `/options`.
     pub options: Option<&'a str>,
     pub button: &'a str,

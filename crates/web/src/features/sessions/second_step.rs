@@ -25,7 +25,7 @@ const HEADING: &str = "Log in: second step";
 /// The page of the second step.
 struct SecondStepPage<'a> {
     step: &'a SecondStep,
-    /// What the browser needs to use a passkey, if the account has one.
+    /// The options with which the browser uses a passkey, if the account has one.
     passkey_options: Option<&'a str>,
     wanted: &'a WantedPage,
     refused: Option<&'a RefusedForm>,

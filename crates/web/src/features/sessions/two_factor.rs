@@ -1,4 +1,4 @@
-//! What the pages and the API calls of second factors have in common.
+//! The code that the pages and the API calls of second factors share.
 
 use crate::App;
 use crate::error::RequestError;
@@ -96,7 +96,7 @@ pub(super) async fn renew_recovery_codes(
     Ok(setup::renew_recovery_codes(at, owner(form)?, &current_password).await?)
 }
 
-/// What the browser needs to make a passkey, as JSON.
+/// Begins to add a passkey. Returns the options with which the browser makes it, as JSON.
 pub(super) async fn begin_passkey(app: &App, form: &SignedFields) -> Result<String, RequestError> {
     form.fields.required("name")?;
     let NewTotpForm { current_password } = form.fields.read()?;

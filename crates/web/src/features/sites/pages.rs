@@ -29,7 +29,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists;
 use tidings_domain::news::site_page::{self, OtherForm};
 use tidings_domain::sites::{
-    self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Totals, Verdict,
+    self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Verdict, VoteTotals,
 };
 use tidings_domain::values::hostname::{Hostname, HostnameError};
 use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
@@ -186,7 +186,7 @@ pub async fn board(
 struct SiteReputationPage<'a> {
     host: &'a Hostname,
     page: &'a site_page::SitePage,
-    /// What the viewer has chosen to see; `None` for a visitor.
+    /// The viewer's choices; `None` for a visitor.
     reader: Option<&'a Reader>,
     just_hidden: Option<&'a JustHidden>,
 }
@@ -263,7 +263,7 @@ fn vote_form(frame: &Frame<'_>, host: &Hostname, mine: Option<CastVote>) -> Mark
 }
 
 /// The votes on a host in numbers.
-fn facts(totals: Totals) -> Markup {
+fn facts(totals: VoteTotals) -> Markup {
     html! {
         dl.facts {
             div { dt { "good votes" } dd { (number(totals.good())) } }
@@ -403,9 +403,9 @@ mod tests {
     use tidings_domain::values::clock::Timestamp;
 
     fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
-        let votes = SiteVotes { totals: Totals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
+        let votes = SiteVotes { totals: VoteTotals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
         let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
-        let other = SiteVotes { totals: Totals { sum: -12, count: 12 }, networks: 3, accounts: 0 };
+        let other = SiteVotes { totals: VoteTotals { sum: -12, count: 12 }, networks: 3, accounts: 0 };
         let host = Hostname::parse("www.a.com").unwrap();
         let other_form = Some(OtherForm { host, votes: other, score: Score::Bad, my_vote: None });
         site_page::SitePage { history, other_form, my_vote, news: NewsPage::default() }
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn a_leaderboard_marks_the_current_tabs() {
         let host = Hostname::parse("a.com").unwrap();
-        let lines = [SiteLine { host, score: Score::Good, totals: Totals { sum: 1, count: 3 } }];
+        let lines = [SiteLine { host, score: Score::Good, totals: VoteTotals { sum: 1, count: 3 } }];
         let page = BoardPage {
             board: Board::Voted,
             span: Span::Week,

@@ -43,7 +43,7 @@ impl FromFields for SubmissionForm {
     }
 }
 
-/// What the number of a story must be.
+/// The error message for a field that is not the number of a story.
 const STORY: &str = "it must be the number of a story";
 
 form! {
@@ -84,7 +84,7 @@ impl From<Direction> for VoteType {
     }
 }
 
-/// What the field `vote_type` of a vote asks for.
+/// The choice in the field `vote_type` of a vote.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VoteChoice {
@@ -108,7 +108,7 @@ impl VoteChoice {
     }
 }
 
-/// What a vote asks for.
+/// Reads the choice of a vote.
 pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<VoteChoice, RequestError> {
     match fields.required(name)? {
         "up" => Ok(VoteChoice::Up),

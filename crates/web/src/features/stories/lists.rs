@@ -55,7 +55,7 @@ pub struct NewsListPage<'a> {
     pub heading: &'a str,
     /// Whether the heading is for screen readers only.
     pub heading_hidden: bool,
-    /// What is between the heading and the list.
+    /// The markup between the heading and the list.
     pub before: Markup,
     /// The stories.
     pub page: &'a NewsPage,
@@ -63,7 +63,7 @@ pub struct NewsListPage<'a> {
     pub start: u64,
     /// Where the pages are.
     pub address: ListAddress<'a>,
-    /// What an empty list says, and the first step.
+    /// The text of an empty list, and the first step.
     pub empty: (&'a str, Step),
     /// The feed of the list, if it has one besides that of the newest stories.
     pub feed: Option<FeedKind>,

@@ -103,8 +103,8 @@ impl JustHidden {
     }
 }
 
-/// What a list says below its stories about those that are not listed for its viewer, with a
-/// link that shows them.
+/// The note below a list about the stories that are not listed for its viewer, with a link that
+/// shows them.
 #[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
     withheld::unlisted_note(frame, unlisted, ("story", "stories"))

@@ -1,4 +1,4 @@
-//! What the page of a story has for moderators, and what it says of their work: the note of an
+//! The tools for moderators on the page of a story, and the results of their work: the note of an
 //! edit, and the comments of stories that were merged into it.
 
 use crate::features::comments::comment_item::{CommentContext, comment_item};
@@ -53,7 +53,7 @@ fn moderator_tools(frame: &Frame<'_>, news: &News) -> Markup {
     tools(frame, "Moderate this story", &form.render(frame, &Thing::Story(news.id)))
 }
 
-/// What editing and merging take.
+/// The form fields for editing and merging.
 fn fields(news: &News) -> Markup {
     html! {
         div data-for="edit" {

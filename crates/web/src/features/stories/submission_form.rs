@@ -27,7 +27,7 @@ const TOGGLED_TOPIC: &str = "toggle_topic";
 /// The fields of the form that people type into.
 pub const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
 
-/// What a button of the form asks for.
+/// The action of a button of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Submit the story, or save it.
@@ -53,7 +53,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// What is in the fields, as it was typed.
+/// The content of the fields, as it was typed.
 #[derive(Debug, Clone, Default)]
 pub struct TypedStory {
     /// The title.
@@ -67,7 +67,7 @@ pub struct TypedStory {
 }
 
 impl TypedStory {
-    /// What a form sent.
+    /// The content of the fields of a sent form.
     #[must_use]
     pub fn of(fields: &Fields) -> Self {
         let typed = |name| fields.text(name).to_owned();
@@ -94,7 +94,7 @@ fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
     }
 }
 
-/// What the page says about the story.
+/// The notice about the story.
 #[derive(Default)]
 pub enum Notice {
     /// Nothing.
@@ -114,13 +114,13 @@ pub enum Notice {
 pub struct SubmissionPage<'a> {
     /// The story being edited; `None` for a new one.
     pub edited: Option<NewsId>,
-    /// What is in the fields.
+    /// The content of the fields.
     pub typed: TypedStory,
     /// The topics that are offered, the largest first.
     pub offered: &'a [TopicLine],
     /// Why the form is shown again.
     pub refused: Option<&'a RefusedForm>,
-    /// What the page says about the story.
+    /// The notice about the story.
     pub notice: Notice,
     /// Stories with a title like this one.
     pub similar: &'a [Finding],

@@ -92,7 +92,7 @@ struct PostedForm {
     form_address: String,
 }
 
-/// What a button of the form has done.
+/// The outcome of a button of the form.
 enum Done {
     Sent(Submitted),
     Fetched(Title),

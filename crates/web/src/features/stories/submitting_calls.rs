@@ -1,4 +1,4 @@
-//! What helps while a story is written: the title of the page, and an earlier story with the
+//! The calls that help to write a story: the title of the page, and an earlier story with the
 //! same URL.
 
 use crate::App;

@@ -60,7 +60,7 @@ struct HomePage<'a> {
     /// Whether this is the newest part, which has the form and reports new tweets.
     is_first: bool,
     suggestions: &'a [Suggestion],
-    /// What the viewer typed, if it was refused, and why.
+    /// The text of the viewer, if it was refused, and the reason.
     typed: &'a str,
     refused: Option<&'a RefusedForm>,
 }
@@ -182,7 +182,7 @@ async fn answer_to_tweet(
     posted: Result<(TweetForm, PostedTweet), RequestError>,
 ) -> Result<Response, RequestError> {
     let failure = match posted {
-        // What waits is in no timeline yet.
+        // A tweet that waits is in no timeline yet.
         Ok((_, tweet)) if tweet.waits => return Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
         Ok(_) => return Ok(Redirect::to("/home").into_response()),
         Err(failure) => failure,

@@ -27,7 +27,7 @@ use std::time::Duration;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::rates;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::live::{self, NewTweet};
+use tidings_domain::timelines::live::{self, ArrivedTweet};
 use tidings_domain::timelines::reading;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
@@ -47,7 +47,7 @@ pub(crate) const UNBUFFERED: (HeaderName, &str) = (HeaderName::from_static("x-ac
 #[derive(Debug, Clone, Copy)]
 enum StreamMessage {
     /// A new tweet for the user's home timeline.
-    Arrived(NewTweet),
+    Arrived(ArrivedTweet),
     /// New tweets may have been missed.
     Missed,
 }
@@ -242,7 +242,7 @@ async fn listen(hub: &Hub, site: &Site, subscription: Option<Subscription>) {
     });
     while let Some(notice) = subscription.next().await {
         let readers = hub.readers();
-        let tweet: NewTweet = match notice {
+        let tweet: ArrivedTweet = match notice {
             Notice::Missed => {
                 hub.send(&readers, StreamMessage::Missed);
                 continue;
@@ -352,7 +352,7 @@ impl Counter {
                 self.recount().await?;
             }
         }
-        // What arrived after the end of the session is not for this stream.
+        // Tweets that arrived after the end of the session are not for this stream.
         if self.session.is_open().await { self.count } else { None }
     }
 

@@ -85,7 +85,7 @@ pub fn older(base: &str, next: Option<Cursor>) -> Markup {
     more_link(next.map(|next| format!("{base}?before={next}")))
 }
 
-/// What a page of a timeline says about the tweets that its reader does not see, and the link to
+/// The note on a page of a timeline about the tweets that its reader does not see, and the link to
 /// the rest.
 pub fn rest_of_timeline(frame: &Frame<'_>, base: &str, page: &TweetPage) -> Markup {
     let address = |next| frame.here.keeping_hidden(format!("{base}?before={next}"));

@@ -119,7 +119,7 @@ impl ArticlesPage<'_> {
         }
     }
 
-    /// What the page says about its topics.
+    /// The part of the page about its topics.
     fn about(&self, frame: &Frame<'_>) -> Markup {
         match &self.list {
             ArticleList::All => html! {},
@@ -133,7 +133,7 @@ impl ArticlesPage<'_> {
         }
     }
 
-    /// What an empty list says, and the first step.
+    /// The text of an empty list, and the first step.
     fn nothing(&self) -> Markup {
         let first_page = self.address(self.order);
         match &self.list {

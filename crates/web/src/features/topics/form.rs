@@ -36,7 +36,7 @@ form! {
 }
 
 form! {
-    /// What a topic is about.
+    /// The description of a topic.
     pub struct DescribeForm {
         /// The sentence; empty to remove it.
         pub about: Option<TopicSentence> = valid(TopicSentence::parse), values::TopicSentence, required = true;

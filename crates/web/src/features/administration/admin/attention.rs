@@ -1,9 +1,9 @@
-//! What needs a person: first on the page of administrators, each with what to do about it.
+//! Notices of matters that need a person: first on the page of administrators, each with the action to take.
 
 use crate::App;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
-use tidings_domain::administration::Waiting;
+use tidings_domain::administration::Backlog;
 use tidings_domain::jobs::JobStatus;
 use tidings_domain::report::{BackgroundCheck, BackupReport, BackupState, VoteRingReport};
 use tidings_domain::supervision::panics;
@@ -15,12 +15,12 @@ use tidings_keyspace::StoreHealth;
 /// Seconds after which a job or a mail that waits should be done.
 const LATE_SECONDS: u64 = 15 * 60;
 
-/// What the notices are made of.
+/// The facts behind the notices.
 pub struct Facts {
     pub now: Timestamp,
     /// Whether the viewer has an e-mail address.
     pub has_email: bool,
-    pub waiting: Waiting,
+    pub waiting: Backlog,
     pub jobs: JobStatus,
     pub health: StoreHealth,
     /// Requests of the last 24 hours that failed.
@@ -33,8 +33,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What is known now, beside what was read.
-    pub async fn of(app: &App, viewer: &User, read: (Waiting, JobStatus), errors: u64) -> Self {
+    /// The facts: those that were already read, and the current state of the server.
+    pub async fn of(app: &App, viewer: &User, read: (Backlog, JobStatus), errors: u64) -> Self {
         let rings = app.site.of::<BackgroundCheck<VoteRingReport>>().last();
         let groups = |report: &VoteRingReport| report.groups.len();
         Self {
@@ -67,7 +67,7 @@ fn plain(text: Markup) -> Option<Notice> {
     Some(Notice { is_urgent: false, text })
 }
 
-/// What needs a person, the urgent first.
+/// The notices of matters that need a person, the urgent ones first.
 pub fn attention(facts: &Facts) -> Markup {
     let found = [
         store(facts),
@@ -246,7 +246,7 @@ mod tests {
         let mut facts = Facts {
             now: NOW,
             has_email: true,
-            waiting: Waiting::default(),
+            waiting: Backlog::default(),
             jobs: JobStatus::default(),
             health: StoreHealth::Works,
             errors: 0,
@@ -270,7 +270,7 @@ mod tests {
         let before = |seconds| Timestamp(NOW.0 - seconds);
         let old = before(3_600);
         let late = Moment::from_timestamp(old);
-        let queue = |reviews| Waiting { reviews, ..Waiting::default() };
+        let queue = |reviews| Backlog { reviews, ..Backlog::default() };
         for (html, parts) in [
             (
                 shown(|facts| facts.health = StoreHealth::ReadOnly("the disk is full".into())),
@@ -293,12 +293,12 @@ mod tests {
             (
                 shown(|facts| {
                     facts.waiting =
-                        Waiting { mails: MailStatus { waiting: 5, oldest: Some(old) }, ..queue(0) }
+                        Backlog { mails: MailStatus { waiting: 5, oldest: Some(old) }, ..queue(0) }
                 }),
                 ["5 e-mails are waiting", "mail.relay"],
             ),
             (
-                shown(|facts| facts.waiting = Waiting { signup_burst_seconds: Some(1_800), ..queue(0) }),
+                shown(|facts| facts.waiting = Backlog { signup_burst_seconds: Some(1_800), ..queue(0) }),
                 ["Urgent", "30 minutes"],
             ),
             (shown(|facts| facts.waiting = queue(1)), ["1 item needs review", r#"href="/moderate""#]),

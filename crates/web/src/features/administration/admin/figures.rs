@@ -18,7 +18,7 @@ const HEIGHT: f64 = 100.0;
 pub struct Row<'a> {
     /// When it was.
     pub time: String,
-    /// What happened.
+    /// The counts of the hour or the day.
     pub figures: &'a Figures,
 }
 
@@ -85,7 +85,7 @@ fn milliseconds(micros: u64) -> String {
     }
 }
 
-/// Charts and a table of some rows, the earliest first; `unit` is what a row is called.
+/// Charts and a table of some rows, the earliest first. `unit` is the period of a row, such as `hour`.
 pub fn charts(rows: &[Row<'_>], unit: &str) -> Markup {
     html! {
         div.charts { @for chart in &CHARTS { (chart.draw(rows, unit)) } }
@@ -155,7 +155,7 @@ impl Chart {
         }
     }
 
-    /// What the chart shows, in words.
+    /// The content of the chart, in words.
     fn summary(&self, rows: &[Row<'_>], unit: &str) -> String {
         let Self(title, columns) = self;
         let parts = columns.iter().map(|column| {

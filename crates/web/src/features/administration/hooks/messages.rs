@@ -1,5 +1,5 @@
-//! What a webhook is sent: read when it is sent, as a visitor may read it. So it has nothing that is no longer public,
-//! and of flags and of the review queue no text and no name.
+//! The content of webhook messages. It is read when a message is sent, as a visitor may read it. So it has
+//! nothing that is no longer public, and no text and no name from flags and the review queue.
 
 use crate::App;
 use crate::features::comments::calls::FoundComment;
@@ -14,7 +14,7 @@ use tidings_domain::changes::Findable;
 use tidings_domain::error::{Error, Refusal};
 use tidings_domain::flags;
 use tidings_domain::found::{self, Finding};
-use tidings_domain::hooks::{self, Event, Message};
+use tidings_domain::hooks::{self, Event, HookMessage};
 use tidings_domain::moderation::log;
 use tidings_domain::values::hook::HookFormat;
 use tidings_domain::values::moderation::Thing;
@@ -23,7 +23,7 @@ use tidings_domain::values::words::counted;
 /// The page of the review queue.
 const QUEUE: &str = "/moderate";
 
-/// What there is to say about an event.
+/// The description of an event.
 struct Told {
     /// The members that only its kind has.
     members: Vec<(&'static str, Value)>,
@@ -37,7 +37,11 @@ struct Told {
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn body(app: &App, message: &Message, format: HookFormat) -> Result<Option<Vec<u8>>, Error> {
+pub(super) async fn body(
+    app: &App,
+    message: &HookMessage,
+    format: HookFormat,
+) -> Result<Option<Vec<u8>>, Error> {
     let Some(Told { members, words, page }) = told(app, &message.event).await? else { return Ok(None) };
     let brand = app.brand().await;
     let page = brand.site.link(&page);
@@ -57,7 +61,7 @@ pub(super) async fn body(app: &App, message: &Message, format: HookFormat) -> Re
     Ok(Some(body.to_string().into_bytes()))
 }
 
-/// What there is to say about an event. `None` if it is no longer public, or no longer so.
+/// Describes an event. `None` if it is no longer public, or no longer true.
 async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
     let site = &app.site;
     let mut visit = Visit::new(site.clone(), app.now(), None);
@@ -131,13 +135,13 @@ async fn find(visit: &mut Visit, thing: Findable) -> Result<Option<Finding>, Err
     Ok(found.remove(&thing))
 }
 
-/// The members that say what a thing is. Who applies for an account is not named.
+/// The members that identify a thing. An applicant for an account is not named.
 fn of_thing(thing: &Thing) -> Vec<(&'static str, Value)> {
     let target = if matches!(thing, Thing::Application(_)) { Value::Null } else { thing.id().into() };
     vec![("thing", json!({ "kind": thing.kind(), "target": target }))]
 }
 
-/// What people call a thing, at the beginning of a sentence.
+/// The usual name of a thing, at the beginning of a sentence.
 fn called(thing: &Thing) -> String {
     match thing {
         Thing::Story(id) => format!("Story {id}"),

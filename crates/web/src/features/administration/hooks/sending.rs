@@ -11,7 +11,7 @@ use axum::http::header::{self, HeaderName};
 use futures_util::future::join_all;
 use std::time::{Duration, Instant};
 use tidings_domain::error::Error;
-use tidings_domain::hooks::{self, Due, Fate, Message};
+use tidings_domain::hooks::{self, Due, Fate, HookMessage};
 use tidings_domain::values::hook::{Hook, HookResult};
 use tidings_domain::values::ids::HookId;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -67,7 +67,7 @@ async fn take_turn(app: &App, hook: &Hook, due: &Due) -> Result<(), Error> {
 }
 
 /// Sends a hook a message. Returns whether the hook has not failed.
-async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &Message) -> Result<bool, Error> {
+async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> Result<bool, Error> {
     let began = Instant::now();
     let sent = match messages::body(app, message, hook.format).await {
         Ok(Some(body)) => timeout(HOOK_TIMEOUT, post(app, hook, message, body))
@@ -114,7 +114,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &Message) -> Resu
 async fn post(
     app: &App,
     hook: &Hook,
-    message: &Message,
+    message: &HookMessage,
     body: Vec<u8>,
 ) -> Result<axum::http::StatusCode, OutgoingError> {
     let (network, url) = (&app.settings.titles.network, hook.address.url());

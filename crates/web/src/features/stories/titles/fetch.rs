@@ -19,7 +19,7 @@ use url::{Position, Url};
 /// The content types of pages.
 const PAGE_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
 
-/// What the server at an address answers.
+/// The answer of the server at an address.
 enum Answer {
     Page(Page),
     Redirect(Url),

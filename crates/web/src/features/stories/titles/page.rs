@@ -14,7 +14,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// An empty page. `parameters` are what follows the type in its content type.
+    /// An empty page. `parameters` is the part of its content type that follows the type.
     pub(super) fn new(parameters: &str) -> Self {
         let charset = parameters.split(';').find_map(|parameter| {
             let (name, value) = parameter.split_once('=')?;
