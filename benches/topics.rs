@@ -25,7 +25,7 @@ const NOW: Timestamp = Timestamp(1_800_000_000);
 const ENGINES: [&str; 2] = ["redb", "redis"];
 /// Topics and what they hold: 100 articles, 10,000, 50,000, all 100,000.
 const TOPICS: [&str; 4] = ["topic-7", "tenth", "half", "all"];
-/// What several topics have in common, and what they have together.
+/// Intersections of several topics, and unions.
 const CHOICES: [&str; 4] = ["all+half", "all+topic-7", "topic-1,topic-2,topic-3", "all,half"];
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());

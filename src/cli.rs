@@ -218,7 +218,7 @@ impl Cli {
         }
     }
 
-    /// Loads the settings, and logs from then on. What a command says is for the person who has
+    /// Loads the settings, and logs from then on. The messages of a command are for the person who has
     /// typed it, so only the log of the server has the format of the settings.
     fn start(file: Option<&Path>, settings: &CommandLineSettings, serves: bool) -> anyhow::Result<Config> {
         let loaded = Config::load(file, environment(), settings);

@@ -40,9 +40,9 @@ pub struct Config {
     pub server: Server,
     /// How the site presents itself.
     pub site: Site,
-    /// What feed readers are offered.
+    /// How feeds are published.
     pub feeds: Feeds,
-    /// Where home timelines are put. What else is set about timelines is among the rules.
+    /// Where home timelines are put. The other settings of timelines are among the rules.
     pub timelines: Timelines,
     /// How mail is sent.
     pub mail: Mail,
@@ -54,7 +54,7 @@ pub struct Config {
     pub backup: Backup,
     /// The search of this server.
     pub search: Search,
-    /// What is logged, and how.
+    /// How lines of the log look.
     pub log: Log,
     /// Where metrics are.
     pub metrics: Metrics,
@@ -65,7 +65,7 @@ pub struct Config {
     texts: BTreeMap<&'static str, String>,
 }
 
-/// What the command line sets; `None` where it does not.
+/// The settings that the command line sets; `None` where it does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLineSettings {
     /// `--listen ADDR`, which is `server.listen`.
@@ -87,7 +87,7 @@ pub struct SettingLine {
     pub is_concealed: bool,
     /// The layer that set it.
     pub origin: Origin,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub meaning: &'static str,
 }
 
@@ -129,7 +129,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file is not TOML.
@@ -139,7 +139,7 @@ pub enum ConfigError {
         path: PathBuf,
         /// The line of the fault, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The fault in that line.
         message: String,
     },
     /// There is no such setting.
@@ -171,7 +171,7 @@ pub enum ConfigError {
         origin: Origin,
         /// The value, unless it is secret.
         value: String,
-        /// What the setting can be.
+        /// The values that the setting can have.
         expected: String,
     },
     /// The value has the right form, and cannot be used.
@@ -214,7 +214,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The same settings for a site whose store names an economy. What the settings say goes first.
+    /// The same settings for a site whose store names an economy. The settings take precedence.
     #[must_use]
     pub fn with_stored_economy(mut self, stored: Option<Economy>) -> Self {
         let economy = match stored {
@@ -302,7 +302,7 @@ impl Config {
         self.server.create || !self.lines.iter().any(named)
     }
 
-    /// What the pages and calls of the site depend on.
+    /// The settings that the pages and calls of the site depend on.
     pub fn web_settings(&self) -> tidings_web::settings::Settings {
         let Site { name, url, description, contact } = self.site.clone();
         tidings_web::settings::Settings {

@@ -32,8 +32,8 @@ pub const SEARCH_REBUILD: &str = "search rebuild";
 pub const COMPACT: &str = "compact";
 /// The question for the state of the compaction.
 pub const COMPACTION: &str = "compaction";
-/// What tells the server that a command has made a good backup, before the moment of the backup in
-/// Unix seconds.
+/// The beginning of the message that a command has made a good backup. The moment of the backup
+/// follows, in Unix seconds.
 const BACKED_UP: &str = "backed up ";
 
 /// How long a command waits for a store that another process has open and does not serve.
@@ -127,7 +127,7 @@ impl Commands {
     }
 }
 
-/// What this program answers to questions on the socket.
+/// The answers of this program to questions on the socket.
 fn answers(app: &App, store: &str) -> AnswerQuestion {
     let (app, store) = (app.clone(), without_password(store));
     Arc::new(move |question| {

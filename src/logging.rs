@@ -21,7 +21,7 @@ const REQUEST_ID: &str = "request_id";
 /// The parts that log: the crates of the program, and what others write for them.
 const PARTS: [&str; 6] =
     ["tidings", "tidings_web", "tidings_domain", "tidings_keyspace", "tidings_supervision", "rustls"];
-/// What is logged of parts that `TIDINGS_LOG` does not name.
+/// The level of parts that `TIDINGS_LOG` does not name.
 const DEFAULT_LEVEL: LevelFilter = LevelFilter::INFO;
 
 /// How the last line of the program looks, once that is known.
@@ -86,7 +86,7 @@ fn last_line(message: &str) -> Value {
     json!({"timestamp": time, "level": "ERROR", "message": message, "target": "tidings"})
 }
 
-/// What is logged, by the value of `TIDINGS_LOG`: levels, each for a part or for all others.
+/// The filter for a value of `TIDINGS_LOG`: levels, each for a part or for all others.
 fn filter_of(text: &str) -> Result<Targets, WrongFilter> {
     let mut filter = Targets::new().with_default(DEFAULT_LEVEL);
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -164,7 +164,7 @@ where
         let Ok(mut members) = serde_json::from_str::<Map<String, Value>>(&line) else {
             return writer.write_str(&line);
         };
-        // What the line itself says counts, and then the innermost span.
+        // The members of the line itself take precedence, and then those of the innermost span.
         let spans = context.event_scope().into_iter().flatten();
         for span in spans {
             let extensions = span.extensions();
@@ -293,7 +293,7 @@ mod tests {
             ("WARN", "audit", Some(Level::WARN), Some(Level::INFO)),
             ("info,tidings_keyspace=debug", "tidings_keyspace::redb", Some(Level::DEBUG), Some(Level::TRACE)),
             ("warn, tidings_keyspace::redb = trace", "tidings_keyspace::redb", Some(Level::TRACE), None),
-            // Who names one part still hears of the others.
+            // A filter that names one part leaves the others at the default level.
             ("tidings_keyspace=debug", "tidings_web", Some(Level::INFO), Some(Level::DEBUG)),
             ("off", "tidings", None, Some(Level::ERROR)),
         ] {

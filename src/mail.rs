@@ -31,7 +31,7 @@ pub enum MailError {
     Relay {
         /// The host of the relay.
         host: String,
-        /// What is wrong with it.
+        /// The error of the library.
         source: lettre::transport::smtp::Error,
     },
     /// The recipient is not a valid address.
@@ -401,7 +401,7 @@ mod tests {
         Mailer::from_config(&settings(variables)).unwrap()
     }
 
-    /// What happens to a message.
+    /// The outcome for a message.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     enum Fate {
         OverTls,

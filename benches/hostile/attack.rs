@@ -15,8 +15,8 @@ use tokio::time::sleep;
 const MEMORY_MEBIBYTES: f64 = 300.0;
 /// The time that 99 of 100 answers to others take at most.
 const OTHERS_P99: Duration = Duration::from_millis(20);
-/// What a store may grow by while strangers attack: what the limits let them write, what is
-/// cached of single topics, and the room that a file reserves.
+/// The most that a store may grow while strangers attack: the writes that the limits allow, the
+/// cached single topics, and the space that a file reserves.
 const GROWTH_MEBIBYTES: f64 = 8.0;
 const GROWTH_KEYS: f64 = 500.0;
 /// The bounds of every attack; they are checked first.
@@ -28,14 +28,14 @@ const REFUSAL: &[u8] = b"{\"status\":\"err\"";
 /// How long an attacker waits who was not let in.
 const BEFORE_ANOTHER: Duration = Duration::from_millis(5);
 
-/// What an attack does, until its time is over.
+/// The function that runs an attack until its time is over.
 pub type Run = for<'a> fn(&'a Target<'a>, Duration) -> BoxFuture<'a, Tally>;
 
 /// An attack.
 #[derive(Clone, Copy)]
 pub struct Attack {
     pub name: &'static str,
-    /// What the attacker sends.
+    /// The attacker's requests, in words.
     pub sends: &'static str,
     pub run: Run,
 }
@@ -68,7 +68,7 @@ impl Check {
     }
 }
 
-/// What an attacker was answered.
+/// The answers that an attacker got.
 #[derive(Default)]
 pub struct Tally {
     /// Requests that were answered with what they asked for.
@@ -119,7 +119,7 @@ impl Tally {
     }
 }
 
-/// What an attack did.
+/// The outcome of an attack.
 pub struct Outcome {
     pub attack: Attack,
     pub tally: Tally,

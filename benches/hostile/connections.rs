@@ -75,7 +75,7 @@ async fn hold(began: Instant, lasting: Duration, connections: &mut [Connection])
     connections.iter_mut().map(|connection| usize::from(!connection.is_closed())).sum()
 }
 
-/// What was opened, and what the site has closed.
+/// Counts open connections as answered, and those that the site has closed as refused.
 fn tally(opened: usize, open: usize) -> Tally {
     Tally { answered: open as u64, refused: (opened - open) as u64, ..Tally::default() }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The number of the first proxy as an attacker.
 const PROXY: u32 = 199 * 256;
 
-/// What a /48 is allowed, by the defaults: four times what an address is.
+/// The allowance of a /48 by the defaults: four times that of an address.
 const GUESSES_AT_AN_ACCOUNT: f64 = 4.0 * 10.0;
 /// A /48 has four turns in the line for passwords: when the last guess that it is allowed is counted, three
 /// others may be under way.

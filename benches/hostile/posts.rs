@@ -37,7 +37,7 @@ pub fn attacks() -> Vec<Attack> {
     ]
 }
 
-/// What a bucket lets through in some time.
+/// The number of requests that a bucket lets through in a time span.
 pub fn allowed(count: f64, period_seconds: f64, lasting: Duration) -> f64 {
     (count * (1.0 + lasting.as_secs_f64() / period_seconds)).ceil()
 }

@@ -13,7 +13,7 @@ const BETWEEN: Duration = Duration::from_millis(25);
 const ADDRESS: Address = Address(60_000);
 const PAGE: &str = "/latest/0";
 
-/// What the reader noticed.
+/// The reader's observations.
 #[derive(Debug, Clone)]
 pub struct Noticed {
     /// How long the answers took, the fastest first.
@@ -41,7 +41,7 @@ impl Witness {
         Self(thread::spawn(move || runtime.block_on(read(site, lasting))))
     }
 
-    /// What the reader noticed, at the end.
+    /// Waits for the end, and returns the reader's observations.
     pub async fn report(self) -> Noticed {
         let mut noticed = tokio::task::spawn_blocking(|| self.0.join().unwrap()).await.unwrap();
         noticed.times.sort_unstable();

@@ -1,5 +1,5 @@
-//! What an option of the server costs: two servers of one store take turns, one that has it, and
-//! one that does not.
+//! The cost of an option of the server: two servers of one store take turns, one with the option
+//! and one without it.
 
 use super::options::{Engine, Options};
 use super::requests::{Request, write_list};

@@ -31,7 +31,7 @@ fn figures(engine: &str, results: &Results) -> String {
     text
 }
 
-/// What is one figure.
+/// Adds the table of measurements that are one figure each.
 fn add_judged(text: &mut String, title: &str, figures: &[Judged]) {
     if !figures.is_empty() {
         table(text, &[title, "", "required"]);

@@ -19,7 +19,7 @@ use tidings_testing::wrk::{self, Load};
 const CROWD: Duration = Duration::from_secs(5);
 /// Votes of one alone, each with one flush of either kind.
 const ALONE: u64 = 400;
-/// What is flushed.
+/// The bytes of each flush.
 const BYTES: usize = 4096;
 /// More votes than a crowd casts in its time.
 const PREPARED: u64 = 200_000;
@@ -30,7 +30,7 @@ pub struct Votes {
     pub per_second: f64,
     /// One vote, when nobody else votes.
     pub alone: Times,
-    /// What the disk takes, in the same folder; unless the store is elsewhere.
+    /// The times of flushes in the same folder; `None` if the store is elsewhere.
     pub flushes: Option<Flushes>,
 }
 
@@ -38,7 +38,7 @@ pub struct Votes {
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
     pub median: Duration,
-    /// What a tenth of them does not exceed: what it takes when nothing is in the way.
+    /// The 10th percentile: the time when nothing is in the way.
     pub fast: Duration,
 }
 

@@ -72,7 +72,7 @@ function areLinks(links) {
   return Array.isArray(links) && links.length <= MAX_LINKS && links.every(isLink);
 }
 
-/** What the content script marks on a result page. `results` is empty if no server is chosen. */
+/** The settings for the marks on a result page. `results` is empty if no server is chosen. */
 async function describePage(engine) {
   const { server, icons } = await readSettings(chrome.storage.local);
   return { results: server === "" ? "" : engine.results, title: engine.title ?? "", icons };

@@ -1,5 +1,5 @@
-// The user's settings, in `storage.local`. Whatever is stored there, the rest
-// of the extension only sees valid settings.
+// The user's settings, in `storage.local`. The rest of the extension only sees
+// valid settings, even if others are stored there.
 //
 //   server  the address of the server, without a final slash; empty by default
 //   icons   the text of the marks: good, controversial, bad

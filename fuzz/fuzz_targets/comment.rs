@@ -1,5 +1,5 @@
 //! Any text as a stored comment, as another program may have written it: read
-//! or passed over. What is read can be counted and voted without surprise.
+//! or passed over. A comment that is read can be counted and voted on without surprise.
 
 #![no_main]
 

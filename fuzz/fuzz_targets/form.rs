@@ -1,5 +1,5 @@
-//! Any bytes as a form: it is read or refused. What is read has each field
-//! once, as a plain name.
+//! Any bytes as a form: it is read or refused. A form that is read has each field
+//! once, with a plain name.
 
 #![no_main]
 

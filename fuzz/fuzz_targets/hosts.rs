@@ -1,5 +1,5 @@
 //! Any text as the name of a site, as a voter, and as what proxies write about a client.
-//! What is accepted as a name is one form of it; the address of a client is never one that
+//! An accepted name is in its canonical form; the address of a client is never one that
 //! only an untrusted program wrote.
 
 #![no_main]
@@ -52,7 +52,7 @@ fn check_address(peer: IpAddr, headers: &[&[u8]]) {
     if !trusted[0].contains(&peer) {
         assert_eq!(address, peer, "an untrusted program chose its address");
     }
-    // What stands before the address that a trusted proxy saw changes nothing.
+    // Values before the address that a trusted proxy saw change nothing.
     if address != peer && !trusted[0].contains(&address) {
         let spoofed = HeaderValue::from_static("192.0.2.1, 10.0.0.9, nonsense");
         let all = std::iter::once(&spoofed).chain(&values);

@@ -1,4 +1,4 @@
-//! Any text as a position in a list: a cursor, a start, a page's query. What is accepted is
+//! Any text as a position in a list: a cursor, a start, a page's query. An accepted position is
 //! written back as it was read, and orders like its numbers.
 
 #![no_main]

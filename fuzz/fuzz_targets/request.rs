@@ -141,7 +141,7 @@ fuzz_target!(|sent: Sent| {
 impl Sent<'_> {
     fn path(&self) -> String {
         let place = PLACES[usize::from(self.place) % PLACES.len()];
-        // What a URI cannot hold is percent-encoded, as every client does.
+        // Bytes that a URI cannot hold are percent-encoded, as every client does.
         let rest: String = self
             .rest
             .bytes()

@@ -1,4 +1,4 @@
-//! Any three texts as a submission: accepted or refused. What is accepted keeps
+//! Any three texts as a submission: accepted or refused. An accepted submission keeps
 //! the rules, and normalising a URL twice changes nothing.
 
 #![no_main]

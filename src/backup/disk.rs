@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a backup needs of a file system. The tests have one that loses power.
+/// The operations that a backup needs of a file system. The tests have one that loses power.
 pub trait Disk {
     /// An open file.
     type File: Write + Send + 'static;

@@ -19,7 +19,7 @@ pub const HEADER_MAGIC: [u8; 4] = [0x50, 0x2a, 0x4d, 0x18];
 pub const BLOCK_MAGIC: [u8; 4] = [0x51, 0x2a, 0x4d, 0x18];
 /// The first bytes of the last frame.
 pub const END_MAGIC: [u8; 4] = [0x52, 0x2a, 0x4d, 0x18];
-/// What the header starts with.
+/// The beginning of the header, after its magic and its length.
 pub const SIGNATURE: [u8; 14] = *b"tidings backup";
 
 /// The version of the format that this program writes and reads.
@@ -43,7 +43,7 @@ pub const MAX_ENTRY_BYTES: usize = 1 << 30;
 /// The memory that all texts of one key take beside their bytes, at most: 44 million texts.
 pub const MAX_ENTRY_MEMORY: usize = 1 << 30;
 
-/// What a file says about itself at its beginning.
+/// The layout and the moment in the header of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The layout of the keys: see `docs/data-layout.md`.
@@ -52,10 +52,10 @@ pub struct Header {
     pub taken_at_ms: u64,
 }
 
-/// What a whole file has.
+/// The summary of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// What it says at its beginning.
+    /// Its header.
     pub header: Header,
     /// The number of keys.
     pub keys: u64,

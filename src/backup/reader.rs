@@ -33,7 +33,7 @@ pub enum BackupError {
     Truncated {
         /// The length of the file.
         at: u64,
-        /// What should follow.
+        /// The part that should follow.
         missing: &'static str,
     },
     /// It is not what was written.
@@ -41,7 +41,7 @@ pub enum BackupError {
     Damaged {
         /// Where the frame begins that is damaged.
         at: u64,
-        /// What is wrong.
+        /// A description of the damage.
         what: String,
     },
     /// The system could not read it.
@@ -49,12 +49,12 @@ pub enum BackupError {
     Unreadable {
         /// How far it was read.
         at: u64,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
-/// What the texts of a key may still take.
+/// The space that the texts of a key may still take.
 struct Allowance {
     bytes: usize,
     /// Memory beside these bytes: an empty text takes some, too.
@@ -101,7 +101,7 @@ impl<R: Read> BackupReader<R> {
         Ok(reader)
     }
 
-    /// What the file says about itself.
+    /// The header of the file.
     pub const fn header(&self) -> Header {
         self.header
     }
@@ -139,7 +139,7 @@ impl<R: Read> BackupReader<R> {
         Ok(Some(Record { expires_at_ms, key, value }))
     }
 
-    /// What the whole file has, after its last record.
+    /// The summary of the whole file, once its end has been read.
     pub const fn summary(&self) -> Option<Summary> {
         self.summary
     }

@@ -94,7 +94,7 @@ fn is_left_out(entry: &Entry) -> bool {
     entry.time_to_live.is_some() && Family::of(&entry.key).is_some_and(is_of)
 }
 
-/// What is written, and how.
+/// A snapshot to write, with everything that writing it needs.
 struct Source<'a> {
     snapshot: Snapshot,
     header: Header,

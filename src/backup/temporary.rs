@@ -19,7 +19,7 @@ use tidings_keyspace::{EngineClock, Store, StoreOptions};
 pub struct RestoredBackup {
     /// The site in the backup, in the layout of this version.
     pub site: Site,
-    /// What the file has.
+    /// The summary of the file.
     pub summary: Summary,
     _folder: TempDir,
 }

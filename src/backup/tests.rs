@@ -1,4 +1,4 @@
-//! What is written is read again, and nothing else is.
+//! The reader returns the records that were written, and accepts nothing else.
 
 mod power_cuts;
 

@@ -9,7 +9,7 @@ use crate::config::Config;
 use clap::Subcommand;
 use tidings_domain::store_check::Part;
 
-/// What can be checked.
+/// The subcommands of `tidings check`.
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
     /// Check everything that is stored: forms, lists, counters, and that no id leads nowhere.
@@ -34,8 +34,8 @@ pub enum CheckCommand {
     Timelines(store::CheckPart),
     /// Look for groups of accounts that vote for each other far more than chance would have it.
     ///
-    /// Reads the votes of the last 90 days and writes nothing. What to do about a group is up to
-    /// you: see docs/vote-rings.md. The site may keep running.
+    /// Reads the votes of the last 90 days and writes nothing. You decide about each group:
+    /// see docs/vote-rings.md. The site may keep running.
     Votes(votes::CheckVotes),
 }
 

@@ -189,10 +189,10 @@ fn demand_all(file: &Path, refused: u64, [one, more]: [&str; 2]) -> anyhow::Resu
     bail!("{} of {} {were} refused", counted(refused, one, more), file.display())
 }
 
-/// The numbers of lines in a file, for rows in their order. What reads the rows counts lines differently
+/// The numbers of lines in a file, for rows in their order. The CSV reader counts lines differently
 /// when they end with CRLF, and leaves out empty ones.
 struct LineNumbers<'a> {
-    /// What follows the place that was last asked for.
+    /// The text after the place that was last asked for.
     rest: &'a [u8],
     /// That place, in bytes.
     at: u64,

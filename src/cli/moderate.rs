@@ -34,10 +34,10 @@ const UNDO: &str = "undo";
 #[derive(Debug, Args)]
 #[command(allow_missing_positional = true)]
 pub struct ModerateCommand {
-    /// What to do.
+    /// The action.
     #[arg(value_parser = actions())]
     action: String,
-    /// To what: story, comment, tweet, user, application, appeal or message; nothing for undo.
+    /// The kind of its target: story, comment, tweet, user, application, appeal or message; nothing for undo.
     kind: Option<String>,
     /// Which one: a number; 7-3 for comment 3 of story 7; a username for a person; for undo the
     /// line of the log.
@@ -93,7 +93,7 @@ fn actions() -> PossibleValuesParser {
     actions.chain([UNDO]).collect::<Vec<_>>().into()
 }
 
-/// What the command line asks for.
+/// The request of the command line.
 enum Asked {
     Deed(Box<ModerationRequest>),
     Undo(UndoForm),
@@ -172,7 +172,7 @@ impl ModerateCommand {
     }
 }
 
-/// What is wrong with the fields, in the words of the command line.
+/// Describes an error in the fields, in the words of the command line.
 fn in_options(error: &RequestError) -> String {
     match error {
         RequestError::Field { name: "title", expected: RequestError::MISSING } => {
@@ -190,7 +190,7 @@ fn in_options(error: &RequestError) -> String {
     }
 }
 
-/// What the command line calls a field of the call.
+/// The name on the command line for a field of the call.
 fn option_of(field: &str) -> String {
     match field {
         "action" | "kind" | "id" => field.to_uppercase(),

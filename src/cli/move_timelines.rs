@@ -8,7 +8,7 @@ use tidings_domain::site::Site;
 use tidings_domain::timelines::moving::{Destination, OldTimelines, TimelineMove};
 use tidings_domain::values::words::counted;
 
-/// What can be moved.
+/// The subcommands of `tidings move`.
 #[derive(Debug, Subcommand)]
 pub enum MoveCommand {
     /// Move home timelines to a Redis server or cluster of their own, or back into the store.

@@ -129,7 +129,7 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     Ok(economy)
 }
 
-/// What sends mail, if a relay is configured.
+/// The sender of mail, if a relay is configured.
 fn mailer(config: &Config) -> anyhow::Result<Option<Mailer>> {
     let mailer = Mailer::from_config(&config.mail)?;
     if mailer.is_some() && config.mail.tls == Some(MailTls::None) {
@@ -156,7 +156,7 @@ fn app(
     App::new(site, settings, mailer, EngineClock::System)
 }
 
-/// What is done once when the store is there, before the site is ready or beside it.
+/// Runs once when the store is there. Does the work before the site is ready, and starts the work beside it.
 async fn prepare(app: &App, config: &Config) {
     // It was not known what the site is called if the store was away.
     app.brand().await;

@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 /// restart.
 #[derive(Debug, Args)]
 pub struct StatusCommand {
-    /// Print JSON, for programs. What is not known is null.
+    /// Print JSON, for programs. Unknown values are null.
     #[arg(long)]
     json: bool,
     /// Only ask /health/live at the address of server.listen, for health checks of containers.

@@ -32,7 +32,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// What is before the point in its name.
+    /// The part of its name before the dot.
     fn group(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(group, _)| group)
     }
@@ -185,7 +185,7 @@ settings! {
             contact: Contact = "", ValueKind::Contact,
                 "An e-mail address, or the address of a page, for requests to whoever runs the site; shown on /about; empty = none.";
         }
-        /// What feed readers are offered.
+        /// How feeds are published.
         feeds: Feeds {
             hub: Option<HubUrl> = "", ValueKind::Hub,
                 "The WebSub hub that is told when feeds change, and that feeds name; it may be at a private address; empty = none.";

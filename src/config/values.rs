@@ -77,7 +77,7 @@ pub(super) enum ValueKind {
     Switch,
     /// A whole number that is never negative.
     Whole {
-        /// What is counted, as it follows "a whole number".
+        /// The unit that is counted, as it follows "a whole number".
         unit: &'static str,
         /// The smallest.
         least: u64,
@@ -113,7 +113,7 @@ pub(super) enum ValueKind {
 }
 
 impl ValueKind {
-    /// What an error message says was expected.
+    /// The expected values, in the words of an error message.
     pub(super) fn expected(&self) -> String {
         match self {
             Self::SocketAddress => "an address with a port, like 127.0.0.1:8080 or [::1]:8080".to_owned(),
@@ -628,7 +628,7 @@ impl FromText for StoreUrl {
             ("redb", path) => !path.is_empty(),
             ("redis" | "rediss", _) => Url::parse(text).is_ok_and(|url| url.has_host()),
             ("redis+sentinel" | "rediss+sentinel", _) => flaw_of_sentinel_url(text).is_none(),
-            // No store can be there. Who opens it is told why, and what to do instead.
+            // No store can be there. The error on opening it says why, and what to do instead.
             ("redis+cluster" | "rediss+cluster", _) => true,
             _ => false,
         };

@@ -14,8 +14,8 @@ use tidings_keyspace::EngineClock;
 use tidings_web::App;
 use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
-/// How a site is. What is not known is `None`: without a running server that is reached, all that
-/// only a server knows. The keys up to `last_backup` are promised to programs.
+/// The state of a site. Unknown values are `None`: without a running server that can be reached, all
+/// values that only a server knows. The keys up to `last_backup` are promised to programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// The version of the program.
@@ -95,7 +95,7 @@ impl Status {
         Self::of_store(store, None, state)
     }
 
-    /// What is known without a server.
+    /// The status that is known without a server.
     fn of_store(
         store: String,
         jobs_waiting: Option<u64>,
@@ -139,7 +139,7 @@ impl Status {
         }
     }
 
-    /// What is wrong with the store, as a sentence; call it if the status is not good.
+    /// The problem of the store, as a sentence; call it if the status is not good.
     pub fn complaint(&self) -> String {
         let state = if self.state == ReadyStatus::ReadOnly { "is read only" } else { "cannot be reached" };
         match &self.cause {
@@ -237,7 +237,7 @@ async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readines
                 ..Status::of_store(store, Some(jobs.waiting), state)
             }
         }
-        // What was found out about the store may be a second old.
+        // The known state of the store may be a second old.
         Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
         Err(_) => Status::of_store(store, None, state),
     }

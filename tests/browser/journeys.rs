@@ -1,4 +1,4 @@
-//! What people come for, by keyboard alone: every journey starts on a page that is linked from
+//! The main tasks of visitors, by keyboard alone: every journey starts on a page that is linked from
 //! all others, and goes on with Tab, Enter and typing. Each is made with and without the
 //! script, where it needs none.
 //!

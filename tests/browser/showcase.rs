@@ -13,7 +13,7 @@ use crate::server::{Engine, Server};
 
 const MINUTE: u64 = 60;
 
-/// Who views a page.
+/// The viewer of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Viewer {
     /// Nobody is logged in.

@@ -79,7 +79,7 @@ async fn brackets_collapse_the_current_branch_and_all() {
     }
     browser.press_key('[').await;
     wait_until_shown(&browser, FIRST, false).await;
-    // What is hidden is skipped.
+    // Hidden comments are skipped.
     browser.press_key('j').await;
     let current = "return document.querySelector('.current').closest('[id]').id";
     assert_eq!(browser.run(current).await, "comment-4");

@@ -40,7 +40,7 @@ async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_d
             }
         }
         assert_eq!(server.dump().await, before);
-        // What stays the same needs none, and one that is not needed is not looked at.
+        // A value that stays the same needs no password, and a password that is not needed is not checked.
         for current in [None, Some(""), Some("wrong horse")] {
             ok(change(&alice, "alice@example.org", "", current).await);
         }

@@ -8,7 +8,7 @@ use crate::server::{Engine, Server, each_engine};
 
 const HOUR: u64 = 3_600;
 
-/// What the charts of `/admin` say in words, by the hour and by the day.
+/// The text of `/admin` with its charts in words, by the hour and by the day.
 async fn charts(server: &Server) -> String {
     let alice = server.client_of(1).await;
     let [today, month] = ["/admin", "/admin?tab=month"];

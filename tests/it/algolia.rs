@@ -211,7 +211,7 @@ async fn tags_filters_and_pages_choose_hits() {
             assert_eq!(answer["status"], 400, "{wrong}");
             assert!(answer["error"].is_string(), "{wrong}");
         }
-        // What is gone is no hit.
+        // Deleted and withheld items are no hits.
         ok(alice.delete(1).await);
         finds(&visitor, "tags=story", 3).await;
         assert_eq!(by_date("tags=comment").await, Vec::<u64>::new());

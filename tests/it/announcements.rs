@@ -78,7 +78,7 @@ async fn pinned_stories_lead_the_front_page() {
         assert_eq!(order().await, [0, 2, 3, 1]);
         assert_eq!(text_of(&server.visitor().get("/").await).matches(">Pinned<").count(), 2);
         assert!(!text_of(&server.visitor().get("/latest/0").await).contains(">Pinned<"));
-        // Who has hidden it does not see it.
+        // A member who has hidden a pinned story does not see it.
         let bob = server.member("bob").await;
         ok(bob.api_post("/api/hide", &[("news_id", &stories[0].to_string())]).await);
         assert!(!text_of(&bob.get("/").await).contains("Story 0"));

@@ -1,4 +1,4 @@
-//! What a phone or a security key does: codes of an authenticator app, and passkeys.
+//! A simulated phone or security key: codes of an authenticator app, and passkeys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

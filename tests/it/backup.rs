@@ -278,7 +278,7 @@ async fn a_store_that_is_served_is_backed_up_by_way_of_its_server() {
     assert!(copy.contains_key(keys::LAYOUT_VERSION));
 }
 
-/// What an interrupted restore of a file leaves: a mark and some keys.
+/// Leaves the store as an interrupted restore of a file does: with a mark and some keys.
 async fn interrupt_restore(store: &Store, file: &str) {
     let summary = tidings::backup::restore::verify(Path::new(file), |_| {}).unwrap();
     tidings::backup::restore::begin(store, &summary).await.unwrap();
@@ -474,7 +474,7 @@ async fn a_backup_is_checked_without_a_store() {
     let json = succeed(&["check", "backup", &path("good.backup"), "--json"]);
     let report: Json = serde_json::from_str(json.lines().next().unwrap()).unwrap();
     assert_eq!(report["differences"], json!([]), "{report}");
-    // What is in it does not fit together.
+    // The content of the backup does not fit together.
     server.set_field("news:1", "up", "99").await;
     back_up("wrong.backup").await;
     refused(&["check", "backup", &path("wrong.backup")], "news:1");

@@ -92,7 +92,7 @@ async fn mentions_notify_so_many_people_a_day() {
         let members = server.members(5).await;
         let [a, b, c, d, e] = &members[..] else { unreachable!() };
         author.tweet("@member-0 @member-1 @author").await;
-        // Who has been notified today is again.
+        // People who have been notified today are notified again.
         author.tweet("@member-1 @member-0 @member-2 @member-3").await;
         let last = author.tweet("@member-4 @member-2").await;
         let badges = async || {
@@ -197,7 +197,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a reader has not read, and what decides what gets there.
+/// A reader's unread entries, and the state that decides which entries are added.
 #[derive(Default)]
 struct Reader {
     unread: BTreeSet<String>,
@@ -297,7 +297,7 @@ impl Cast {
         }
     }
 
-    /// What the readers do.
+    /// Takes a step of the readers.
     async fn read(&mut self, step: &Step) {
         match step {
             Step::Subscribe(reader) | Step::Unsubscribe(reader) => {

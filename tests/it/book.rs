@@ -153,7 +153,7 @@ async fn a_program_after_the_book_works_beside_the_site() {
     assert_eq!(server.number("news:1", "up").await, 3);
 }
 
-/// What the book's `post_article` writes, on any engine.
+/// Writes the same keys as the book's `post_article`, on any engine.
 async fn write_as_the_book(server: &Server, id: u64, time: &str, link: &str) {
     let (name, seconds) = (format!("article:{id}"), time.parse::<f64>().unwrap());
     server

@@ -1,5 +1,5 @@
-//! What the caches share: a cached value lives through unrelated writes, it is made once
-//! for all who ask at the same time, and all caches together take what the setting says.
+//! Sharing in the caches: a cached value survives unrelated writes, it is made once for all
+//! who ask at the same time, and all caches together take the memory that the setting names.
 
 use crate::client::{Client, ok};
 use crate::server::{Engine, Server, each_engine};
@@ -37,7 +37,7 @@ async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others() {
         ok(dave.vote(other, "up").await);
         ok(dave.update_profile("About Dave", "", "").await);
         assert!(is_hit(&server, reader, &thread, "threads").await);
-        // What the thread shows does end it.
+        // A write to data that the thread shows does invalidate it.
         bob.comment(story, "Another comment").await;
         assert!(!is_hit(&server, reader, &thread, "threads").await);
         ok(dave.vote_comment(story, 1, "up").await);

@@ -177,7 +177,7 @@ async fn the_whole_store_is_checked_while_the_site_runs() {
     assert!(text.contains(" 1 difference, of which 1 mended, 0 need a person\n"), "{text}");
     assert_eq!(server.number("news:1", "up").await, 2);
     assert_eq!(check_what("store", &url, &[]).0, Some(0));
-    // What people have done is not mended but named.
+    // A difference in the actions of people is named, not mended.
     server.write(|batch| batch.set_field("news:1", "user_id", "77")).await;
     let (code, text) = check_what("store", &url, &["--repair"]);
     assert_eq!(code, Some(1), "{text}");

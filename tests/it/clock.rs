@@ -31,7 +31,7 @@ enum Limited {
     VisitReward,
 }
 
-/// What is limited, by which setting, and for how many seconds.
+/// The limited actions, each with the setting that limits it, and for how many seconds.
 const LIMITS: &[(Limited, (&str, &str), u64)] = &[
     (Limited::Submit, ("limits.submission_seconds", "2"), 2),
     (Limited::Submit, ("limits.submission_seconds", "900"), 900),
@@ -50,7 +50,7 @@ const LIMITS: &[(Limited, (&str, &str), u64)] = &[
     (Limited::VisitReward, ("karma.visit_seconds", "10800"), 10_800),
 ];
 
-/// Who does what is limited.
+/// A site, and the member who does a limited action.
 struct Rig {
     server: Server,
     member: Client,

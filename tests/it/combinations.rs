@@ -59,7 +59,7 @@ fn choices() -> Vec<Vec<&'static str>> {
     (1..1_u32 << TOPICS.len()).filter(|bits| (2..=5).contains(&bits.count_ones())).map(chosen).collect()
 }
 
-/// What a visitor may ask of a choice of topics.
+/// The address of a list that a visitor may request for a choice of topics.
 fn address(number: usize, choice: &[&str]) -> String {
     let topics = choice.join(if number.is_multiple_of(2) { "," } else { "+" });
     match number % 7 {

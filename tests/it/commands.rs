@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-/// What a command has said, and how it has ended.
+/// The output of a command, and its exit code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -219,7 +219,7 @@ async fn every_command_says_the_same_with_and_without_a_running_server() {
     }
 }
 
-/// What the program says when it fails; lines of the log have other beginnings.
+/// The last error message of the program; lines of the log have other beginnings.
 fn last_line(text: &str) -> String {
     text.lines().rfind(|line| line.starts_with("tidings: ")).unwrap_or_default().to_owned()
 }
@@ -404,7 +404,7 @@ fn commands_name_the_user_of_the_server_only_if_a_server_runs() {
         // The program is in a folder that others may not enter.
         Err(_) => return skip("another-user"),
     }
-    // What a killed server has left, which belongs to another user or may not be opened.
+    // A killed server has left a socket, which belongs to another user or may not be opened.
     drop(std::os::unix::net::UnixListener::bind(place.socket()).unwrap());
     open(&place.socket(), 0);
     let status: Ran = run(&["status"]).unwrap().into();

@@ -13,7 +13,7 @@ pub struct Community {
     pub bob: Client,
 }
 
-/// What was written and is never to be seen again.
+/// Texts that were written and must never be seen again.
 pub const GONE: &[&str] = &["A withdrawn comment", "Another one", "A gone title", "gone.example"];
 
 impl Community {

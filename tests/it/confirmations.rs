@@ -84,7 +84,7 @@ async fn a_new_account_can_read_only_until_its_address_is_confirmed() {
         assert_eq!(server.dump().await, before);
         assert_eq!(bob.get("/").await.status, StatusCode::OK);
         assert!(page(&bob, "/welcome").await.content().contains(ADDRESS));
-        // What only they see, they may change.
+        // They may change things that only they see.
         ok(bob.api_post("/api/hide", &[("news_id", "1")]).await);
 
         confirm(&server, &link).await;
@@ -179,7 +179,7 @@ async fn the_link_is_sent_again_five_times_a_day_at_most() {
     assert_eq!(redirects_to(&form.send(&bob).await), "/settings/mail?sent");
     let link = mailed_link(&mut relay, ADDRESS).await;
     confirm(&server, &link).await;
-    // Who has nothing to confirm gets no mail.
+    // An account with nothing to confirm gets no mail.
     for client in [&bob, &alice] {
         assert_eq!(redirects_to(&client.post("/settings/confirm-email", &[]).await), "/settings/mail");
     }

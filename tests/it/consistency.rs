@@ -1,4 +1,4 @@
-//! What must hold in any store that the site has written, whatever happened:
+//! Rules that must hold in any store that the site has written, whatever happened:
 //! counters equal what they count, and nothing is half there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,7 +245,7 @@ fn set(dump: &Dump, key: &str) -> BTreeSet<String> {
 
 fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     let (ups, downs) = (members(dump, &format!("news.up:{id}")), members(dump, &format!("news.down:{id}")));
-    // What waits, or was rejected, was never shown: it has the vote of its author in the counter alone.
+    // A story that waits, or was rejected, was never shown: its author's vote is in the counter alone.
     let state = news.get("withheld").map_or("", String::as_str);
     let is_hidden = ups.is_empty() && (state.starts_with("held:") || state.starts_with("removed:"));
     assert_eq!(number(news, "up"), ups.len() + usize::from(is_hidden), "votes up on {id}");
@@ -306,7 +306,8 @@ fn check_moderation(dump: &Dump) {
         let mut news = hash(dump, key);
         let state = news.remove("withheld").unwrap_or_default();
         let by_moderator = state.starts_with("removed:") || state.starts_with("merged:");
-        // What was never shown has lost nothing: it has a record if it was removed, and none if it was rejected.
+        // A story that was never shown has lost nothing: it has a record if it was removed, and none if it
+        // was rejected.
         let posted = news.remove("user_id").map(|author| members(dump, &format!("user.posted:{author}")));
         let was_shown = posted.is_none_or(|posted| posted.contains(&id.to_string()));
         let record = hash(dump, &format!("withdrawn:story:{id}"));
@@ -386,7 +387,7 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
         let comment_json: serde_json::Value = serde_json::from_str(json).unwrap();
         let author = &comment_json["user_id"];
         let listed = members(dump, &format!("user.comments:{author}"));
-        // What waits, or was rejected, was never shown.
+        // A comment that waits, or was rejected, was never shown.
         let state = comment_json["withheld"].as_str().unwrap_or_default();
         let is_hidden = state.starts_with("held:") || state.starts_with("removed:");
         assert!(is_hidden || listed.contains(&format!("{id}-{comment}")), "comment {id}-{comment}");

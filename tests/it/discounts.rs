@@ -10,8 +10,8 @@ use crate::removals::{act, assert_same, people, state, try_act, undo};
 use crate::server::{Server, each_engine};
 use crate::story_moderation;
 
-/// What the story is about: two stories of bob, one that is removed, one that is deleted, and one
-/// of dave; with comments of all. Dave votes on everything, or on nothing.
+/// Sets up the site of the tests: two stories of bob, one that is removed, one that is deleted, and
+/// one of dave; with comments of all. Dave votes on everything, or on nothing.
 async fn play(server: &Server, dave_votes: bool) -> [Client; 4] {
     let [alice, bob, carol, dave] = people(server).await;
     for person in [&bob, &carol, &dave] {
@@ -49,7 +49,7 @@ async fn play(server: &Server, dave_votes: bool) -> [Client; 4] {
     [alice, bob, carol, dave]
 }
 
-/// What readers see of votes.
+/// The parts of the state in which readers see votes.
 fn figures(state: &Dump) -> Dump {
     let kinds = ["news:", "news.up:", "news.down:", "voted:", "article:", "thread:", "withdrawn:", "links:"];
     let is_shown = |key: &str| kinds.iter().any(|kind| key.starts_with(kind)) || key == "score:";
@@ -145,7 +145,7 @@ async fn who_is_discounted_cannot_vote_and_is_told_why() {
             server.finish_jobs().await;
         }
         assert_eq!(server.number(&format!("news:{first}"), "up").await, 1);
-        // It ends at the second. What is not back yet is a vote all the same.
+        // It ends at the second. A vote that is not back yet is a vote all the same.
         server.advance(3_600);
         assert!(refused(dave.vote(first, "down").await).contains("already voted"));
         assert!(refused(dave.vote_comment(first, 1, "down").await).contains("already voted"));

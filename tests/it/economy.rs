@@ -1,4 +1,4 @@
-//! What votes cost: free votes up, and the prices of Lamer News where the settings or the store say so.
+//! The cost of votes: free votes up, and the prices of Lamer News where the settings or the store say so.
 
 use std::process::{Command, Stdio};
 
@@ -101,7 +101,7 @@ async fn a_vote_is_taken_back_as_it_was_in_the_economy_of_its_time() {
     assert_eq!((free.karma(alice).await, free.karma(&carol).await), (of_alice, of_carol));
 }
 
-/// What `tidings config` prints about a setting: its origin and its value.
+/// The origin and the value that `tidings config` prints for a setting.
 fn printed(store: &str, variables: &[(&str, &str)], name: &str) -> (String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
     command.args(["config", "--store", store]).envs(variables.iter().copied()).stdin(Stdio::null());

@@ -1,4 +1,4 @@
-//! What users write is text on every page, and never markup, however it came
+//! User input is text on every page, and never markup, however it came
 //! into the store. The markup itself is checked by [`Page::of`].
 
 use serde_json::json;
@@ -9,8 +9,8 @@ use crate::html::Page;
 use crate::pages::{crawl, page};
 use crate::server::{Engine, START, Server};
 
-/// What would do harm if it were not escaped, or spoil what was written if it
-/// were escaped twice.
+/// Texts that would do harm if they were not escaped, or that would be spoiled
+/// if they were escaped twice.
 const HOSTILE: [&str; 9] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -363,7 +363,7 @@ async fn long_urls_of_imported_stories_are_linked_up_to_a_bound() {
         assert_eq!(feed.contains(&url), is_linked, "{bytes}");
         let listed = &ok(alice.api_get("/api/getnews/latest/0/30").await)["news"];
         assert!(listed.as_array().unwrap().iter().any(|news| news["url"] == *url), "{bytes}");
-        // What is submitted stays bounded more tightly.
+        // The bound for submitted URLs stays lower.
         assert!(
             refused(alice.submit("Long", &url, "").await).contains("too long (2,048 characters at most)")
         );

@@ -17,7 +17,7 @@ use crate::client::{Client, HttpResponse, ok, refused};
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
-/// What a zip file says: its files one after the other, each with its name.
+/// The content of a zip file: its files one after the other, each with its name.
 pub fn unpacked(archive: &[u8]) -> Vec<(String, String)> {
     let mut zip = ZipArchive::new(Cursor::new(archive)).unwrap();
     let files = (0..zip.len()).map(|index| {

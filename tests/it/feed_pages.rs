@@ -33,7 +33,7 @@ const FEEDS: [(&str, &str, &str); 15] = [
     ("/site/example.com/stories/0", "/site/example.com/atom", "/site/example.com/json"),
 ];
 
-/// What a reader takes from an entry: its id, title, page, author, time and number of comments.
+/// The parts that a reader uses of an entry: its id, title, page, author, time and number of comments.
 type Entry = (String, String, String, String, String, Option<u64>);
 
 /// The entries of a page of a feed, and the address of the next page.
@@ -137,7 +137,7 @@ async fn every_list_is_the_same_feed_in_both_formats_and_found_from_its_page() {
         top.iter().any(|entry| entry.0 == "tag:news.example.com,2027-01-15:story/1" && entry.5 > Some(0)),
         "{top:?}"
     );
-    // What was there before has the same ids as ever.
+    // The older feeds keep the ids that they have always had.
     let ids = |page: FeedPage| page.entries.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
     assert!(ids(read(&visitor, "/atom").await).contains(&format!("{HERE}/news/1")));
     assert!(ids(read(&visitor, "/comments/json").await).contains(&format!("{HERE}/news/1?at=1#comment-1")));

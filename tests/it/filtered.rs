@@ -10,7 +10,7 @@ use crate::server::{Engine, Server};
 use crate::two_viewers::addresses;
 use std::collections::BTreeSet;
 
-/// What somebody has written: a story, a comment on story 1 and a tweet, all with one word.
+/// The things that somebody has written: a story, a comment on story 1 and a tweet, all with one word.
 struct Things {
     word: &'static str,
     story: u64,
@@ -122,7 +122,7 @@ impl Withheld {
         Self { community, dave, rita, open, removed, held, flagged, muted, addresses }
     }
 
-    /// What somebody is sent at an address.
+    /// The text that somebody is sent at an address.
     async fn text(client: &Client, address: &str) -> String {
         String::from_utf8_lossy(&client.get(address).await.body).into_owned()
     }
@@ -314,7 +314,7 @@ async fn withheld_comments_keep_their_place_for_programs_without_a_text() {
     assert_eq!(entry(site.flagged.comment).unwrap()["removed"], "flagged");
     assert_eq!(entry(site.held.comment), None);
     assert_eq!(entry(site.open.comment).unwrap()["replies"][0]["id"], reply);
-    // What waits for approval leaves its place if somebody has answered.
+    // A comment that waits for approval keeps its place in the thread if somebody has answered.
     site.open.withhold(&site.community.server, "held:").await;
     let thread = visitor.thread(1).await;
     let held = thread.iter().find(|comment| comment["id"] == site.open.comment).unwrap();

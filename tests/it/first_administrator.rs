@@ -1,5 +1,5 @@
-//! Who becomes the first administrator: on a loopback address whoever signs up first on this
-//! machine, everywhere else whoever opens the link in the log.
+//! The first administrator: on a loopback address, the person who signs up first on this
+//! machine; everywhere else, the person who opens the link in the log.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -382,7 +382,7 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     assert_eq!(rows(&moderator).await, [""; 0]);
     let visitor = server.visitor().get("/flag/story/1").await;
     assert_eq!(visitor.status, StatusCode::SEE_OTHER);
-    // What was typed stays in the form.
+    // The typed text stays in the form.
     let wrong = [("kind", "story"), ("id", "1"), ("reason", "duplicate"), ("note", "<b>")];
     let again = reader.post("/flag", &wrong).await;
     let page = String::from_utf8(again.body).unwrap();
@@ -501,7 +501,7 @@ async fn moderators_have_vote_rings_looked_for() {
     assert!(is_known, "{page}");
 }
 
-/// What is stored about flags, the queue, and why things are withheld.
+/// The stored state of flags and the queue, and why things are withheld.
 async fn flagged_state(server: &Server) -> Vec<String> {
     let mut state: Vec<String> = Vec::new();
     for (key, value) in server.dump().await {

@@ -1,4 +1,4 @@
-//! What is wrong with a form is said beside the field that it is about.
+//! An error in a form is shown beside the field that it is about.
 
 use crate::client::{Client, HttpResponse, PASSWORD};
 use crate::community::Community;

@@ -152,7 +152,7 @@ async fn forms_without_a_session_are_not_taken_from_other_sites() {
     }
 }
 
-/// What leads away from the site, or would, were it not looked at closely.
+/// Addresses that lead away from the site, or would if they were not checked closely.
 const AWAY: [&str; 12] = [
     "//evil.example",
     "///evil.example",

@@ -92,7 +92,7 @@ pub async fn assert_reading_works(program: &Program, member: &Client, title: &st
     }
 }
 
-/// What a form and the API say to somebody who writes.
+/// Asserts that a form and the API tell a member who writes why they refuse.
 pub async fn assert_writing_says_why(member: &Client, refusal: &Value, cause: &str) {
     let error = refusal["error"].as_str().unwrap();
     assert!(error.contains("read only") && error.contains(cause), "{error}");

@@ -176,7 +176,7 @@ async fn people_have_karma_and_the_numbers_of_what_they_posted() {
             user(&visitor, "bob").await["about"],
             "I&#x27;m *bob*<p><a href=\"http:&#x2F;&#x2F;a.com&#x2F;\" rel=\"nofollow\">http:&#x2F;&#x2F;a.com&#x2F;</a>"
         );
-        // What is deleted or removed stays among the numbers.
+        // Deleted and removed items stay among the numbers.
         ok(bob.edit_comment(story, last, "").await);
         moderate(&alice, "remove", "comment", &format!("{story}-1")).await;
         assert_eq!(user(&bob, "bob").await["submitted"], json!([4, 2, 1]));
@@ -341,7 +341,7 @@ impl Events {
         }
     }
 
-    /// What the next event puts at the root.
+    /// The data that the next event puts at the root.
     async fn put(&mut self) -> Value {
         let (name, data) = self.next().await.expect("an event");
         assert_eq!((name.as_str(), &data["path"]), ("put", &json!("/")));

@@ -171,7 +171,7 @@ async fn a_new_session_of_a_deactivated_account_is_refused_here_and_at_lamer_new
     let dave = server.register("dave").await;
     assert_eq!(dave.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
     let user = redis.hash("user:4").await;
-    // What Lamer News reads to show a user, and to refuse a login.
+    // The fields that Lamer News reads to show a user, and to refuse a login.
     assert_eq!(user["username"], "[deleted user]");
     for (field, empty) in
         [("password", true), ("auth", true), ("email", true), ("salt", false), ("karma", false)]

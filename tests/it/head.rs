@@ -1,4 +1,4 @@
-//! What pages say about themselves in their head, and the files for browsers and crawlers.
+//! The descriptions of pages in their head, and the files for browsers and crawlers.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ async fn pages_say_what_they_are_about() {
             assert_eq!(meta(&page, "property", "og:title"), None, "{path}");
             assert_eq!(page.find("link", &[("rel", "canonical")]).len(), 1, "{path}");
         }
-        // What is deleted is not repeated.
+        // Deleted texts are not repeated.
         ok(bob.edit_comment(1, 1, "").await);
         ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
         let deleted = page(&server.visitor(), "/news/2").await;

@@ -18,7 +18,7 @@ fn values(answer: &HttpResponse, name: &str) -> Vec<String> {
     values
 }
 
-/// What every answer says.
+/// Checks the headers that every answer must have.
 #[track_caller]
 pub fn check_protection(answer: &HttpResponse, what: &str) {
     let one = |name: &str| {

@@ -60,7 +60,7 @@ async fn kids(client: &Client, number: u64) -> Value {
     Value::Object(below)
 }
 
-/// What a reader sees of HTML in the form of Hacker News: its text in one line.
+/// The text that a reader sees of HTML in the form of Hacker News, in one line.
 fn shown(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;

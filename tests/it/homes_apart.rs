@@ -183,7 +183,7 @@ async fn home_timelines_do_not_move_into_the_store_by_its_address() {
     let moved = run(&redis, &["move", "timelines", "--to", &other]);
     assert!(moved.status.success(), "{}", said(&moved));
     demand_no_difference(&redis);
-    // What is made from the store has the same place, and says so.
+    // A copy of the store names the same place for home timelines, and the command says so.
     let folder = tempfile::tempdir().unwrap();
     let copy = format!("redb:{}", folder.path().join("copy.redb").display());
     let copied = run(&redis, &["copy", &redis.url(), &copy]);

@@ -134,7 +134,7 @@ impl Told {
 async fn a_hook_is_told_what_happens_and_can_check_who_tells_it() {
     for engine in [Engine::Memory, Engine::Redis] {
         let told = Told::on(engine, &[]).await;
-        // What was before the hook is not told.
+        // Events from before the hook are not sent to it.
         told.alice.submit_text("Before", "text").await;
         let id = told.add("/all?token=1", ALL_KINDS, "full").await;
         let bob = told.server.register("bob").await;
@@ -249,7 +249,7 @@ async fn what_is_not_public_is_not_told() {
     let bob = told.server.member("bob").await;
     let carol = told.server.member("carol").await;
     let id = told.add("/posts", "story,comment,queue,decision", "full").await;
-    // What waits for a moderator is told to have been posted once it is approved.
+    // A post that waits for a moderator is reported as posted once it is approved.
     let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
     ok(told.alice.api_post("/api/moderate", &hold).await);
     let story = ok(bob.submit("Waits", "", "hidden words").await)["news_id"].to_string();
@@ -267,7 +267,7 @@ async fn what_is_not_public_is_not_told() {
         came[2..].iter().map(|came| came.json()["kind"].as_str().unwrap().to_owned()).collect();
     kinds.sort();
     assert_eq!(kinds, ["decision", "story"]);
-    // What is removed before it is sent is not sent, and what was changed is sent as it is now.
+    // A post that is removed before it is sent is not sent, and one that was changed is sent as it is now.
     told.status.store(500, Ordering::Relaxed);
     let removed = carol.submit_text("Removed", "gone words").await.to_string();
     let began = Instant::now();

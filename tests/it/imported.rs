@@ -175,7 +175,7 @@ async fn votes_of_the_original_count_as_votes() {
     assert_eq!(server.dump().await, before);
 }
 
-/// What `docs/data-layout.md` and the original's README promise of a key: its
+/// The promises of `docs/data-layout.md` and the original's README about a key: its
 /// type, whether it expires, and the fields of a hash.
 fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
     const USER: &[&str] = &[

@@ -81,7 +81,7 @@ async fn marking_all_as_read_stops_at_the_newest_entry_that_was_shown() {
         let read = ["mention:tweet:4*", "mention:tweet:3", "mention:tweet:2", "mention:tweet:1"];
         assert_eq!(ids(&alice).await, read);
         assert_eq!(badge(&server, &alice).await, 1);
-        // What is not in the inbox marks nothing, and without `until` everything is read.
+        // An entry that is not in the inbox marks nothing, and without `until` everything is read.
         let until = |entry: &'static str| [("id", "all"), ("until", entry)];
         ok(alice.api_post("/api/readinbox", &until("mention:tweet:9")).await);
         assert_eq!(badge(&server, &alice).await, 1);
@@ -198,7 +198,7 @@ async fn a_subscriber_is_told_of_each_comment_once_and_whoever_leaves_of_none() 
         carol.comment(news, "And @alice").await;
         assert_eq!(ids(&bob).await, ["reply:1-2*"]);
         assert_eq!(ids(&alice).await, ["mention:1-6*", "reply:1-3*", "reply:1-2*", "reply:1-1*"]);
-        // Whoever wrote a comment leaves too, without having subscribed.
+        // The author of a comment can leave too, without having subscribed.
         bob.reply(news, first, "To carol").await;
         assert_eq!(ids(&carol).await, ["reply:1-7*"]);
         unsubscribe(&carol, news).await;
@@ -413,7 +413,7 @@ async fn many_subscribers_are_told_in_the_background_and_forget_what_is_deleted(
             assert_eq!(ids(member).await, expected, "{number}");
             assert_eq!(badge(&server, member).await, i64::try_from(expected.len()).unwrap());
         }
-        // Whoever has left meanwhile, or has read it, loses it too.
+        // A member who has left meanwhile, or has read the entry, loses it too.
         unsubscribe(&members[2], news).await;
         mark(&members[3], "all").await;
         ok(members[1].edit_comment(news, comment, "").await);

@@ -260,7 +260,7 @@ async fn the_page_makes_lists_and_withdraws_invitations() {
     assert!(shown.content().contains("You have 4 invitations left."), "{}", shown.content());
     let (code, _) = server.sorted("invites:open:2").await.remove(0);
     assert!(shown.content().contains(&format!("/register?invitation={code}")));
-    // Whoever opens the link sees who invites.
+    // A visitor who opens the link sees who invites.
     let register = page(&server.visitor(), &format!("/register?invitation={code}")).await;
     assert!(register.content().contains("bob invites you."), "{}", register.content());
     let form = register.form("/register").with("username", "carol").with("password", PASSWORD);

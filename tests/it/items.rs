@@ -91,7 +91,7 @@ async fn a_store_from_before_gets_its_numbers_in_the_order_of_time() {
         let state = migrations::state_of(server.store()).await.unwrap();
         migrations::migrate(site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
         assert_eq!(items(&server).await, expected);
-        // What another program has posted beside the site is numbered at the next start, and by a repair.
+        // A story that another program has posted is numbered at the next start, and by a repair.
         server.write(|batch| batch.sorted_remove(keys::ITEMS, "news:3")).await;
         migrations::complete_lamer_news(site, &|_, _| {}).await.unwrap();
         assert_eq!(items(&server).await.pop(), Some(("news:3".to_owned(), 5)));
@@ -118,7 +118,7 @@ async fn the_newest_comments_of_the_site_are_listed_as_their_reader_may_see_them
         assert_eq!(comments(&visitor, "/comments?before=5").await, all[1..]);
         let feed = String::from_utf8(visitor.get("/comments/atom").await.body).unwrap();
         assert!(feed.contains("bob on Another story") && feed.contains("The parent"), "{feed}");
-        // What a reader has hidden or muted is left out, and what is deleted is nowhere.
+        // Comments that a reader has hidden or muted are left out, and deleted ones are nowhere.
         ok(alice.api_post("/api/hide", &[("news_id", &other.to_string())]).await);
         assert_eq!(comments(&alice, "/comments").await, all[1..]);
         ok(alice.api_post("/api/mute", &[("what", "user"), ("value", "bob")]).await);

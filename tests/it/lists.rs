@@ -346,7 +346,7 @@ async fn the_past_has_the_best_of_a_day_and_of_a_month() {
         assert_eq!(called(&alice, "/api/past/2026-12/1/2").await, (vec![9, 4], 6));
         assert_eq!(called(&alice, "/api/past/2027-01-01/0/30").await, (vec![5], 1));
         assert_eq!(called(&alice, "/api/past/1999-01/0/30").await, (vec![], 0));
-        // What is done while the list is stored shows at once.
+        // Changes show at once while the list is stored.
         server.set_karma(&alice, 100).await;
         ok(alice.vote(3, "up").await);
         assert_eq!(called(&server.visitor(), day).await.0, [3, 10, 9, 4, 2]);

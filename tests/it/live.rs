@@ -1,4 +1,4 @@
-//! What an open home page hears of new tweets.
+//! The events that an open home page gets about new tweets.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Events {
         Self { response, received: String::new(), retry: None }
     }
 
-    /// What comes next; `None` at the end.
+    /// The next event; `None` at the end.
     async fn next(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.received.split_once("\n\n") {

@@ -1,4 +1,4 @@
-//! Who guesses passwords is slowed down, and nobody else.
+//! People who guess passwords are slowed down, and nobody else is.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -338,7 +338,7 @@ async fn a_guess_counts_even_if_nobody_waits_for_the_answer() {
     }
 }
 
-/// What the API answers, without its numbers.
+/// The shape of an answer of the API, without its numbers.
 fn shape(answer: &Value) -> (String, usize) {
     (answer["status"].to_string(), answer.as_object().unwrap().len())
 }

@@ -84,7 +84,7 @@ fn unsubscribe_path(mail: &ReceivedMessage) -> String {
     address.strip_prefix(SITE).unwrap().to_owned()
 }
 
-/// What a mail program does when its user unsubscribes.
+/// Unsubscribes as a mail program does for its user.
 async fn unsubscribe(server: &Server, path: &str) -> StatusCode {
     let program = server.visitor().with_header("sec-fetch-site", "cross-site");
     let program = program.with_header("origin", "https://mail.example");

@@ -1,4 +1,4 @@
-//! What no form of ours would send: answered as documented, and never written.
+//! Requests that no form of ours would send: answered as documented, and never written.
 
 use proptest::strategy::{Just, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -237,7 +237,7 @@ async fn a_form_may_name_its_type_in_any_case_and_with_parameters() {
     ok(target.alice.post_bytes(call.path, content_type, form).await.json());
 }
 
-/// What is no topic.
+/// Texts that are no topics.
 const BAD_TOPICS: &[&str] = &[
     "\0",
     "a",

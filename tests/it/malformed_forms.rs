@@ -1,4 +1,4 @@
-//! What no form of ours would send, sent to the pages: answered with a page
+//! Requests that no form of ours would send, sent to the pages: answered with a page
 //! that says so, and never written. The calls of the API get the same.
 
 use reqwest::StatusCode;

@@ -183,7 +183,7 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
     write(&bob, &[("text", "For how long?")]).await;
     let by_password =
         |password| [("text", "And now?"), ("thread", "1"), ("username", "bob"), ("password", password)];
-    // Whoever can log in does so, perhaps with a second factor.
+    // A person who can log in must do so, perhaps with a second factor.
     let visitor = server.visitor();
     assert!(
         refused(visitor.api_post("/api/messages", &by_password(PASSWORD)).await).contains("Log in again")

@@ -1,4 +1,4 @@
-//! What moderators do: each action and its line in the log, and the way back.
+//! The actions of moderators: each with its line in the log, and the way back.
 
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ async fn the_feed_has_the_lines_as_everybody_sees_them() {
         assert!(feed.contains(part), "{part}: {feed}");
     }
     assert!(!feed.contains("<name>mod</name>"), "{feed}");
-    // What readers no longer see, they do not see here: moderators do.
+    // Readers do not see removed things here either; moderators do.
     ok(moderate(&moderator, "unlock", ("story", "1"), "").await);
     bob.comment(1, "A comment").await;
     ok(moderate(&moderator, "remove", ("comment", "1-1"), "").await);

@@ -6,7 +6,7 @@ use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 use serde_json::{Value, json};
 
-/// What somebody has muted, as pairs of kind and value, in the order of the list.
+/// The mutes of somebody, as pairs of kind and value, in the order of the list.
 fn listed(answer: &Value) -> Vec<(String, String)> {
     let text = |entry: &Value, field: &str| entry[field].as_str().unwrap().to_owned();
     let mutes = answer["mutes"].as_array().unwrap().iter();

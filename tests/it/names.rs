@@ -227,7 +227,7 @@ async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals() {
     .await;
 }
 
-/// What Lamer News needs of an account is given to those of earlier versions of Tidings.
+/// Accounts of earlier versions of Tidings get the fields that Lamer News needs.
 #[tokio::test]
 async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_indexed() {
     each_engine(&[], async |server| {

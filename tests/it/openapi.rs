@@ -17,7 +17,7 @@ use crate::smtp_server::SmtpServer;
 
 const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
 
-/// What is sent: an address to get, the fields of a form, or JSON.
+/// The content of a request: an address to get, the fields of a form, or JSON.
 enum Sent<'a> {
     Address(&'a str),
     Form(Fields<'a>),

@@ -11,7 +11,7 @@ use crate::skips::skip;
 
 /// The exposure that `systemd-analyze security` may find, in tenths.
 const MOST_EXPOSURE: &str = "--threshold=20";
-/// What the collector of the process counts.
+/// The metrics of the process collector.
 const OF_PROCESS: [&str; 5] = [
     "process_cpu_seconds_total",
     "process_max_fds",

@@ -1,4 +1,4 @@
-//! What a page weighs: it is one document, one style sheet and one script, and all of it is
+//! The size of a page: it is one document, one style sheet and one script, and all of it is
 //! small as the server sends it.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ async fn sent(client: &Client, path: &str) -> usize {
     answer.body.len()
 }
 
-/// What a browser loads for a page, beside the page itself.
+/// The files that a browser loads for a page, beside the page itself.
 fn parts(page: &Page) -> BTreeSet<String> {
     let address = |element: &crate::html::Element, name: &str| element.attribute(name).unwrap().to_owned();
     let sheets = page.find("link", &[("rel", "stylesheet")]);

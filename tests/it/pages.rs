@@ -54,7 +54,7 @@ fn login_and_back(path: &str) -> String {
     format!("/login?next={}{reason}", utf8_percent_encode(path, NON_ALPHANUMERIC))
 }
 
-/// What every page has.
+/// Checks the parts that every page must have.
 #[track_caller]
 fn check_page(page: &Page, viewer: &Client) {
     assert!(!page.heading().is_empty());
@@ -470,7 +470,7 @@ async fn the_badge_counts_entries_until_they_are_marked_as_read() {
     for path in ["/", "/latest/0", "/inbox", "/inbox"] {
         assert_eq!(badge(&server, &bob, path).await, (Some("3 unread".to_owned()), 3), "{path}");
     }
-    // What bob wrote on her story, without what he has deleted.
+    // Bob's comments on her story, without those that he has deleted.
     assert_eq!(badge(&server, &alice, "/").await, (Some("1 unread".to_owned()), 1));
     let inbox = page(&bob, "/inbox").await;
     assert!(inbox.content().contains("It stays readable") && inbox.content().contains("An answer"));

@@ -22,7 +22,7 @@ const REMOVE: &str = "/settings/two-factor/passkeys/remove";
 /// A mistake of an authenticator.
 type Change<'a> = &'a dyn Fn(&mut Authenticator);
 
-/// What a page gives the browser for a form with a passkey.
+/// The options that a page gives the browser for a form with a passkey.
 fn options(page: &Page, action: &str) -> Value {
     let forms = page.find("form", &[("action", action)]);
     let options = forms.iter().find_map(|form| form.attribute("data-options")).expect("options");
@@ -223,7 +223,7 @@ async fn a_passkey_is_added_by_its_owner_with_the_password_and_once() {
     let refusal = Page::of(&form.with("current_password", "wrong horse").send(&alice).await);
     assert!(refusal.alert().unwrap().contains("wrong"));
 
-    // What was begun by one is not confirmed by another.
+    // A registration that one account has begun cannot be confirmed by another.
     let begun = begin(&alice, "phone").await;
     let mut authenticator = Authenticator::new(ORIGIN, HOST);
     let passkey = authenticator.create(&options(&begun, CONFIRM));

@@ -1,4 +1,4 @@
-//! What moderators do to people: bans with their page and appeals, warnings, notes, roles.
+//! The actions of moderators on people: bans with their page and appeals, warnings, notes, roles.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -69,10 +69,10 @@ async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end() {
         let expected = "You are banned until 15 Jan 2027, 10:00 UTC: a reason. \
                         You can appeal against this decision, line 2 of the moderation log.";
         assert_eq!(told, expected);
-        // Who does not know the password learns nothing.
+        // A person who does not know the password learns nothing.
         let told = refused(bob.try_log_in("bob", "a wrong password").await);
         assert_eq!(told, "Wrong username or password.");
-        // What bob has written stays.
+        // Bob's posts stay.
         assert_eq!(server.visitor().news(story).await["username"], "bob");
         server.advance(7_199);
         refused(bob.try_log_in("bob", PASSWORD).await);

@@ -20,7 +20,7 @@ async fn people(server: &Server) -> [Client; 3] {
     [server.register("alice").await, server.member("bob").await, server.member("carol").await]
 }
 
-/// What is in the review queue.
+/// The rows of the review queue, sorted.
 async fn queue(server: &Server) -> Vec<String> {
     let mut rows: Vec<String> = server.sorted("review:queue").await.into_iter().map(|(row, _)| row).collect();
     rows.sort_unstable();

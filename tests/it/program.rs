@@ -86,7 +86,7 @@ impl Program {
         wait_until("the end of the program", || self.process.try_wait().unwrap())
     }
 
-    /// What it has logged so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.log.path()).unwrap()
     }

@@ -16,7 +16,7 @@ const DAY: u64 = 86_400;
 /// Lets tests come from any address.
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.1");
 
-/// What has a rate per account and per address.
+/// An action with a rate per account and per address.
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Comment,

@@ -42,7 +42,7 @@ async fn limits_change_while_the_site_runs_and_what_needs_a_restart_is_named() {
     ok(sign_up(&visitor, "bob").await);
     assert!(page(&visitor, "/").await.text().contains("Tidings"));
 
-    // What was taken over is not new again, and what needs a restart is named again.
+    // Settings that were taken over are not new again, and those that need a restart are named again.
     program.signal("-HUP");
     let restarts = || program.log().matches("need a restart").count();
     wait_until("the second reload", || (restarts() == 2).then_some(()));

@@ -97,7 +97,7 @@ pub fn assert_same(found: &Dump, expected: &Dump) {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// What `tidings check timelines` finds.
+/// The number of differences that `tidings check timelines` finds.
 pub async fn differences(server: &Server) -> u64 {
     report_of(Part::Timelines, server, false).await.totals.all()
 }
@@ -187,7 +187,7 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
         assert!(server.ids(&format!("user:{}:mentions", bob.user_id)).await.is_empty());
         assert_eq!((badge(&alice).await, badge(&bob).await), (0, 0));
         assert_eq!(differences(&server).await, 0);
-        // Who follows meanwhile gets it when it is back.
+        // A member who follows the author meanwhile gets the post when it is back.
         bob.follow("dave").await;
         undo(&alice, line).await;
         server.finish_jobs().await;
@@ -197,7 +197,7 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
         assert!(home.contains(&first) && home.contains(&spam));
         ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
         let mut found = state(&server).await;
-        // What following has changed, and unfollowing does not take back.
+        // Following has changed these fields, and unfollowing does not take that back.
         let mut expected = before;
         for dump in [&mut found, &mut expected] {
             for value in dump.values_mut() {
@@ -343,7 +343,7 @@ async fn a_removed_profile_is_blank_and_comes_back() {
         assert!(!page.contains("Buy"));
         undo(&alice, line).await;
         assert_same(&state(&server).await, &before);
-        // What the person writes meanwhile stays.
+        // A text that the person writes meanwhile stays.
         act(&alice, "remove", user).await;
         ok(bob.api_post("/api/updateprofile", &[("about", "Hello"), ("email", "")]).await);
         act(&alice, "restore", user).await;

@@ -192,7 +192,7 @@ async fn wait_for_the_count(client: &Client) -> u64 {
     }
 }
 
-/// What the removal changes: the posts, and where they are.
+/// The keys that the removal changes: the posts, and the lists that they are in.
 fn posts_of(dump: &Dump) -> Dump {
     let is_about = |key: &str| {
         ["tweet:", "thread:", "global_timeline", "withdrawn:"].iter().any(|prefix| key.starts_with(prefix))

@@ -10,7 +10,7 @@ use crate::client::{Client, ok};
 use crate::removals::{act, assert_same, differences, state, try_act, undo};
 use crate::server::{Engine, Server};
 
-/// What may happen; numbers choose among what there is.
+/// A possible step; its numbers choose among the existing people and posts.
 #[derive(Debug, Clone)]
 enum Step {
     Comment(usize, usize),
@@ -106,7 +106,7 @@ impl Twins {
                     members[who % NAMES.len()].follow(NAMES[whom % NAMES.len()]).await;
                 }
             }
-            // What is removed would be unread when it comes back.
+            // While a post is removed, nobody reads: it would be unread when it comes back.
             Step::Read(who) if self.lines.is_empty() => {
                 for members in &self.members {
                     ok(members[who % NAMES.len()].api_post("/api/readinbox", &[("id", "all")]).await);

@@ -35,7 +35,7 @@ pub async fn stored(server: &Server) -> BTreeMap<String, Stored> {
     dump
 }
 
-/// What a member does and can do without harm to what others of this table need.
+/// The actions of a member that leave intact what the other actions of this table need.
 const ACTIONS: [(&str, Fields<'_>); 27] = [
     ("/api/submit", &[("news_id", "-1"), ("title", "A text"), ("text", "The text")]),
     ("/api/submit", &[("news_id", "-1"), ("title", "A link"), ("url", "https://example.com/")]),
@@ -105,7 +105,7 @@ async fn a_repeat_does_not_undo_what_came_after_the_first() {
         ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
         assert_eq!(server.karma(&bob).await, karma);
         assert_eq!(server.number("news:1", "up").await, 1);
-        // What was so already is noted as well.
+        // A request that changes nothing is recorded as well.
         let alice = [("username", "alice")];
         bob.follow("alice").await;
         ok(named(&bob, "/api/follow", &alice, "3").await);
@@ -393,7 +393,7 @@ async fn a_page_that_is_kept_sets_a_state_again() {
     each_engine(&[], async |server| {
         let (_, bob) = alice_and_bob(&server).await;
         bob.comment(1, "One").await;
-        // What the browser kept, and what is shown after it was sent.
+        // The forms that the browser kept, and the state after they were sent.
         let vote = form(&bob, "/latest/0", "/votenews").await.pressing("up");
         let follow = form(&bob, "/@alice", "/follow").await;
         let edits = page(&bob, "/editcomment/1/2").await.forms();

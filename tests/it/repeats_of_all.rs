@@ -6,7 +6,7 @@ use crate::client::{HttpResponse, encoded};
 use crate::malformed::Target;
 use crate::repeats::{answered, stored};
 
-/// What a client sees.
+/// The parts of an answer that a client sees.
 fn seen(answer: &HttpResponse, is_call: bool) -> (u16, String) {
     let location = answer.headers.get("location").map(|location| location.to_str().unwrap().to_owned());
     let body = is_call.then(|| answer.json().to_string());

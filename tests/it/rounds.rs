@@ -1,4 +1,4 @@
-//! What an answer costs: a small constant number of rounds to the store.
+//! The cost of an answer: a small constant number of rounds to the store.
 
 use serde_json::json;
 use tidings_web::server::figures;
@@ -102,7 +102,7 @@ async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_th
             for (path, most) in reads {
                 let rounds = least_rounds(&server, &server.visitor(), path).await;
                 assert!(rounds <= most, "{path}: {rounds}");
-                // What is asked for again within the second costs nothing, once the writes before it are known.
+                // A repeated request within the second costs nothing, once the writes before it are known.
                 let mut kept = u64::MAX;
                 for _ in 0..5 {
                     kept = kept.min(kept_rounds(&server, &server.visitor(), path).await);

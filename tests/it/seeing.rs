@@ -1,4 +1,4 @@
-//! What the operator sees: health, metrics, and the log.
+//! The information for the operator: health, metrics, and the log.
 
 mod exposition;
 mod health;

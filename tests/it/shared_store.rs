@@ -167,7 +167,7 @@ impl Linked {
         }
     }
 
-    /// Reads until the store can be asked. What visitors get then must not be old.
+    /// Reads until the store can be asked. The answer to a visitor must not be stale then.
     async fn wait_until_fresh(&self, comment: &str) {
         let (visitor, deadline) = (self.there.visitor(), Instant::now() + TIMEOUT);
         loop {

@@ -1,5 +1,5 @@
-//! Who can sign up: the modes of the site, and how many accounts are created from one network
-//! and in one hour.
+//! The limits of signing up: the modes of the site, and how many accounts are created from one
+//! network and in one hour.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! What somebody may still do who is silenced: read, vote, make private choices, and take back
-//! what they have posted.
+//! A silenced account can still read, vote, make private choices, and take back its own posts.
 
 use std::collections::BTreeSet;
 

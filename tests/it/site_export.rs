@@ -51,7 +51,7 @@ fn without_ages(page: &str) -> String {
             shown = format!("{before}{list}{name}>{rest}");
         }
     }
-    // Whoever administers a site does so there only.
+    // Administrators have that role on their own site only.
     shown
         .replace("<div><dt>role</dt><dd>administrator</dd></div>", "")
         .replace("just now", "")
@@ -144,7 +144,7 @@ async fn out_and_in_gives_the_same_pages() {
             let pages = [page(&one, path).await, page(&two, path).await].map(|page| without_ages(&page));
             assert_eq!(pages[0], pages[1], "{path}");
         }
-        // What is exported from there is the same, but for the numbers.
+        // An export from there is the same, except for the numbers.
         let (_, again) = exported(&to, "again.zip");
         let texts = |files: &HashMap<String, Vec<Value>>| -> Vec<Value> {
             files["items.jsonl"]

@@ -91,7 +91,7 @@ async fn a_new_name_shows_at_once_to_everybody_and_everywhere() {
             assert_eq!(brand(&Page::of(&missing)), "The <Gazette>");
         }
         assert_eq!(form(&alice).await.value("name"), Some("The <Gazette>"));
-        // What is empty comes from the configuration again.
+        // Empty fields come from the configuration again.
         save(&alice, form(&alice).await.with("name", " ").with("description", "")).await;
         assert_eq!(brand(&page(&visitor, "/").await), "Tidings");
         assert!(server.hash("site").await.is_empty());

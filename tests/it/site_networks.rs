@@ -1,4 +1,4 @@
-//! What networks mean for votes on sites: how many votes one of them may bring, and how
+//! The role of networks in votes on sites: how many votes one of them may bring, and how
 //! many of them a score needs. Hosts that cannot have votes, and names with `www.`.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -536,7 +536,7 @@ async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_network
         let answer = vote_from(&client, "203.0.113.2", "a.com", 1, 3).await;
         assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
         assert!(body(&answer).contains("Too many people have started voting today"), "{answer:?}");
-        // Whoever is known still votes, and so does the first of a network, and an account.
+        // A known voter can still vote, and so can the first voter of a network, and an account.
         assert_eq!(brings(&client, "203.0.113.1", "b.com", 0).await, 204);
         assert_eq!(brings(&client, "198.51.100.1", "a.com", 3).await, 204);
         assert_eq!(brings(&client, "198.51.100.2", "a.com", 4).await, 429);

@@ -92,7 +92,7 @@ struct ModelVote {
     network: u8,
 }
 
-/// What the rules say, without a store.
+/// The state that the rules demand, without a store.
 #[derive(Default)]
 struct Model {
     now: u64,
@@ -293,7 +293,7 @@ async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures() {
                         _ => None,
                     };
                     let ballot = SiteVote { host: host((step + usize::from(number)) % 3), verdict };
-                    // Whose votes move between networks.
+                    // The votes of a shared voter move between networks.
                     let from = address(number % NETWORKS, number);
                     let voted = sites::vote(&site, now, from, voter, &ballot).await;
                     assert_eq!(refusal(voted), Ok(()));

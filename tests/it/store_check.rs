@@ -21,7 +21,7 @@ mod wrong;
 
 use damages::{DAMAGES, Damage};
 
-/// What a check of a server's store finds.
+/// The report of a check of a server's store.
 pub async fn report(server: &Server, repair: bool) -> StoreReport {
     report_of(Part::Whole, server, repair).await
 }
@@ -36,7 +36,7 @@ pub async fn report_of(part: Part, server: &Server, repair: bool) -> StoreReport
     found
 }
 
-/// What is left of the differences of a report.
+/// The differences of a report that are not mended.
 fn left(report: &StoreReport) -> Vec<&Difference> {
     report.differences.iter().filter(|difference| difference.outcome != Outcome::Mended).collect()
 }
@@ -219,7 +219,7 @@ async fn each_damage_is_found_and_mended_or_named() {
             let damaged = server.dump().await;
             let repaired = report(&server, true).await;
             let once = server.dump().await;
-            // What refers to nothing is not completed.
+            // A repair does not complete records that refer to nothing.
             if let Some(made) = once.keys().find(|key| !is_mended && !damaged.contains_key(*key)) {
                 wrong.push(format!("{what}: the repair made {made}"));
             }

@@ -1,4 +1,4 @@
-//! What moderators do to stories: removing, editing, merging, and the way back.
+//! The actions of moderators on stories: removing, editing, merging, and the way back.
 
 use reqwest::StatusCode;
 use reqwest::header::LOCATION;

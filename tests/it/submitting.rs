@@ -1,4 +1,4 @@
-//! What helps while a story is written: the buttons of the form, and the call that finds an
+//! Help while a story is written: the buttons of the form, and the call that finds an
 //! earlier story with the same URL.
 
 use reqwest::StatusCode;

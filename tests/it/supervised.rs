@@ -146,7 +146,7 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
     for worker in ["jobs", "visits", "inboxes", "bans", "outbox"] {
         plant.check(worker).await;
     }
-    // What they do is done again.
+    // Work that a panic has interrupted is done again.
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.follow("bob").await;
     plant.lock().armed = Some("job");

@@ -13,7 +13,7 @@ use tidings::metrics::{METRICS, Metric};
 use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
 
-/// What each layer may not depend on. Cargo sees to it that nothing else is used.
+/// The dependencies that each layer may not have. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
     ("supervision", &["tidings-keyspace", "tidings-domain", "tidings-web", "axum", "hyper", "redb", "redis"]),
     ("keyspace", &["tidings-domain", "tidings-web", "axum", "hyper", "maud"]),
@@ -160,7 +160,7 @@ fn without_tests(text: &str) -> &str {
     text
 }
 
-/// What [`scan`] finds in a source text.
+/// The findings of [`scan`] in a source text.
 #[derive(Default)]
 struct Scanned {
     code: String,
@@ -424,6 +424,22 @@ fn names_of_types_differ(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
+/// Comments are written as people talk: no sentence at the start of a line has a clause with "what" or "who" as
+/// its subject, unless it asks something.
+fn comments_have_plain_subjects(source: &Source) -> Vec<Finding> {
+    let is_clause = |line: &&str| {
+        let Some(comment) = line.trim_start().strip_prefix("//") else { return false };
+        let text = comment.trim_start_matches(['/', '!']).trim_start();
+        let first = text.split(|character: char| !character.is_alphabetic()).next().unwrap_or_default();
+        ["Who", "Whoever", "Whom", "Whose", "What", "Whatever"].contains(&first) && !text.contains('?')
+    };
+    let lines = source.text.lines().enumerate();
+    lines
+        .filter(|(_, line)| is_clause(line))
+        .map(|(index, line)| source.finding(index + 1, format!("name the subject: {}", line.trim())))
+        .collect()
+}
+
 /// The keyspace knows nothing of what its keys mean.
 fn keyspace_knows_no_news(source: &Source) -> Vec<Finding> {
     if !source.is_in("keyspace") {
@@ -482,7 +498,7 @@ fn begins_retry(line: &str) -> bool {
     block && ["loop {", "while ", "for _ in "].iter().any(|start| line.starts_with(start))
 }
 
-/// What is decided again after a conflict is decided by `Site::act`.
+/// Only `Site::act` repeats a decision after a conflict.
 fn actions_write_no_loop(source: &Source) -> Vec<Finding> {
     if !source.is_in("domain") || source.path == ACTION_FILE {
         return Vec::new();
@@ -761,6 +777,7 @@ fn key_text_is_in_one_file() {
 fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
     check_sources("a file begins with what it is for", files_say_what_they_are_for);
     check_sources("nothing is left to do", nothing_is_left_to_do);
+    check_sources("a comment names its subject", comments_have_plain_subjects);
 }
 
 #[test]
@@ -794,6 +811,12 @@ fn people_are_told_how_long_what_is_kept() {
 
 mod the_rules_can_fail {
     use super::*;
+
+    #[test]
+    fn plain_subjects() {
+        let text = "//! What it is.\n/// The rest.\n    // Who knows?\n    // Whoever asks.\nlet what = 1; // What\n";
+        assert_eq!(lines(&comments_have_plain_subjects(&Source::new("a.rs", text, true))), [1, 4]);
+    }
 
     #[test]
     fn names_of_types() {

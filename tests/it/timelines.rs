@@ -267,7 +267,7 @@ impl World {
         }
     }
 
-    /// What a reader must see: the ids, newest first.
+    /// The ids of the tweets that a reader must see, newest first.
     fn expected(&self, reader: u64) -> Vec<u64> {
         let mut tweets: Vec<(u64, u64)> = self
             .tweets
@@ -279,13 +279,13 @@ impl World {
         tweets.into_iter().rev().map(|(_, id)| id).collect()
     }
 
-    /// What a reader sees on all pages.
+    /// The ids of the tweets that a reader sees on all pages.
     async fn seen(&self, reader: u64) -> Vec<u64> {
         let mut seen = Vec::new();
         let mut window = Window::newest(PAGE);
         loop {
             let page = reading::home(&mut self.visit(reader), &window).await.unwrap().unwrap();
-            // What is removed is not shown, and leaves the timelines soon after.
+            // Removed tweets are not shown, and leave the timelines soon after.
             let read = page.lines.len() + page.unlisted;
             assert!(read == PAGE || page.next.is_none(), "a short page in the middle");
             seen.extend(page.lines.iter().map(|line| line.tweet.id.0));
@@ -463,7 +463,7 @@ async fn crowd(mut world: World) {
     }
     world.now += 1_000;
     world.read_back().await;
-    // What the stopped workers held leases on may be done by anybody by now.
+    // By now, other workers may take over the jobs that the stopped workers held leases on.
     world.release_leases().await;
     world.check().await;
 }

@@ -295,7 +295,7 @@ async fn one_person_fetches_one_title_in_ten_seconds_and_an_address_30_a_minute(
             assert!(refused(too_early.json()).starts_with("Too many fetched titles"));
         }
         server.advance(10);
-        // What needs no look-up costs nothing.
+        // A URL that needs no look-up costs nothing.
         refusal(&bob, "example.com").await;
         assert_eq!(refusal(&bob, "http://127.0.0.1/").await, NOT_PUBLIC);
         refusal(&bob, "http://example.com:8080/").await;

@@ -1,4 +1,4 @@
-//! What a client may cost: connections, heads of requests, slow readers and their memory.
+//! The limits on the cost of a client: connections, heads of requests, slow readers and their memory.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -188,7 +188,7 @@ async fn an_address_that_is_too_long_is_a_414_in_the_form_of_the_address() {
     let long = |path: &str, bytes: usize| format!("{path}?{}", "x".repeat(bytes - path.len() - 1));
     let most = visitor.get(&long("/latest/0", ADDRESS_BYTES)).await;
     assert_ne!(most.status, 414);
-    // What is longer than a head, the HTTP library refuses before anyone sees it.
+    // The HTTP library refuses an address that is longer than a head before the site sees it.
     for bytes in [ADDRESS_BYTES + 1, HEAD_BYTES + 1, 70_000, 300_000] {
         let refused = async |path: &str| {
             let head =

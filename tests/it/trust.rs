@@ -36,7 +36,7 @@ async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so() {
         server.set_karma(&bob, 10).await;
         bob.comment(story, LINKS).await;
         assert_eq!(server.field("user:2", "established").await.as_deref(), Some("1"));
-        // What is spent on votes was there.
+        // An account that has spent its karma since stays trusted.
         server.set_karma(&bob, 1).await;
         bob.comment(story, LINKS).await;
         assert!(told().await.contains("You are trusted."));

@@ -395,7 +395,7 @@ async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only() {
             assert!(page.alert().unwrap().contains("/settings/two-factor"), "{path}");
             assert!(page.links_to("/settings/two-factor"));
         }
-        // What everybody may do, they may do too; and they are told on every page.
+        // They may still do what everybody may do, and every page has a notice.
         ok(admin
             .api_post(
                 "/api/postcomment",
@@ -570,7 +570,7 @@ async fn a_deactivated_account_leaves_no_second_factor() {
     .await;
 }
 
-/// What a call costs in round trips; the background may add some, so the least of a few counts.
+/// The cost of a call in round trips; the background may add some, so the least of a few counts.
 async fn rounds(server: &Server, call: impl AsyncFn() -> Value) -> u64 {
     let mut least = u64::MAX;
     for _ in 0..3 {

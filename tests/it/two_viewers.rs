@@ -1,5 +1,5 @@
 //! Nobody is sent what belongs to somebody else. Two people and visitors load every address of
-//! the site, in every order, cached or not, compressed or not. What one person is sent never
+//! the site, in every order, cached or not, compressed or not. An answer to one person never
 //! contains a secret, the e-mail address, the network address, the browser or the name of
 //! another, and does not depend on how others have voted.
 //!
@@ -60,7 +60,7 @@ const PUBLIC_FIELDS: [&str; 6] = ["id", "username", "about", "fullname", "flags"
 /// Characters of a field that could only be one person's.
 const SHORTEST_FACT: usize = 8;
 
-/// What stands for a variable part of an address.
+/// A sample value for a variable part of an address.
 fn sample(variable: &str) -> &'static str {
     match variable {
         "id" | "news" | "comment" | "news_id" | "page" => "1",
@@ -120,7 +120,7 @@ pub fn addresses() -> BTreeSet<String> {
 /// Somebody who looks at pages.
 struct Person {
     client: Client,
-    /// What nobody else may be sent, with a name for messages.
+    /// The facts that nobody else may be sent, each with a name for messages.
     facts: BTreeMap<String, String>,
     /// Secrets that a page may contain in masked form.
     secrets: Vec<String>,
@@ -193,11 +193,11 @@ impl Person {
     }
 }
 
-/// What an answer says.
+/// The content of an answer.
 struct Answered {
     /// The head, and the body unpacked.
     text: String,
-    /// What may be hidden in it: each text of hexadecimal digits whose one half masks the other.
+    /// The bytes that may be hidden in it: one half of each text of hexadecimal digits masks the other.
     unmasked: BTreeSet<Vec<u8>>,
 }
 
@@ -386,7 +386,7 @@ async fn voted(engine: Engine, is_swapped: bool) -> (Community, [Client; 2]) {
     for reader in &readers {
         server.set_karma(reader, 100).await;
     }
-    // What is voted on first is the same in both worlds, and so is what has how many votes.
+    // The first votes are on the same things in both worlds, and each thing has as many votes in both.
     let voters = if is_swapped { [&readers[1], &readers[0]] } else { [&readers[0], &readers[1]] };
     for (voter, news, comment, site) in
         [(voters[0], 2, (1, 1), "example.com"), (voters[1], news, (2, comment), "example.net")]
@@ -398,7 +398,7 @@ async fn voted(engine: Engine, is_swapped: bool) -> (Community, [Client; 2]) {
     (community, readers)
 }
 
-/// What a visitor is sent, by address. Answers that say nothing of the site are left out.
+/// The answers to a visitor, by address. Answers that say nothing of the site are left out.
 async fn seen(server: &Server) -> BTreeMap<String, String> {
     let visitor = server.visitor();
     let mut seen = BTreeMap::new();

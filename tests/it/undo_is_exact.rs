@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// What a person does.
+/// An action of a person.
 #[derive(Debug, Clone)]
 enum Deed {
     Submit { person: usize, number: usize },
@@ -87,8 +87,8 @@ impl Site {
         }
     }
 
-    /// What the store holds, without secrets, the log, messages and counters of changes. The ranks are those of
-    /// now.
+    /// The state of the store, without secrets, the log, messages and counters of changes. The ranks are
+    /// those of now.
     async fn state(&self) -> BTreeMap<String, Value> {
         self.server.finish_jobs().await;
         assert!(self.admin.post("/admin/recompute", &[]).await.status.is_redirection());
@@ -133,7 +133,7 @@ impl Site {
     }
 }
 
-/// What the moderators have done and not undone.
+/// The actions that the moderators have not undone.
 #[derive(Default)]
 struct Open {
     /// The lines, and the stories that each is about.
@@ -165,7 +165,7 @@ async fn run(engine: Engine, seed: u64) {
             3 => Deed::Vote { person, story, direction: "down" },
             4 => Deed::Vote { person, story, direction: "none" },
             5 => Deed::Comment { person, story },
-            // What moderators have not undone must still be as they left it.
+            // A story with an action that is not undone must stay as the moderators left it.
             6 if is_link && !open.is_about(story) => Deed::Edit { story, author, number },
             7 if !open.is_about(story) => Deed::Delete { story, author },
             8..=13 => {

@@ -101,7 +101,7 @@ fn other_type(value: &Value) -> Value {
     }
 }
 
-/// What is left of a key without the parts that vary, as in `user:*:inbox`.
+/// A key without the parts that vary, as in `user:*:inbox`.
 fn family(key: &str) -> String {
     let is_variable = |part: &str| {
         part.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! What is new since the last visit of a thread, and the order of comments.
+//! The new comments since the last visit of a thread, and the order of comments.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -166,7 +166,7 @@ async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept() {
             (200, false, true)
         );
 
-        // What is stored counts when nothing is in memory.
+        // The stored visit counts when nothing is in memory.
         server.advance(120);
         background::store_rest(&server.app.site, server.app.now()).await;
         alice.comment(1, "Second").await;

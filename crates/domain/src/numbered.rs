@@ -37,7 +37,7 @@ pub struct NumberedItem {
     pub state: ItemState,
     /// The comments directly below it, in reading order.
     pub kids: Vec<ItemNumber>,
-    /// What it is.
+    /// Its content.
     pub content: ItemContent,
 }
 
@@ -52,7 +52,7 @@ pub enum ItemState {
     Gone,
 }
 
-/// What an item is.
+/// The content of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ItemContent {
     /// A story.
@@ -94,8 +94,8 @@ pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Number
     }
 }
 
-/// The item with a number. What has a number keeps it, so only its absence can change. Rounds: 1, and 1 more
-/// without an item.
+/// The item with a number. An item keeps its number, so only the absence of an item can change. Rounds: 1,
+/// and 1 more without an item.
 async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
     let mut query = Query::new();
     let found = query.ask_apart(items::with_number(number));
@@ -174,7 +174,7 @@ fn kids(thread: &Thread, position: Option<usize>) -> Vec<Item> {
     lines.told_below(position).into_iter().filter_map(kid).collect()
 }
 
-/// The numbers of some items; without those that have none yet. What is made of them does not depend on the
+/// The numbers of some items; without those that have none yet. Values made of them do not depend on the
 /// list of numbers, because numbers do not change. Rounds: 1; none without items.
 pub async fn numbers(
     visit: &mut Visit,
@@ -215,7 +215,7 @@ pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
 pub struct NumberedPerson {
     /// The person.
     pub user: Arc<User>,
-    /// What they say about themselves; empty if readers do not see it.
+    /// Their text about themselves; empty if readers do not see it.
     pub about: String,
     /// Their newest stories and comments, at most [`SUBMITTED_ITEMS`], the newest first. Nobody sees those of
     /// a person who is banned.
@@ -246,7 +246,7 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
     Ok(Some(NumberedPerson { user: user.into(), about, submitted }))
 }
 
-/// What has changed last: the numbers of stories and comments, and the names of people, the latest first.
+/// The latest changes: the numbers of stories and comments, and the names of people, the latest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Updates {
     /// The numbers of stories and comments, also of deleted and removed ones.
@@ -278,7 +278,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
     let numbers = query.ask_apart(items::numbers_of(items.clone()));
     let names = UserNamesRead::ask(&visit.shared(), &mut query, people.iter().copied());
-    // Who only reads is nobody's business.
+    // People who have posted nothing are not named: reading is private.
     let posts = |id: &UserId| {
         let lists = [keys::user_posted(*id), keys::user_comments(*id)].map(read::sorted_count);
         lists.or_absent().map(|counts| counts.iter().sum::<u64>())
@@ -297,7 +297,7 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     })
 }
 
-/// What decides whether visitors may know of an item.
+/// The facts that decide whether visitors may know of an item.
 struct SecrecyOf {
     news: Option<News>,
     /// The comment, if it is one.

@@ -84,7 +84,7 @@ const fn is_separator(character: char) -> bool {
     matches!(character, ' ' | '-' | '_' | '.' | ',' | ':' | ';' | '/' | '\\' | '*' | '~' | '|')
 }
 
-/// What is checked of a post.
+/// The parts of a post that are checked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CheckedPost<'a> {
     /// The title and the texts.

@@ -85,7 +85,7 @@ impl NamedRequest {
         self
     }
 
-    /// What the client calls the request.
+    /// The client's name for the request.
     pub fn name(&self) -> &str {
         self.name.as_str()
     }
@@ -213,7 +213,7 @@ where
     // action whose commit was not answered, and then it may have been done.
     match request.answer(site).await {
         Ok(Some(answer)) => Ok(answer),
-        // What was done is not sure, whatever else the action may have said.
+        // The outcome is unsure, whatever else the action may have said.
         Err(error @ Error::Store(KeyspaceError::Unsure(_))) => Err(error.into()),
         Ok(None) | Err(Error::Store(_)) => Err(failure),
         Err(error) => Err(error.into()),
@@ -233,7 +233,7 @@ pub(crate) async fn confirm(store: &Store, history: &History) -> Result<(), Erro
     Ok(())
 }
 
-/// What was read may be lost, unless a batch that says that it is there was applied.
+/// Fails unless a batch that checks the values that were read was applied: otherwise they may be lost.
 fn unsure_unless_confirmed(confirmed: Result<Committed, CommitError>) -> Result<(), Error> {
     match confirmed {
         Ok(_) => Ok(()),

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// the migration advances, so one that takes long calls it at least every few seconds.
 pub type Advance<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
 
-/// What became of the backups that this server makes.
+/// The outcome of the backups that this server makes.
 #[derive(Debug, Default)]
 pub struct BackupReport(Mutex<BackupState>);
 
@@ -30,7 +30,7 @@ pub struct BackupState {
 }
 
 impl BackupReport {
-    /// What is known now.
+    /// The current state.
     pub fn state(&self) -> BackupState {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

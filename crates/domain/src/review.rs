@@ -1,6 +1,6 @@
 //! The review queue, `review:queue`: what waits for a moderator, the worst first.
 //!
-//! Actions of any wing add rows to it and take them out, in their own batches. What a row says
+//! Actions of any wing add rows to it and take them out, in their own batches. The content of a row
 //! is read from the thing itself, so a row is nothing but a place in the order: how much its
 //! reasons weigh, then how long it has waited. Both are in the score.
 
@@ -58,7 +58,7 @@ impl WaitingRead {
     }
 }
 
-/// What waits in the queue.
+/// The state of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueStatus {
     /// How many rows.
@@ -67,7 +67,7 @@ pub struct QueueStatus {
     pub oldest: Option<Timestamp>,
 }
 
-/// What waits in the queue. Rounds: 1.
+/// Reads the state of the queue. Rounds: 1.
 pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();

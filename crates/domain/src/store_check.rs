@@ -8,16 +8,16 @@
 //! why, and a test finds those that are in neither.
 //!
 //! A `Walk` goes over the names of all keys, some hundred at a time, reads their values, large
-//! lists a part at a time, and asks for what the rules demand in rounds of some thousand reads. What
-//! differs is looked at again: the key and everything that it is compared with in one round, until
+//! lists a part at a time, and asks for what the rules demand in rounds of some thousand reads. A
+//! difference is looked at again: the key and everything that it is compared with in one round, until
 //! it is the same twice. So a site in use has no passing differences. The memory that it needs is
 //! that of some such steps and of the largest single value, however large the store is, and of the
 //! differences that are kept for the report, of what is called wrong, and of what was found to exist,
 //! which are bounded.
 //!
-//! A repair changes only what follows from something else: lists, counters and indexes. What
-//! people have done is never deleted; where it contradicts itself, or a value is wrong from which
-//! nothing else follows, the report says what a person can do. Such a value is `Wrong`, and nothing
+//! A repair changes only what follows from something else: lists, counters and indexes. People's
+//! actions are never deleted; where their records contradict each other, or a wrong value follows from
+//! nothing else, the report says what a person can do. Such a value is `Wrong`, and nothing
 //! that rests on it is mended. So the first walks only look, until no more is called wrong.
 
 mod caps;
@@ -119,10 +119,10 @@ impl Part {
     }
 }
 
-/// What a check tells about how far it is.
+/// The progress of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It walks over all keys, for the first time or again; this is what for.
+    /// It walks over all keys, for the first time or again; this is the purpose.
     Walk(&'static str),
     /// So many bytes of so many are read of the file of the store.
     File(u64, u64),
@@ -139,7 +139,7 @@ pub async fn check(
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<StoreReport, Error> {
     if repair && part != Part::Articles {
-        // What a job will still do is no difference.
+        // Work that a job has still to do is no difference.
         background::finish_waiting(site, now).await?;
     }
     let file = match part {

@@ -26,7 +26,7 @@ pub(crate) const CHECKS_AT_ONCE: usize = 32;
 pub(crate) struct Rule {
     /// The family.
     pub(crate) of: &'static Family,
-    /// What must hold, as people read it.
+    /// The condition that must hold, as people read it.
     pub(crate) sentence: &'static str,
     /// How that is found out.
     pub(crate) check: Check,

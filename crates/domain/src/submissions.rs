@@ -82,7 +82,7 @@ impl Submission {
         Ok(Self { title, content, topics: None })
     }
 
-    /// What the rules for posts are matched with.
+    /// The parts that the rules for posts are matched against.
     fn checked(&self) -> CheckedPost<'_> {
         let (url, text) = match &self.content {
             SubmissionContent::Link(url, text) => {
@@ -139,7 +139,7 @@ impl SubmissionContent {
         }
     }
 
-    /// What the field `url` stores.
+    /// The value of the field `url`.
     fn stored_url(&self) -> String {
         match self {
             Self::Link(url, _) => url.as_str().to_owned(),

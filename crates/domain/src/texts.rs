@@ -1,7 +1,8 @@
 //! The texts of what can be found: as a search index needs them, and only what every reader may see. A person whom
 //! readers do not see has no text, and is found by moderators.
 //!
-//! Nothing here is about one viewer. What a reader has muted, blocked or hidden is left out when results are read.
+//! Nothing here is about one viewer. Things that a reader has muted, blocked or hidden are left out when
+//! results are read.
 
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::changes::Findable;

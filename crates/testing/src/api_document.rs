@@ -59,7 +59,7 @@ impl Document {
         calls
     }
 
-    /// What is said about a call.
+    /// The description of a call.
     pub fn call(&self, (method, path): &Call) -> &Value {
         &self.description["paths"][path][method]
     }

@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_millis(500);
 /// The pause of a writer that was refused, as of a reader who tries again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What happens to a primary.
+/// The fault of a primary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It is killed (`kill -9`), and comes back empty as a replica.
@@ -29,20 +29,20 @@ pub enum Fault {
     Hangs,
 }
 
-/// What a run found.
+/// The findings of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Stories and subscriptions that were acknowledged.
     pub acknowledged: usize,
-    /// Answers that said that it may or may not have been done. What was asked for was then repeated.
+    /// Answers that said that it may or may not have been done. The request was then repeated.
     pub unsure: usize,
     /// Answers that said that it was not done.
     pub refused: usize,
-    /// What was acknowledged and is not there.
+    /// Stories and subscriptions that were acknowledged and are not there.
     pub lost: Vec<String>,
     /// Titles that were refused and are there all the same.
     pub done_though_refused: Vec<String>,
-    /// What `tidings check store` says.
+    /// The differences that `tidings check store` finds.
     pub half_done: Vec<String>,
     /// For each failover, how long no write was acknowledged.
     pub gaps: Vec<Duration>,

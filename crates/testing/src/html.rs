@@ -255,13 +255,13 @@ impl Page {
         self.one("h1", &[]).text()
     }
 
-    /// What the page is about, without navigation and footer.
+    /// The main content of the page, without navigation and footer.
     #[track_caller]
     pub fn content(&self) -> &str {
         self.one("main", &[]).text()
     }
 
-    /// What the page complains about; `None` when it does not.
+    /// The text of the alert on the page; `None` when there is none.
     pub fn alert(&self) -> Option<&str> {
         let alerts = self.find("p", &[("role", "alert")]);
         // A hidden one is for the script to fill.
@@ -355,7 +355,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// What is in a field; `None` when the form has no such field.
+    /// The value of a field; `None` when the form has no such field.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -441,7 +441,7 @@ fn element(name: &str, attributes: Vec<(String, String)>) -> Element {
     Element { name: name.to_owned(), attributes, text: String::new(), end: 0 }
 }
 
-/// Text as it is read. What should have been escaped fails the test.
+/// Text as it is read. Characters that should have been escaped fail the test.
 #[track_caller]
 fn unescaped(text: &str) -> String {
     assert!(!text.contains(['<', '>']), "{text:?} is escaped");

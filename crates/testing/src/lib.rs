@@ -1,4 +1,4 @@
-//! What the tests and benches share: servers to talk to, clients and browsers that
+//! Code that the tests and benches share: servers to talk to, clients and browsers that
 //! talk, and the site that is measured. Only dev-dependencies lead here.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]

@@ -53,7 +53,7 @@ impl Link {
         self.state.send_modify(|state| state.is_frozen = false);
     }
 
-    /// Cuts all connections. What was under way is lost.
+    /// Cuts all connections. Data in transit is lost.
     pub fn cut(&self) {
         self.state.send_modify(|state| state.cuts += 1);
     }

@@ -16,7 +16,7 @@ use crate::smtp_server::throw_away_identity;
 /// The name that the pages' server has in [`PageServer::network`].
 pub const PAGES_NAME: &str = "pages.test";
 
-/// What a request gets.
+/// The reply to a request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// These bytes, after which the connection is closed.

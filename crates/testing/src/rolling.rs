@@ -15,7 +15,7 @@ use crate::load::Connection;
 use crate::server::dump;
 use crate::topology::Topology;
 
-/// What readers read, besides the newest story.
+/// The pages that readers read, besides the newest story.
 const PAGES: [&str; 5] = ["/", "/latest/0", "/api/getnews/top/0/30", "/everyone", "/best"];
 /// After so many comments a writer begins a new story, so that threads stay short.
 const COMMENTS_PER_STORY: usize = 30;
@@ -29,7 +29,7 @@ pub struct People {
     pub writers: usize,
 }
 
-/// What a run found.
+/// The findings of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Requests that were answered as they should be.
@@ -53,7 +53,7 @@ pub struct Outcome {
 /// A request that was not answered as it should be.
 #[derive(Debug)]
 pub struct Failure {
-    /// Who sent it: readers first, then writers.
+    /// The number of the person who sent it: readers first, then writers.
     pub person: usize,
     pub request: String,
     pub cause: String,
@@ -67,7 +67,7 @@ pub enum Write {
     Vote { story: u64, voter: u64 },
 }
 
-/// What people share while they read and write.
+/// The state that people share while they read and write.
 #[derive(Default)]
 pub struct Traffic {
     stop: AtomicBool,
@@ -201,7 +201,7 @@ impl Person {
         self.send(&request, traffic, done).await
     }
 
-    /// Sends a request, once. What went wrong is noted.
+    /// Sends a request, once. A failure is recorded.
     async fn send<T>(
         &mut self,
         request: &str,

@@ -110,7 +110,7 @@ pub struct Server {
     _folder: Option<TempDir>,
 }
 
-/// What a server keeps for itself.
+/// The resources that a server owns.
 #[derive(Default)]
 struct Kept {
     redis: Option<RedisServer>,
@@ -454,7 +454,7 @@ pub async fn dump(store: &Store) -> BTreeMap<String, Value> {
     }
 }
 
-/// What all clients of a server share.
+/// The HTTP client that all clients of a server share.
 pub fn http_client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()

@@ -26,7 +26,7 @@ pub struct ReceivedMessage {
     pub to: Vec<String>,
     /// Headers and body, lines ended by `\n`, dots unstuffed.
     pub data: String,
-    /// What followed `AUTH`, when the client logged in.
+    /// The text after `AUTH`, when the client logged in.
     pub login: Option<String>,
     /// Whether it arrived over TLS.
     pub over_tls: bool,
@@ -156,7 +156,7 @@ impl Drop for SmtpServer {
     }
 }
 
-/// What the conversations of a relay share.
+/// The state that the conversations of a relay share.
 #[derive(Clone)]
 struct Relay {
     sender: mpsc::UnboundedSender<ReceivedMessage>,

@@ -21,7 +21,7 @@ use crate::server::{Settings, variables};
 pub const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/haproxy.cfg");
 /// How many servers the configuration has.
 pub const SERVERS: usize = 3;
-/// What the addresses in the configuration begin with.
+/// The prefix of the addresses in the configuration.
 const NETWORK: &str = "10.0.0.";
 /// The port of haproxy and of the servers.
 const PORT: u16 = 8080;
@@ -98,7 +98,7 @@ impl Topology {
         &self.redis
     }
 
-    /// What a server has logged.
+    /// The log of a server.
     pub fn log(&self, number: usize) -> String {
         std::fs::read_to_string(&self.servers[number].log).unwrap()
     }
@@ -164,7 +164,7 @@ impl Topology {
         ["used_cur", "idle_cur"].iter().map(|column| columns[column].parse::<usize>().unwrap()).sum()
     }
 
-    /// What haproxy says of its servers. Its control socket is there when it runs.
+    /// The statistics of haproxy about its servers. Its control socket is there when it runs.
     fn statistics(&self) -> std::io::Result<String> {
         self.ask_haproxy("show stat")
     }
@@ -253,7 +253,7 @@ fn configuration_for(network: &str, folder: &Path) -> String {
     text
 }
 
-/// What the addresses of a network begin with that nobody else uses: one of 65,024 at random.
+/// The address prefix of a network that nobody else uses: one of 65,024 at random.
 fn own_network() -> String {
     let mut random = [0; 2];
     getrandom::fill(&mut random).unwrap();

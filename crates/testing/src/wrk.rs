@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What is done to a server.
+/// The load on a server.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
     /// The requests, one a line; see `wrk.lua`.
@@ -19,7 +19,7 @@ pub struct Load<'a> {
     pub checks_answers: bool,
 }
 
-/// What was measured.
+/// The measured figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
     pub requests: u64,

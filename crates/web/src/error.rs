@@ -24,7 +24,7 @@ pub enum RequestError {
     Field {
         /// The field.
         name: &'static str,
-        /// What it must be.
+        /// The requirement that it does not meet.
         expected: &'static str,
     },
     /// The body or query string is not a valid form.
@@ -260,7 +260,7 @@ const fn is_slowed_down(error: &Error) -> bool {
 }
 
 impl RequestError {
-    /// What a field that is not there must be.
+    /// The requirement for a field that is missing.
     pub const MISSING: &'static str = "it is missing";
 
     /// A field that is missing, or not as expected.
@@ -351,7 +351,7 @@ impl RequestError {
         }
     }
 
-    /// What the user is told, as a sentence.
+    /// The message for the user, as a sentence.
     pub fn message(&self) -> String {
         sentence(&match self {
             Self::Domain(error) => match &**error {
@@ -406,7 +406,7 @@ impl RequestError {
         })
     }
 
-    /// What a program is told, which has no form to go back to.
+    /// The message for a program, which has no form to go back to.
     pub fn message_for_program(&self) -> String {
         match self {
             Self::WrongSecret => sentence("the field apisecret is missing, or belongs to an earlier session"),

@@ -35,7 +35,7 @@ use tidings_keyspace::EngineClock;
 #[derive(Clone)]
 pub struct App(Arc<AppParts>);
 
-/// What an [`App`] consists of.
+/// The parts of an [`App`].
 pub struct AppParts {
     /// The site.
     pub site: Arc<Site>,
@@ -47,7 +47,7 @@ pub struct AppParts {
     pub clock: EngineClock,
     /// The open streams of home pages.
     pub live: Arc<features::timelines::live::Hub>,
-    /// What this server has answered.
+    /// The counts and times of this server's answers.
     pub traffic: Arc<server::traffic::Traffic>,
     /// Whether it works.
     pub health: Arc<server::health::Health>,

@@ -185,7 +185,7 @@ pub const BODY_LEAST_BYTES: usize = 1024;
 /// Bytes in the head and the body of a request together, so that a connection takes less than
 /// 128 KiB. The head counts twice, because the buffer that reads it grows with it.
 pub const REQUEST_BYTES: usize = BODY_BYTES + 8 * 1024;
-/// Bytes of memory at first for a body. What is larger counts in the memory of all answers, whose
+/// Bytes of memory at first for a body. A larger body counts in the memory of all answers, whose
 /// limit is [`ANSWERS_BYTES`] unless it is set.
 pub const FIRST_BODY_BYTES: usize = 4 * 1024;
 /// Fields in a form or query string. No form of the site has as many.
@@ -257,7 +257,7 @@ pub const LISTED_COMMENT_BYTES: usize = 2_720;
 /// The most bytes of a listed story without its title and URL, but with the title in the names
 /// of the buttons.
 pub const LISTED_STORY_BYTES: usize = 5_500;
-/// What a page of a thread may have.
+/// The bounds of a page of a thread.
 pub const THREAD_PAGE: PartBounds = PartBounds {
     comments: THREAD_PAGE_COMMENTS,
     bytes: PAGE_LIST_BYTES,
@@ -265,7 +265,7 @@ pub const THREAD_PAGE: PartBounds = PartBounds {
     names: COMMENT_NAMES,
     ids: COMMENT_IDS,
 };
-/// What a response with comments may have.
+/// The bounds of a response with comments.
 pub const API_COMMENTS: PartBounds = PartBounds {
     comments: MAX_API_COMMENTS,
     bytes: API_BYTES - 4 * 1024,
@@ -287,7 +287,7 @@ pub const LISTED_TOPICS: usize = 5_000;
 pub const EXPORT_CHUNK_BYTES: usize = 64 * 1024;
 /// Such chunks that are made before the client has taken those before.
 pub const EXPORT_CHUNKS_AHEAD: usize = 4;
-/// Bytes of the two files of an export, compressed. What does not fit is counted and left out.
+/// Bytes of the two files of an export, compressed. Entries that do not fit are counted and left out.
 pub const EXPORT_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of them that stories, comments and tweets may take, so that there is room for the rest.
 pub const EXPORT_TEXT_BYTES: usize = 12 * 1024 * 1024;

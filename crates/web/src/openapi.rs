@@ -122,7 +122,7 @@ struct Document;
     responses((status = 200, description = "The document", content_type = JSON)),
 )]
 pub async fn document(app: App) -> impl IntoResponse {
-    // What is on cannot change while the program runs, but tests start several sites.
+    // The set of features that are on cannot change while the program runs, but tests start several sites.
     static TEXTS: [OnceLock<String>; Parts::COMBINATIONS] = [const { OnceLock::new() }; Parts::COMBINATIONS];
     let parts = Parts::of(&app);
     let text = TEXTS.get(parts.number());

@@ -1,4 +1,4 @@
-//! What a request says, who sends it, and whether it may.
+//! The content of a request, its sender, and whether it is allowed.
 
 pub mod address;
 pub mod agent_name;

@@ -298,8 +298,8 @@ fn hacker_news_calls() -> SharedRoutes {
         .route("/api/v1/users/{name}", get(algolia::calls::user))
 }
 
-/// The API of the search of Hacker News. What is searched for is in no cache of responses: a search is limited by
-/// a rate of its own.
+/// The API of the search of Hacker News. Its results are in no cache of responses: a search is limited by a
+/// rate of its own.
 fn algolia_calls() -> Router<App> {
     Router::new()
         .route("/api/v1/search", get(algolia::calls::search))

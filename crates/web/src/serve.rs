@@ -1,7 +1,7 @@
 //! Accepts connections, answers their requests, and shuts down gracefully.
 //!
-//! What a client may cost is bounded here: see `connections` for the number of
-//! connections, `client_stream` for their times, `answer_memory` for the
+//! The resources that a client may take are bounded here: see `connections` for the
+//! number of connections, `client_stream` for their times, `answer_memory` for the
 //! memory of answers.
 
 use crate::error::RequestError;
@@ -135,7 +135,7 @@ async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()
     }
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Server {
     app: App,
     router: Router,
@@ -230,8 +230,8 @@ impl Server {
             connection.note_unread();
         }
         if connection.is_draining() && !connection.has_waiting() {
-            // The client must not send more requests here. What it sends nevertheless is read,
-            // so that it gets the response.
+            // The client must not send more requests here. Bytes that it sends nevertheless are
+            // read, so that it gets the response.
             answer.head.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             connection.note_unread();
         }

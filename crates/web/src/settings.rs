@@ -30,7 +30,7 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// How titles of other sites' pages are fetched.
     pub titles: TitleSettings,
-    /// What connections may cost.
+    /// The hosts that the site answers for, and the limits on connections.
     pub transport: TransportSettings,
     /// How often the figures of the administration page are stored.
     pub keep_figures_every: Duration,
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// What connections may cost, and for which hosts they are.
+/// The hosts that the site answers for, and the limits on connections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TransportSettings {
     /// Hosts that the site answers for besides that of its address.
@@ -174,7 +174,7 @@ pub struct TitleSettings {
     pub is_on: bool,
     /// How long a fetch may take altogether.
     pub timeout: Duration,
-    /// What can be reached.
+    /// The network that can be reached.
     pub network: Network,
 }
 

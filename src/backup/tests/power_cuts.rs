@@ -12,7 +12,7 @@ use tidings_keyspace::Value;
 
 const SECTOR: usize = 512;
 
-/// A disk that loses power after a number of steps. What was not flushed is then lost in any
+/// A disk that loses power after a number of steps. Data that was not flushed is then lost in any
 /// order: sectors of files, and names.
 #[derive(Clone)]
 struct FailingDisk(Arc<Mutex<State>>);
@@ -56,7 +56,7 @@ impl State {
         pending.map_or_else(|| self.names.get(path).copied(), |(_, file)| *file)
     }
 
-    /// What is under a name after the power has come back.
+    /// The content of the file under a name after the power has come back.
     fn after_the_cut(&mut self, path: &Path) -> Option<Vec<u8>> {
         let mut names = self.names.clone();
         for (name, file) in std::mem::take(&mut self.pending_names) {

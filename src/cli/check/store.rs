@@ -123,7 +123,7 @@ fn differences(count: u64) -> String {
     counted(count, "difference", "differences")
 }
 
-/// What is left to do; `None` if nothing is.
+/// The message about the differences that are left; `None` if there are none.
 fn failure(totals: Totals) -> Option<String> {
     let parts: Vec<String> = [
         (totals.mendable, "will be mended with --repair"),

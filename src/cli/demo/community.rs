@@ -364,7 +364,7 @@ impl<'a> Community<'a> {
         Ok(imports::import_comments(&self.site, id, comments).await?)
     }
 
-    /// What the next comment answers: often the story, else a comment, most often a new one.
+    /// Picks the parent of the next comment: often the story, else a comment, most often a new one.
     fn answered(&mut self, depths: &[usize]) -> Option<usize> {
         if depths.is_empty() || self.random.chance(30) {
             return None;
@@ -374,7 +374,7 @@ impl<'a> Community<'a> {
         (depths[place] < DEEPEST).then_some(place)
     }
 
-    /// What the three accounts find when they log in: answers, votes, and things to decide.
+    /// Adds the answers, the votes and the open decisions that the three accounts find when they log in.
     async fn live_the_last_days(&mut self) -> anyhow::Result<()> {
         self.set_time(0);
         let [administrator, moderator, reader] = [0, 1, 2].map(|place| self.people[place].0);

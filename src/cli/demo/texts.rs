@@ -1,4 +1,4 @@
-//! What the people of the demo write: read from one file, and put together for the story that it is about.
+//! The texts of the demo's people: read from one file, and put together for the story that they are about.
 
 use super::random::Random;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,7 +16,7 @@ pub(super) struct Texts {
     pub(super) people: Vec<&'static str>,
     pub(super) stories: Vec<StoryText>,
     pub(super) posts: Vec<&'static str>,
-    /// What moderators remove: two advertisements, two unkind comments.
+    /// The texts that moderators remove: two advertisements, two unkind comments.
     pub(super) spam: Vec<&'static str>,
     topics: Vec<Topic>,
     openings: Vec<&'static str>,

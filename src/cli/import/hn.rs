@@ -33,7 +33,7 @@ use zip::ZipArchive;
 
 /// The file name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
-/// What a zip file begins with.
+/// The first bytes of a zip file.
 const ZIP_START: &[u8] = b"PK";
 /// The most bytes of the file in an export that says what it is.
 const MAX_ABOUT_BYTES: u64 = 64 * 1024;
@@ -47,13 +47,13 @@ const MEBIBYTE: u64 = 1024 * 1024;
 
 /// Import stories, comments and people from an archive in the shape of the API of Hacker News.
 ///
-/// The file has an item or a person as JSON on each line, or is an export of `tidings export site`. What is there
-/// already stays as it is, so the command can be run again. docs/importing.md says what becomes of each line.
+/// The file has an item or a person as JSON on each line, or is an export of `tidings export site`. Existing
+/// items stay as they are, so you can run the command again. docs/importing.md explains how each line is imported.
 #[derive(Debug, Args)]
 pub struct ImportArchive {
     /// The file, or - for standard input.
     file: PathBuf,
-    /// What to call the site that the items come from. Items with the same number and the same source are the same
+    /// A name for the site that the items come from. Items with the same number and the same source are the same
     /// [default: hn, for an export its site].
     #[arg(long, value_name = "NAME")]
     source: Option<ImportSource>,
@@ -67,7 +67,7 @@ pub struct ImportArchive {
     pub(in crate::cli) create: CreateOption,
 }
 
-/// What an export says of itself.
+/// The content of the file in an export that describes it.
 #[derive(Deserialize)]
 struct About {
     format: u64,
@@ -184,7 +184,7 @@ struct Limits {
     mebibytes: u64,
 }
 
-/// What became of the file.
+/// The outcome of importing the file.
 #[derive(Default)]
 struct Report {
     counts: Imported,
@@ -289,7 +289,7 @@ struct Import<'a> {
     bar: ProgressBar,
     /// Bytes of the lines that were read.
     bytes: u64,
-    /// What the lines are in, for messages.
+    /// The file of an export that the lines are in, for messages; otherwise empty.
     place: &'static str,
     chunk: Vec<NumberedLine>,
     /// The same lines as they were read.

@@ -28,7 +28,7 @@ pub(super) struct StoryRow {
     pub(super) points: u64,
     pub(super) author: String,
     pub(super) created_at: Timestamp,
-    /// What it is about.
+    /// Its topics.
     pub(super) topics: Topics,
     /// Whether its text was encoded twice.
     pub(super) mended: bool,

@@ -40,7 +40,7 @@ pub struct ImportSites {
 #[derive(Debug, Default)]
 struct SiteVotesFile {
     sites: Vec<Listed>,
-    /// What cannot be imported: line and reason.
+    /// The rows that cannot be imported: line and reason.
     refused: Vec<(u64, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What systemd is told, if it has started the program: see `sd_notify(3)`. Nothing happens
+//! Messages to systemd, if it has started the program: see `sd_notify(3)`. Nothing happens
 //! under other service managers, or none.
 
 use sd_notify::NotifyState;

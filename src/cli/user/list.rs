@@ -36,7 +36,7 @@ pub struct ListAccounts {
     /// Only accounts that were made on this day or later, such as 2026-11-01.
     #[arg(long, value_name = "DAY")]
     since: Option<Day>,
-    /// What comes first: the newest (age), the highest karma, or the last visit (activity).
+    /// Sort by the newest account (age), the highest karma, or the last visit (activity).
     #[arg(long, default_value = "age")]
     sort: AccountOrder,
     /// The most accounts to list.

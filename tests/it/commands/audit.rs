@@ -1,4 +1,4 @@
-//! What commands leave in the log: one line, in the log of the server that they go through, and
+//! The audit lines of commands: one line each, in the log of the server that they go through, and
 //! otherwise in their own, the same in both.
 
 use super::{Place, visitor};
@@ -46,7 +46,7 @@ async fn lines_of_commands(format: &str, is_served: bool) -> Vec<String> {
         let (written, elsewhere) = if is_served { (in_the_log, on_stderr) } else { (on_stderr, in_the_log) };
         assert_eq!((written.len(), elsewhere.len()), (1, 0), "{command:?}: {written:?} {elsewhere:?}");
         lines.extend(written);
-        // What changes nothing is no line.
+        // A command that changes nothing writes no line.
         if command.contains(&"moderator") {
             let again = place.run_with(command, "", &[format]);
             assert!(again.out.contains("already") && audit_lines(&again.err).is_empty(), "{again:?}");

@@ -192,7 +192,7 @@ async fn a_backup_of_a_command_counts_as_the_last_good_one() {
     assert!(last_backup().is_null());
     assert_eq!(measured_backup(&metrics).await, 0.0);
 
-    // What becomes of it is not known.
+    // The outcome of a backup to standard output is not known.
     assert_eq!(place.command(&["backup", "-"]).output().unwrap().status.code(), Some(0));
     assert!(last_backup().is_null());
 

@@ -10,7 +10,7 @@ use crate::program::Program;
 
 /// The size of the pages of the store file.
 const PAGE: usize = 4096;
-/// What the text of the story consists of whose page is damaged. It fills a page of its own.
+/// The text of the story whose page is damaged repeats this, and fills a page of its own.
 const MARKER: &str = "marked-for-damage ";
 
 /// Inverts each bit of the pages that have the marker.
@@ -81,7 +81,7 @@ async fn damaged_page() {
     let (status, said) = tidings(&["backup", backup.to_str().unwrap(), "--store", &url]);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("damaged") && !backup.exists(), "{said}");
-    // What is damaged does not keep the journal from being read.
+    // The damage does not keep the journal from being read.
     program.kill();
     let program = Program::start(&url);
     assert_one_story_is_lost(&program, &bob.at(program.address), &mut posted).await;

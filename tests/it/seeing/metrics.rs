@@ -160,7 +160,7 @@ async fn strangers_cannot_make_series() {
     assert_eq!(series(&after), before);
     let other = [("route", "other"), ("method", "GET"), ("status", "404")];
     assert!(value(&after, "tidings_http_requests_total", &other) >= 150.0);
-    // What is no HTTP is counted too.
+    // A request that is not HTTP is counted too.
     client.send_raw(b"nonsense\r\n\r\n").await;
     let bad = [("route", "other"), ("method", "other"), ("status", "400")];
     assert_eq!(value(&scrape(address).await, "tidings_http_requests_total", &bad), 1.0);

@@ -16,7 +16,7 @@ use crate::server::http_client;
 const PAGE: usize = 4096;
 /// The most checks until the site was served during three of them.
 const CHECKS: usize = 100;
-/// What the text of the story consists of. It fills a page of its own.
+/// The text of the story repeats this, and fills a page of its own.
 const MARKER: &str = "marked-for-damage ";
 
 /// Changes one letter of the text, in each copy of its page.

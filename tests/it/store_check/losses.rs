@@ -1,4 +1,4 @@
-//! What was lost is not taken for what should be, and many differences cost few rounds.
+//! A repair does not take a loss for the right state, and many differences cost few rounds.
 
 use std::time::Duration;
 

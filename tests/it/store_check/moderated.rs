@@ -1,4 +1,4 @@
-//! Whatever moderators do and undo, a check finds nothing, and a repair writes nothing.
+//! After any actions and undos of moderators, a check finds nothing, and a repair writes nothing.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -17,7 +17,7 @@ struct Site {
     readers: [Client; 2],
 }
 
-/// What is acted on.
+/// The target of an action: its kind and its id.
 type Thing = (&'static str, String);
 
 impl Site {
@@ -242,7 +242,7 @@ async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing() {
     .await;
 }
 
-/// What may happen; numbers choose among what there is.
+/// A possible step; its numbers choose among the existing things.
 #[derive(Debug, Clone)]
 enum Step {
     Post,
@@ -294,7 +294,7 @@ async fn run(engine: Engine, steps: &[Step]) {
         let thing = |what: u8| &things[usize::from(what) % things.len()];
         match step {
             Step::Post => {
-                // Whoever is silenced posts nothing.
+                // A silenced member posts nothing.
                 if site.bob.submit("Another", &format!("http://other.example/{number}"), "").await["status"]
                     == "ok"
                 {

@@ -67,7 +67,7 @@ pub async fn moderate_as_administrator(
     user.once(site, moderate(site, now, user, &request)).await.map(Some)
 }
 
-/// Who wrote a post; `None` if there is none. Rounds: 1.
+/// The author of a post; `None` if there is no such post. Rounds: 1.
 pub(super) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
     let key = match thing {
         Thing::Story(id) => keys::news(*id),
@@ -192,7 +192,7 @@ async fn act(
             decision = decision.if_rejected_by(check, Err(refusal.into()));
         }
         match thing {
-            // Whoever adds a rule or a ban is told its number.
+            // The answer to a new rule or ban has its number.
             Thing::Rule(rule) if undoes.is_none() && deed.action() == Action::Rule => {
                 decision.once(repeatable, &(*rule, id))
             }
@@ -221,8 +221,8 @@ async fn act(
     Ok(id)
 }
 
-/// What a person is told about an action: also where to appeal, if it takes something from them, or to write to the
-/// moderators about it.
+/// The message to a person about an action: also where to appeal, if the action takes something from them, or
+/// else where to write to the moderators about it.
 fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), text: &str) -> String {
     if matches!(thing, Thing::Message(_)) {
         return text.to_owned();
@@ -233,11 +233,11 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
     format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)
 }
 
-/// What each attempt reads first.
+/// The values that each attempt reads first.
 struct Start {
     /// The number of the next line.
     id: ModerationId,
-    /// Who acts, as they are now.
+    /// The acting moderator, as they are now.
     moderator: User,
     /// The same, for checks of the batch.
     holder: Holder,

@@ -31,7 +31,7 @@ const GRANTED: &str = "granted";
 /// An appeal as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appeal {
-    /// Who appeals.
+    /// The person who appeals.
     pub user_id: UserId,
     /// When.
     pub time: Timestamp,
@@ -132,9 +132,9 @@ pub struct DecisionFacts {
     pub id: ModerationId,
     /// When.
     pub time: Timestamp,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// To what.
+    /// The thing that it was done to.
     pub thing: Thing,
     /// Why.
     pub reason: String,
@@ -276,7 +276,7 @@ pub(super) async fn reopen(case: &Case<'_>, id: ModerationId) -> Result<Effect, 
 /// The answer to an appeal, for a mail to who has appealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppealAnswer {
-    /// Who has appealed.
+    /// The person who has appealed.
     pub to: User,
     /// Whether the appeal was granted.
     pub granted: bool,

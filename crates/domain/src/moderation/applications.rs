@@ -1,4 +1,4 @@
-//! What is decided about applications for accounts.
+//! Decisions about applications for accounts.
 
 use super::case::{Case, Effect};
 use crate::accounts::applications::{self, Application};

@@ -1,9 +1,9 @@
-//! What a ban does beside the field of the user: it ends the sessions, and takes the votes on
+//! The effects of a ban beside the field of the user: it ends the sessions, and takes the votes on
 //! sites out of the scores. The decision that votes do not count does the same to those votes.
 //!
 //! The votes follow in a background job, which makes the voter's ban agree with the account's.
-//! What has an end is also in `bans:ending`. When the end has passed, a server of the store
-//! finds it there within some seconds and adds the job again. The right to log in does not wait
+//! A ban or a decision with an end is also in `bans:ending`. When the end has passed, a server of the
+//! store finds it there within some seconds and adds the job again. The right to log in does not wait
 //! for that: it only compares the clock. Nor does the first vote on a site after the ban: it puts
 //! the other votes back first.
 
@@ -31,7 +31,7 @@ use tidings_keyspace::{Batch, EngineClock, Order, Store, read};
 /// The jobs `siteban:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box::pin(step(current)) };
 
-/// What takes the votes on sites out of the scores.
+/// The restrictions that take the votes on sites out of the scores.
 const KINDS: [RestrictionKind; 2] = [RestrictionKind::Ban, RestrictionKind::Discount];
 
 /// How often a server looks for bans that have ended.

@@ -15,9 +15,9 @@ use tidings_keyspace::{Batch, CheckId};
 /// A moderator's request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRequest {
-    /// What to do.
+    /// The action to take.
     pub deed: Deed,
-    /// To what.
+    /// The thing that it applies to.
     pub thing: Thing,
     /// Why.
     pub reason: Reason,
@@ -30,7 +30,7 @@ pub struct ModerationRequest {
 /// A row of the review queue as a moderator saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenRow {
-    /// What the row is about; `None` for what the action is about.
+    /// The thing that the row is about; `None` if it is the thing of the action.
     pub thing: Option<Thing>,
     /// When it had last changed.
     pub since: Timestamp,
@@ -41,7 +41,7 @@ pub struct SeenRow {
 pub(super) struct Case<'a> {
     pub(super) site: &'a Site,
     pub(super) now: Moment,
-    /// Who acts.
+    /// The acting moderator.
     pub(super) moderator: &'a User,
     /// The number of its line in the log.
     pub(super) id: ModerationId,

@@ -43,7 +43,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     Ok(effect)
 }
 
-/// What undoing the edit of a text needs.
+/// The texts that are needed to undo the edit of a text.
 #[derive(Serialize, Deserialize)]
 struct TextEdit {
     before: String,

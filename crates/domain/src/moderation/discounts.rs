@@ -7,7 +7,7 @@
 //! While the restriction is in force the person cannot vote.
 //!
 //! A story that is deleted or withheld changes its counts and score, and gets its rank when it
-//! comes back. What people post keeps the vote of its author. Karma is not moved. The votes on
+//! comes back. A post keeps the vote of its author. Karma is not moved. The votes on
 //! sites follow as with a ban, see [`super::bans`].
 
 use crate::action::Decision;
@@ -92,7 +92,7 @@ struct Story<'a> {
     /// Where the article was when the story was withdrawn.
     withdrawn: Option<Placed>,
     thread: Hash,
-    /// What is out already, as stored.
+    /// The record of the votes that are out already, as stored.
     record: Option<String>,
 }
 

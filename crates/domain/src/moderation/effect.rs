@@ -1,4 +1,4 @@
-//! What an action does, before it is committed with its line in the log.
+//! The effect of an action, before it is committed with its line in the log.
 
 use super::case::{Case, Effect};
 use super::{

@@ -1,4 +1,4 @@
-//! What waits for moderators, and what they have done lately, in numbers.
+//! The numbers of things that wait for moderators, and of their latest actions.
 
 use super::act::demand_moderator_of;
 use super::log::{self, ShownModerator};

@@ -19,7 +19,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
         Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
         Some(Withheld::Erased) => return Err(Refusal::ErasedAlready.into()),
-        // What waits for approval is approved or rejected.
+        // A post that waits for approval is approved or rejected.
         Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {
             subject.write_withheld(&mut effect.batch, None);
@@ -50,7 +50,7 @@ fn was_hidden(line: Option<&Line>) -> bool {
     line.and_then(|line| line.before.as_deref()?.parse().ok()) == Some(Withheld::Flagged)
 }
 
-/// What a line says that decided about something deleted.
+/// The mark of a line that decided about something deleted.
 const DELETED: &str = "deleted";
 
 /// Whether an undo is that of a decision about flags on something that was deleted already.

@@ -96,7 +96,7 @@ pub(super) struct Line {
     pub(super) in_progress: bool,
     /// The person whom it concerns: who is moderated, or the author of what is.
     pub(super) concerns: Option<UserId>,
-    /// What undoing it needs. Never shown.
+    /// The data that is needed to undo it. Never shown.
     pub(super) before: Option<String>,
     /// The row of the review queue that it settled.
     pub(super) row: Option<SettledRow>,
@@ -125,8 +125,8 @@ impl Line {
         })
     }
 
-    /// The action that undoes the one of a self. What it takes, such as an earlier title, it finds
-    /// in the self.
+    /// The action that undoes the one of this line. The line has the data that it needs, such as an
+    /// earlier title.
     pub(super) fn inverse(&self) -> Option<Deed> {
         match self.action {
             Action::Remove | Action::RemoveAll => Some(Deed::Restore),
@@ -142,7 +142,7 @@ impl Line {
             Action::Ban => Some(Deed::Unban),
             Action::Unban => Some(Deed::Ban(None)),
             Action::Keep | Action::Reject | Action::Close => Some(Deed::Reopen),
-            // What was approved is published as of then; removing it hides it again.
+            // An approved post is published as of its approval; removing it hides it again.
             Action::Approve
                 if matches!(self.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) =>
             {
@@ -284,15 +284,15 @@ pub struct LogEntry {
     pub id: ModerationId,
     /// When.
     pub time: Timestamp,
-    /// Who.
+    /// The moderator, as the viewer may know them.
     pub moderator: ShownModerator,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// To what.
+    /// The thing that it was done to.
     pub thing: Thing,
     /// The title of the story, or of the one that a comment is on. Readers see it while the story is shown.
     pub title: Option<String>,
-    /// Who wrote the thing. Readers see it while the thing is shown.
+    /// The author of the thing. Readers see it while the thing is shown.
     pub author: Option<String>,
     /// Why; may be empty.
     pub reason: String,
@@ -310,7 +310,7 @@ pub struct LogEntry {
     pub in_progress: bool,
 }
 
-/// Who did it, as a viewer may know it.
+/// The moderator of an action, as a viewer may know them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownModerator {
     /// A person, by name.
@@ -353,7 +353,7 @@ pub struct LogPage {
 struct Sees {
     /// The moderators who chose not to be named.
     unnamed_moderators: bool,
-    /// What only moderators may know: applicants who were not accepted, and what readers do not see any more.
+    /// Facts for moderators only: applicants who were not accepted, and things that readers no longer see.
     what_is_hidden: bool,
 }
 
@@ -364,8 +364,8 @@ impl Sees {
     }
 }
 
-/// What a line is about, as far as a viewer may know: whoever was not let in is not named for
-/// ever. Only who was accepted is, as long as that stands.
+/// The thing that a line is about, as a viewer may know it. Refused applicants must not be named for ever,
+/// so readers see the name of an applicant only as long as the acceptance stands.
 fn shown_thing(line: &Line, sees: Sees) -> Thing {
     let is_accepted = line.action == Action::Approve && line.undone_by.is_none();
     match &line.thing {
@@ -434,7 +434,7 @@ pub(super) async fn since(visit: &mut Visit, time: Timestamp, most: usize) -> Re
     Ok(found)
 }
 
-/// What was done in some lines, and by whom, as the viewer may know it. Rounds: at most 4.
+/// The actions of some lines, with their moderators, as the viewer may know them. Rounds: at most 4.
 pub(super) async fn moderators_of(
     visit: &mut Visit,
     lines: Vec<Line>,
@@ -468,7 +468,7 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
     Ok((lines.collect(), is_more))
 }
 
-/// What a line is about: the title of its story, and who wrote it, each only if the viewer may see it.
+/// The subject of a line: the title of the story, and the author, each only if the viewer may see it.
 #[derive(Debug, Clone, Default)]
 struct LineSubject {
     title: Option<String>,
@@ -476,7 +476,7 @@ struct LineSubject {
 }
 
 impl LineSubject {
-    /// What a line is about.
+    /// Asks for the subject of a line.
     fn ask(query: &mut Query, thing: &Thing, sees: Sees) -> Asked<'static, Self> {
         let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
         let of_story = move |news: News| {

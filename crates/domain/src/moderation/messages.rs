@@ -261,8 +261,9 @@ pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effec
     Ok(effect)
 }
 
-/// Whom to tell by mail that the moderators have answered: a member who is banned, and so cannot look into the
-/// inbox, gets no mail about the entry, and has an address. Rounds: 2.
+/// The member to tell by mail that the moderators have answered; `None` if no mail is needed. This is only a
+/// member who is banned, and so cannot look into the inbox, who gets no mail about the entry, and who has an
+/// address. Rounds: 2.
 pub async fn member_to_mail(site: &Site, now: Moment, id: MessageThreadId) -> Result<Option<User>, Error> {
     let Some(thread) = site.store.fetch(MessageThread::by_id(id)).await? else { return Ok(None) };
     let member = site.store.fetch(User::by_id(thread.user_id)).await?;

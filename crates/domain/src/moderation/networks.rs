@@ -1,4 +1,4 @@
-//! What moderators may know about where people come from, and administrators besides.
+//! The networks that people come from: the facts that moderators may know, and those for administrators.
 
 use super::act::demand_moderator_of;
 use super::people::person_named;

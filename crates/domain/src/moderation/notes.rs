@@ -54,7 +54,7 @@ pub struct Note {
     pub id: ModerationId,
     /// When it was written.
     pub time: Timestamp,
-    /// Who wrote it; `None` after a deactivation.
+    /// The moderator who wrote it; `None` after a deactivation.
     pub moderator: Option<String>,
     /// The text.
     pub text: String,

@@ -22,7 +22,7 @@ use tidings_keyspace::{Fetch, read};
 pub struct NewOriginBan {
     /// The network or the domain.
     pub origin: BannedOrigin,
-    /// What people from there cannot do.
+    /// The actions that people from there cannot take.
     pub scope: BanScope,
     /// Why. Those whom it stops read it.
     pub reason: Reason,

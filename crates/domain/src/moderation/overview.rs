@@ -1,5 +1,5 @@
-//! What moderators see of one person on one page: what the person did lately, flags by and against them, the
-//! decisions about them, and whom they invited. Notes and networks are in modules of their own.
+//! The page for moderators about one person: the latest activity, flags by and against the person, the
+//! decisions about them, and the people whom they invited. Notes and networks are in modules of their own.
 
 use super::act::demand_moderator_of;
 use super::log::{self, LogEntry, LogWindow};
@@ -39,7 +39,7 @@ pub struct Overview {
 /// A post of the person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LatestPost {
-    /// What it is.
+    /// The post.
     pub thing: Thing,
     /// When it was posted.
     pub time: Timestamp,

@@ -1,4 +1,4 @@
-//! What is done to a person: silence, posts that wait, bans, warnings, roles.
+//! Actions on a person: silence, posts that wait, bans, warnings, roles.
 
 use super::bans;
 use super::case::{Case, Effect};
@@ -75,7 +75,7 @@ pub(super) async fn restrict(
     Ok(effect)
 }
 
-/// What a person is told about a restriction.
+/// The message to a person about a restriction.
 fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
     let lasts = restriction.until.map_or_else(
         || "until further notice".to_owned(),

@@ -120,9 +120,9 @@ pub struct RowAuthor {
 /// A row of the queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What waits.
+    /// The thing that waits.
     pub thing: Thing,
-    /// What it says, as plain text; for a long text its beginning.
+    /// Its content as plain text; for a long text its beginning.
     pub text: String,
     /// The title of the story, or of the one that a comment is on.
     pub title: Option<String>,
@@ -132,7 +132,7 @@ pub struct Row {
     pub parent: Option<String>,
     /// The site that it links to.
     pub host: Option<Hostname>,
-    /// Who wrote it; `None` if the account is gone.
+    /// Its author; `None` if the account is gone.
     pub author: Option<RowAuthor>,
     /// When the row last changed.
     pub since: Timestamp,
@@ -146,7 +146,7 @@ pub struct Row {
     pub flaggers: Vec<(String, FlagReason, Weight)>,
     /// The weight of all flags that wait, in hundredths.
     pub weight: Weight,
-    /// What they added.
+    /// The notes on these flags.
     pub notes: Vec<String>,
     /// Whether flags have hidden it.
     pub is_hidden: bool,
@@ -198,7 +198,7 @@ pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Err
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
 
-/// What a row is about, with the person behind it.
+/// The subject of a row, with the person behind it.
 enum RowContent {
     Story(Box<News>),
     Comment(Box<StoredComment>),
@@ -372,7 +372,7 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
     Ok(rows.collect())
 }
 
-/// What is read for a row once it is known what it is about.
+/// The values that are read for a row once its subject is known.
 struct Context {
     /// The comment that a comment answers.
     parent: Option<Comment>,

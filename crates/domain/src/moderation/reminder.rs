@@ -1,6 +1,6 @@
 //! Reminds moderators of what waits long in the review queue.
 //!
-//! Key: `review:reminded`, when they were reminded last. What waited then causes no further reminder.
+//! Key: `review:reminded`, when they were reminded last. Rows that waited then cause no further reminder.
 
 use crate::accounts::staff;
 use crate::accounts::users::Role;

@@ -29,7 +29,7 @@ pub(crate) const KIND: JobKind =
 pub(crate) const RESTORE: JobKind =
     JobKind { name: "restore_all", step: |current| Box::pin(restore_next(current)) };
 
-/// What a line that restores posts says of how it was before.
+/// The earlier state in a line that restores posts.
 pub(super) const POSTS: &str = "posts";
 /// The field of a user with the lines that removed all posts of some days and are not undone.
 const REMOVED_ALL: &str = "removed_all";
@@ -207,7 +207,7 @@ async fn restore_post(
     Ok(true)
 }
 
-/// What was read, unless the domain refuses it.
+/// The value that was read; `None` if the domain refuses it.
 fn unless_refused<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
     match read {
         Ok(read) => Ok(Some(read)),

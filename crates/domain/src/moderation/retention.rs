@@ -1,5 +1,6 @@
-//! What moderation keeps for some time only. Once a day a server goes through the log: texts that were removed
-//! or replaced long ago are erased, people who left long ago are no longer named, and the flags of these people are deleted.
+//! Erases records that moderation keeps only for a limited time. Once a day a server goes through the log:
+//! texts that were removed or replaced long ago are erased, people who left long ago are no longer named,
+//! and the flags of these people are deleted.
 //!
 //! Key: `retention`, with the time of the last run, and the line up to which texts are erased.
 

@@ -1,4 +1,4 @@
-//! What an action does to the review queue: it settles the row of its thing, with the flags, in
+//! The effect of an action on the review queue: it settles the row of its thing, with the flags, in
 //! its own batch; an undo brings both back.
 
 use super::case::{Case, ModerationRequest, SeenRow};
@@ -15,7 +15,7 @@ use crate::values::moderation::{Deed, Thing};
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::Batch;
 
-/// What a deed says about the flags of its thing; `None` if it does not settle its row.
+/// The verdict of a deed about the flags of its thing; `None` if it does not settle its row.
 const fn verdict(deed: &Deed) -> Option<FlagVerdict> {
     match deed {
         Deed::Remove

@@ -30,9 +30,9 @@ const THREADS: usize = 20;
 /// A rule to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRule {
-    /// What it looks for.
+    /// The pattern that it looks for.
     pub pattern: Pattern,
-    /// What it does.
+    /// Its effect.
     pub effect: RuleEffect,
     /// Why. Authors of refused posts read it.
     pub reason: Reason,
@@ -87,7 +87,7 @@ pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRu
     Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
 }
 
-/// What a rule would have caught.
+/// The posts that a rule would have caught.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DryRun {
     /// How many posts.
@@ -98,20 +98,20 @@ pub struct DryRun {
     pub finished: bool,
 }
 
-/// What a rule would have caught.
+/// A post that a rule would have caught.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleMatch {
-    /// What it is.
+    /// The post.
     pub thing: Thing,
     /// The title of a story, or the beginning of a text.
     pub words: String,
-    /// Who wrote it; `None` after a deactivation.
+    /// Its author; `None` after a deactivation.
     pub author: Option<String>,
 }
 
-/// What a rule would have caught of the stories of the last 30 days, the comments on them, and
-/// the tweets of that time: of each at most 20,000, the newest first. Posts by moderators and
-/// what is deleted count too, as far as their text is still there. Rounds: at most 100 for
+/// Finds the posts that a rule would have caught: among the stories of the last 30 days, the comments on
+/// them, and the tweets of that time, of each at most 20,000, the newest first. Posts by moderators and
+/// deleted posts count too, if their text is still there. Rounds: at most 100 for
 /// stories, 1,000 for comments and 100 for tweets, none of them after `patience`, and 1 for names.
 ///
 /// # Errors

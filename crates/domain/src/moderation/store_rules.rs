@@ -105,7 +105,7 @@ fn row_reads(thing: &Thing) -> Vec<Read> {
 /// Whether a thing waits for a moderator, by those reads.
 fn waits(thing: &Thing, answers: &[Answer]) -> bool {
     let is_flagged = hash_in(answers, 1).is_some_and(|flags| {
-        // What was hidden waits even if its flags were taken back.
+        // A thing that flags have hidden waits even if the flags were taken back.
         flags
             .0
             .iter()
@@ -321,7 +321,7 @@ fn ending(subject: &Subject, claims: &mut Claims) {
 fn bans(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return };
     let stored = ENDING.map(|field| hash.get(field));
-    // What has ended stays in the fields, and leaves the list.
+    // A restriction that has ended stays in the fields, and leaves the list.
     let now = subject.now.timestamp();
     let in_force = stored.map(|text| {
         text.filter(|text| text.parse::<Restriction>().is_ok_and(|restriction| restriction.is_in_force(now)))

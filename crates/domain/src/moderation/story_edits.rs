@@ -16,7 +16,7 @@ use crate::values::urls::NewsUrl;
 use serde::{Deserialize, Serialize};
 use tidings_keyspace::read;
 
-/// What can be edited of a story, as it is stored in a line of the log.
+/// The parts of a story that can be edited, as they are stored in a line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Version {
     title: String,
@@ -30,7 +30,7 @@ impl Version {
         Self { title: news.title.clone(), topics, url: news.url.clone() }
     }
 
-    /// What differs from another version, in words.
+    /// The names of the parts that differ from another version.
     fn differences(&self, other: &Self) -> Vec<&'static str> {
         let content = if self.url.starts_with(TEXT_SCHEME) { "text" } else { "URL" };
         let differs = [
@@ -42,7 +42,7 @@ impl Version {
     }
 }
 
-/// What undoing an edit needs.
+/// The values that are needed to undo an edit.
 #[derive(Debug, Serialize, Deserialize)]
 struct EditRecord {
     before: Version,
@@ -100,7 +100,7 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
     if edited_since.iter().any(|what| edited.contains(what)) || note != record.note_after {
         return Err(Refusal::EditedSince.into());
     }
-    // What this edit did not change stays as it is now.
+    // Parts that this edit did not change stay as they are now.
     let back = |what, before: String, now: String| if edited.contains(&what) { before } else { now };
     let to = Version {
         title: back("title", record.before.title, now.title),

@@ -1,5 +1,5 @@
-//! What the records of moderation have kept of posts that are erased: the texts before edits, appeals, the
-//! notes of flags, and quotes in messages. Jobs go through the log, from the first line on.
+//! Traces of erased posts in the records of moderation: the texts before edits, appeals, the notes of
+//! flags, and quotes in messages. Jobs go through the log, from the first line on.
 
 use super::erasing;
 use super::log::{self, Line};
@@ -25,7 +25,7 @@ pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pi
 /// The field of a job with the last line that it has looked at.
 pub(super) const LINE: &str = "line";
 
-/// Whose traces are erased.
+/// The traces that are erased.
 pub(super) enum TracesOf {
     /// Those of a post.
     Thing(Thing),

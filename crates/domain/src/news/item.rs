@@ -21,7 +21,7 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
-/// What the stored URL of a text item begins with.
+/// The prefix of the stored URL of a text item.
 pub const TEXT_SCHEME: &str = "text://";
 
 /// Where an item links to.
@@ -87,7 +87,7 @@ impl FromStr for Lock {
 pub struct EditNote {
     /// The line of the log that says who edited it.
     pub moderation: ModerationId,
-    /// What was changed, in words, such as "title and topics".
+    /// The parts that were changed, in words, such as "title and topics".
     pub what: Box<str>,
     /// Why.
     pub reason: Box<str>,
@@ -140,7 +140,7 @@ pub struct News {
     pub title: String,
     /// The URL as it was sent, or `text://` and the text.
     pub url: String,
-    /// Who posted it.
+    /// Its author.
     pub user_id: UserId,
     /// When it was posted.
     pub ctime: Timestamp,
@@ -160,13 +160,13 @@ pub struct News {
     stored_del: Option<String>,
     /// The lock of its thread, if a moderator has locked it.
     pub locked: Option<Lock>,
-    /// What a moderator has edited, if one has.
+    /// The note about a moderator's edit, if there was one.
     pub edited: Option<EditNote>,
     /// The stories that were merged into it.
     pub merged: MergedStories,
     /// The tweet that announced it to the author's followers.
     pub tweet_id: Option<TweetId>,
-    /// What it is about.
+    /// Its topics.
     pub topics: Topics,
     /// The field `topics` as stored.
     pub(crate) stored_topics: Option<String>,
@@ -407,7 +407,7 @@ impl News {
         window_seconds: u64,
     ) -> Result<(), Refusal> {
         match self.refuse_if_gone(viewer) {
-            // What waits can be changed.
+            // A story that waits for approval can be changed.
             Ok(()) | Err(Refusal::NewsHeld) => {}
             gone => return gone,
         }

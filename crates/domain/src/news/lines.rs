@@ -47,11 +47,11 @@ impl NewsSummary {
 /// An item as the viewer sees it in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewsLine {
-    /// What all viewers see.
+    /// The summary, the same for all viewers.
     pub summary: Shared<NewsSummary>,
     /// The viewer's own vote.
     pub my_vote: Option<Direction>,
-    /// What else it is to the viewer.
+    /// The viewer's other marks on it.
     pub marks: Marks,
     /// How many comments are new since the viewer's last visit of the thread; 0 if there was
     /// none.
@@ -207,8 +207,8 @@ pub(crate) async fn complete_shared(
     Ok((summaries, own.take(visit, &mut answers).await?))
 }
 
-/// What only the viewer sees of some items: the own votes, in the order of the items, what else
-/// the items are to the viewer, and how far the threads were read.
+/// The viewer's own data about some items: the votes, in the order of the items, the choices that
+/// decide the other marks, and how far the threads were read.
 #[derive(Default)]
 pub(crate) struct Own {
     votes: Vec<Option<Direction>>,
@@ -238,7 +238,7 @@ impl<'a> OwnRead<'a> {
         Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), marks }
     }
 
-    /// What was asked for. Rounds: those of [`OwnVotesRead::take`].
+    /// Takes the answers. Rounds: those of [`OwnVotesRead::take`].
     pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
         let marks = self.marks.take(visit, answers);
         let votes = self.votes.take(visit, answers).await?;
@@ -247,7 +247,7 @@ impl<'a> OwnRead<'a> {
     }
 }
 
-/// What is the viewer's own of some items. Rounds: at most 3 for a viewer, none for others.
+/// Reads the viewer's own data about some items. Rounds: at most 3 for a viewer, none for others.
 pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) -> Result<Own, Error> {
     if visit.identify().await?.is_none() {
         return Ok(Own { votes: ids.map(|_| None).collect(), ..Own::default() });

@@ -9,7 +9,7 @@ use super::lines::NewsLine;
 use crate::accounts::reader::{Perspective, Reader, Sight, Written};
 use crate::accounts::visit::Visit;
 
-/// What a story is to its reader, besides the vote.
+/// The marks of a story for its reader, besides the vote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Whether it is among the newest saved stories.
@@ -40,7 +40,7 @@ pub fn sight_of(perspective: Perspective<'_>, news: &News) -> Sight {
     perspective.of_withheld(Written { author: news.user_id, withheld: news.withheld.as_ref() })
 }
 
-/// What a story is to somebody.
+/// The marks of a story for somebody.
 pub fn marks(perspective: Perspective<'_>, news: &News) -> Marks {
     let sight = sight_of(perspective, news);
     let Some(reader) = perspective.reader else {

@@ -69,7 +69,7 @@ impl NewsPage {
 pub(super) struct FoundItems {
     pub(super) items: Vec<ListedItem>,
     pub(super) total: u64,
-    /// What was read to find them, besides the items themselves.
+    /// The reads that found them, without those of the items themselves.
     pub(super) reads: Reads,
 }
 

@@ -1,7 +1,7 @@
 //! Hiding stories, and saving them without a vote.
 //!
-//! A user marks stories for nobody else: no count, no score and no karma changes. What is saved is
-//! also in the list of what the user voted up, where Lamer News has it.
+//! A user marks stories for nobody else: no count, no score and no karma changes. A saved story is
+//! also in the list of stories that the user voted up, where Lamer News has it.
 
 use crate::accounts::users::User;
 use crate::action::Decision;

@@ -8,7 +8,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use tidings_keyspace::{Answers, Query};
 
-/// What the page of a site shows.
+/// The content of the page of a site.
 #[derive(Debug)]
 pub struct SitePage {
     /// Its votes.

@@ -129,13 +129,13 @@ fn votes(subject: &Subject, claims: &mut Claims) {
     let Some((news, _)) = story(subject) else { return };
     let (key, author, found) = (subject.key.clone(), news.user_id, [news.up, news.down]);
     let (ups, downs) = (keys::news_up(news.id), keys::news_down(news.id));
-    // What was never shown has the vote of its author in the counter alone.
+    // A story that was never shown has its author's vote in the counter alone.
     let only_counted = move |key: &str| counter_fault(key, "up", found[0], 1);
     let is_removed = match news.withheld {
         Some(Withheld::Held(_)) => {
             return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
         }
-        // What cannot be read says nothing about the counter.
+        // A state that cannot be read says nothing about the counter.
         Some(Withheld::Unreadable(_) | Withheld::Erased) => return,
         Some(Withheld::Removed(_)) => true,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,

@@ -3,7 +3,7 @@
 //! `user:<id>:subscriptions` has the stories to which a user has subscribed, and
 //! `user:<id>:unsubscribed` those that the user has left: no reply in them is told, not even
 //! one to the user's own comments. `news.subscribers:<id>` has everyone who has ever
-//! subscribed to a story. Whoever has left stays in it, so that the deletion of a comment
+//! subscribed to a story. People who have left stay in it, so that the deletion of a comment
 //! finds all inboxes that the comment may be in.
 
 use crate::accounts::users::User;
@@ -26,7 +26,7 @@ crate::cache_kind! {
         |_, lists| lists.iter().map(|list| size_of_val(&**list)).sum();
 }
 
-/// What a viewer has chosen for a thread.
+/// A viewer's choice for a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Subscription {
     /// Nothing: the author of the story is told of all comments, others of replies to theirs.
@@ -106,7 +106,7 @@ async fn change(
 /// A list of a user that is about to get longer.
 struct List {
     has_it: bool,
-    /// What leaves the list if it is full.
+    /// The story that leaves the list if it is full.
     leaving: Option<NewsId>,
 }
 
@@ -168,7 +168,7 @@ impl SubscriptionRead {
         Self::Read(viewer, read)
     }
 
-    /// What the viewer has chosen for the thread.
+    /// The viewer's choice for the thread.
     pub(crate) fn take(self, visit: &Visit, answers: &mut Answers, news: NewsId) -> Subscription {
         let (viewer, read) = match self {
             Self::Known(subscription) => return subscription,

@@ -146,7 +146,7 @@ async fn store_marks(site: &Site, now: Timestamp, which: WhichMarks) {
 /// New marks by their readers.
 type NewMarks = BTreeMap<UserId, Vec<(NewsId, PendingMark)>>;
 
-/// What stores new marks.
+/// The batch that stores new marks.
 struct StoredGroup {
     batch: Batch,
     /// The marks that are stored then; `None` for somebody who has left.
@@ -179,7 +179,7 @@ async fn prepare_group(store: &Store, readers: &NewMarks) -> Result<StoredGroup,
         let earlier = StoredMarks::of(*reader, &hash);
         let is_there = id.is_some() && deactivated.is_none();
         if is_there {
-            // Whoever leaves meanwhile takes the marks along: nothing is written after that.
+            // If a reader leaves meanwhile, their marks are deleted: nothing is written after that.
             batch.field_absent(keys::user(*reader), DEACTIVATED);
         }
         let mut marks: BTreeMap<NewsId, ThreadMark> = earlier.0.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! What an action answers, as the short text that is stored for its request.
+//! The answer of an action, as the short text that is stored for its request.
 
 use crate::values::ids::{
     CommentAddress, CommentId, HookId, MessageAddress, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
@@ -64,7 +64,7 @@ impl<A: KeptAnswer> KeptAnswer for Vec<A> {
     }
 }
 
-/// What may be missing.
+/// An answer that may be missing.
 impl<A: KeptAnswer> KeptAnswer for Option<A> {
     fn to_text(&self) -> String {
         self.as_ref().map_or_else(|| "-".to_owned(), A::to_text)

@@ -158,7 +158,7 @@ pub async fn finish_bans(site: &Site) -> Result<usize, Error> {
 }
 
 /// Adds a cause of a ban or takes it away, and sets the direction if that changes whether the
-/// votes count. What an administrator does is noted.
+/// votes count. An administrator's action is noted.
 async fn begin(
     site: &Site,
     by: Option<(Timestamp, &User)>,

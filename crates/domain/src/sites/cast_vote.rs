@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What it adds to the sum.
+    /// Its contribution to the sum.
     pub const fn value(self) -> i64 {
         match self {
             Self::Good => 1,
@@ -75,7 +75,7 @@ pub(super) struct VoteOrigin {
     pub(super) is_account: bool,
 }
 
-/// What follows the network of an account's vote.
+/// The word after the network in the origin of an account's vote.
 const ACCOUNT: &str = "account";
 
 impl fmt::Display for VoteOrigin {

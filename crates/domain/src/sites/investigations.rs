@@ -1,4 +1,4 @@
-//! What administrators look at when votes on sites seem wrong.
+//! Lists for administrators who look into votes on sites that seem wrong.
 
 use super::CastVote;
 use super::cast_vote::votes_on;
@@ -84,7 +84,7 @@ pub async fn voter_votes(
     Ok(votes.filter_map(|(host, vote)| Some(VoterVote { host, vote: vote? })).collect())
 }
 
-/// What a voter did on one day.
+/// A voter's activity on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DailyVoter {
     /// The voter.

@@ -17,7 +17,7 @@ use tidings_keyspace::{Batch, Fetch, read};
 /// How long newcomers are counted.
 const WINDOW: Duration = Duration::from_secs(86_400);
 
-/// What an address and the whole site have got within 24 hours, as stored.
+/// The counts of newcomers from an address and on the whole site within 24 hours, as stored.
 pub(super) struct Newcomers {
     network: Network,
     of_networks: Vec<(CountedNetwork, Option<String>)>,
@@ -27,7 +27,7 @@ pub(super) struct Newcomers {
     hosts: Option<String>,
 }
 
-/// What of a vote is new.
+/// The parts of a vote that are new.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct New {
     pub(super) voter: bool,

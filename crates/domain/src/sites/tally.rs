@@ -1,4 +1,4 @@
-//! What votes add to sums and counts: the one place that knows every total that a vote is
+//! The contributions of votes to sums and counts: the one place that knows every total that a vote is
 //! part of.
 
 use super::cast_vote::TracedVote;

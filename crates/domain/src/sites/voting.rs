@@ -84,8 +84,8 @@ pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &Sit
     if !matches!(voted, Err(Error::Refused(Refusal::VoterBanned))) {
         return voted;
     }
-    // Who is here is not banned, and their votes count. If the voter is banned with the account, that ban has just ended,
-    // and no worker has put its votes back yet.
+    // A user who gets here is not banned, and their votes count. If the voter is banned with the account,
+    // that ban has just ended, and no worker has put its votes back yet.
     bans::set_account_ban(site, voter, false).await?;
     action.run().await
 }
@@ -356,7 +356,7 @@ pub(super) fn is_banned(voter: &Hash) -> bool {
     super::settings::is_true(voter.get(IS_BANNED))
 }
 
-/// What the log calls the keys of a voter: they hold the UUID, which is a secret.
+/// The name of a voter's keys in the log: the keys hold the UUID, which is a secret.
 pub(super) fn a_voter() -> String {
     "a voter".to_owned()
 }

@@ -1,4 +1,4 @@
-//! What happened in the last hours and days, for the charts of administrators: a small hash
+//! The figures of the last hours and days, for the charts of administrators: a small hash
 //! for each hour and each day. Every server adds what it has counted, once a minute.
 
 use crate::accounts::visit::Visit;
@@ -23,7 +23,7 @@ pub fn note(site: &Site, now: Timestamp, answered: Answered) {
     site.of::<Unkept>().absorb(now, answered, site.of());
 }
 
-/// Stores what this server has counted, in one batch that adds. What cannot be stored is kept
+/// Stores what this server has counted, in one batch that adds. Figures that cannot be stored are kept
 /// for the next call. Rounds: 1, which is counted separately; none if nothing has happened.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ fn add(batch: &mut Batch, key: &str, figures: &Figures, seconds: u64) {
     batch.expire(key, Duration::from_secs(seconds));
 }
 
-/// What happened in the last hours and days, the earliest first. The last ones are not over.
+/// The figures of the last hours and days, the earliest first. The last hour and day are not over.
 #[derive(Debug, Clone, Default)]
 pub struct Chronicle {
     /// The last 24 hours.

@@ -25,7 +25,7 @@ pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 
 const SENTENCE: &str = "a list is not longer than it may be";
 
-/// What people have chosen, or moderators have written: only they know what can go.
+/// For lists that people have chosen, or that moderators have written: only they know what can go.
 const PERSON: Mend =
     Mend::Person("ask whose list it is to shorten it, or remove members by hand until it is short enough");
 

@@ -9,7 +9,7 @@ use crate::store_rules::subject::Subject;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answer, Batch, Query};
 
-/// What must hold of them.
+/// The condition that must hold for counters.
 pub(super) const SENTENCE: &str = "a counter of ids is not below an id that is in use";
 
 /// The highest ids that a walk has seen, with the keys that have them, by the counters that draw

@@ -3,7 +3,7 @@
 use super::report::{Difference, Outcome, StoreReport};
 use tidings_keyspace::FileState;
 
-/// What a difference of the file has in the place of a key.
+/// The text that a difference of the file has in the place of a key.
 const FILE: &str = "(store file)";
 
 /// Adds what a check of the file has found to a report.

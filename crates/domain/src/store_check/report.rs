@@ -1,4 +1,4 @@
-//! What a check of the store has found.
+//! The results of a check of the store.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ const MAX_DIFFERENCES: usize = 10_000;
 /// Keys of other programs that the report names.
 const MAX_NAMED_STRANGERS: usize = 10;
 
-/// What becomes of a difference.
+/// The outcome for a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// A repair would mend it.
@@ -23,7 +23,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What the report says before it says how.
+    /// The words of the report for it, before the advice.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Mendable => "will be mended with --repair",
@@ -39,25 +39,25 @@ impl Outcome {
 pub struct Difference {
     /// The key.
     pub key: String,
-    /// What is stored.
+    /// The stored value.
     pub found: String,
-    /// What should be.
+    /// The expected value.
     pub expected: String,
-    /// What mends it, or what a person can do.
+    /// The way to mend it, or the advice to a person.
     pub advice: String,
-    /// What must hold.
+    /// The rule that must hold.
     pub rule: &'static str,
-    /// What becomes of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
 impl Difference {
-    /// What tells two differences apart.
+    /// The parts that tell two differences apart.
     fn identity(&self) -> (&str, &'static str, &str) {
         (&self.key, self.rule, &self.found)
     }
 
-    /// What becomes of it, and how.
+    /// Its outcome and the advice, in words.
     pub fn repair(&self) -> String {
         format!("{}: {}", self.outcome.in_words(), self.advice)
     }
@@ -108,10 +108,10 @@ impl Totals {
     }
 }
 
-/// What a check has found.
+/// The results of a check.
 #[derive(Debug, Default, Serialize)]
 pub struct StoreReport {
-    /// What differs; the first of it, if it is very much.
+    /// The differences; only the first ones, if there are very many.
     pub differences: Vec<Difference>,
     /// The numbers of all differences.
     #[serde(skip)]
@@ -128,7 +128,7 @@ pub struct StoreReport {
     /// Why the file of the store was not checked, if it should have been.
     #[serde(skip)]
     pub unchecked_file: Option<String>,
-    /// What changed so often that it could not be judged.
+    /// The number of things that changed so often that they could not be judged.
     #[serde(skip)]
     pub unsettled: u64,
 }
@@ -168,8 +168,8 @@ impl StoreReport {
         self.differences.insert(0, difference);
     }
 
-    /// The report of what was found before, once a further walk has mended some of it. What that
-    /// walk has not found any more was mended too: with another difference, or in an earlier walk.
+    /// The report of what was found before, once a further walk has mended some of it. A difference that
+    /// the later walk no longer finds was mended too: with another difference, or in an earlier walk.
     pub(super) fn followed_by(self, later: Self) -> Self {
         let is_whole = self.further() == 0 && later.further() == 0;
         let totals = Totals {

@@ -30,7 +30,7 @@ const JUDGING_AT_ONCE: usize = 4;
 const READS_AT_ONCE: usize = 2_000;
 /// Groups of such things that are checked at the same time.
 const GROUPS_AT_ONCE: usize = 4;
-/// What seems to differ is looked at again together, so many at once; a large value counts as many.
+/// Subjects that seem to differ and are looked at again together; a large value counts as many.
 const SUSPECTS_AT_ONCE: usize = 2_000;
 /// How often something that differs must be seen unchanged before it is reported.
 const AGREEING_LOOKS: usize = 2;
@@ -46,11 +46,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Something, with a rule about it.
 type Suspect = (Subject, &'static Rule);
 
-/// What differs, decided together with what else was found.
+/// A difference, decided together with the others that were found.
 struct Ready {
     found: Found,
     sentence: &'static str,
-    /// What can be looked at again after it was mended.
+    /// The suspect to look at again after the mend, if that is possible.
     again: Option<Suspect>,
 }
 
@@ -62,7 +62,7 @@ struct Look {
     rule: &'static Rule,
     /// How often it was seen unchanged.
     agreed: usize,
-    /// What differed then.
+    /// The differences at the last look.
     last: Vec<(String, String, String)>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Walk<'a> {
     part: Part,
     now: Moment,
     mends: bool,
-    /// What was called wrong so far, in earlier walks too.
+    /// Everything that was called wrong so far, in earlier walks too.
     wrong: &'a mut Wrong,
     rules: HashMap<&'static str, Arc<[&'static Rule]>>,
     report: StoreReport,
@@ -87,11 +87,11 @@ pub(super) struct Walk<'a> {
     judging: VecDeque<JoinHandle<Result<Vec<Suspect>, KeyspaceError>>>,
     /// Keys that were found.
     existing: Arc<Existing>,
-    /// What seems to differ.
+    /// Subjects that seem to differ.
     suspects: Vec<Suspect>,
     /// How much that is: a large value counts as many.
     suspects_weight: usize,
-    /// What differs and needs no second look.
+    /// Differences that need no second look.
     ready: Vec<Ready>,
     /// When the walk began.
     began: Instant,
@@ -388,7 +388,7 @@ impl<'a> Walk<'a> {
                 }
                 Outcome::Person
             } else if let Some(cause) = cause {
-                // What follows from this difference follows from its cause.
+                // Everything that follows from this difference follows from its cause.
                 self.wrong.add(&fault.key, part.as_deref(), &cause);
                 advice = format!("correct {cause} first");
                 Outcome::Person
@@ -433,8 +433,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What differs of some keys and members, seen `agreeing` times without a change in between, in
-    /// their order; without those of which nothing differs.
+    /// The differences of some keys and members, seen `agreeing` times without a change in between, in
+    /// their order; without those that have no difference.
     async fn look(
         &mut self,
         suspects: Vec<Suspect>,
@@ -459,7 +459,7 @@ impl<'a> Walk<'a> {
                     open.push(look);
                     continue;
                 }
-                // What differs in another way each time is being written.
+                // If the differences change between two looks, the thing is being written.
                 let differences: Vec<_> = found.iter().map(Found::difference).collect();
                 look.agreed = if differences == look.last { look.agreed + 1 } else { 1 };
                 look.last = differences;
@@ -483,8 +483,8 @@ impl<'a> Walk<'a> {
         Ok(done.into_iter().map(|(_, subject, rule, found)| (subject, rule, found)).collect())
     }
 
-    /// The items as they are now, and what differs of them as they were. What a claim needs is read in
-    /// the same round as what it is about.
+    /// The items as they are now, and the differences of the items as they were. The reads of a claim are
+    /// in the same round as the read of its subject.
     async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<SubjectItem>, Vec<Found>)>, Error> {
         let mut seen: Vec<(Option<SubjectItem>, Vec<Found>)> =
             looks.iter().map(|_| (None, Vec::new())).collect();
@@ -577,8 +577,8 @@ fn joined<T>(outcome: Result<T, JoinError>) -> Result<T, Error> {
     outcome.map_err(|error| Error::Internal(format!("a read of the check has failed: {error}")))
 }
 
-/// What a mend corrects by a difference, if it does nothing but that: the counters, each a key and a
-/// field or member.
+/// The counters that a mend corrects by a difference, each a key and a field or member; `None` if the
+/// mend does anything else.
 fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
     let Mend::Write(batch, _) = mend else { return None };
     let counter = |write: &Write| match write {
@@ -600,7 +600,7 @@ fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject, existing: Opti
     claims.all
 }
 
-/// What is wrong with the expiry of a key.
+/// The fault in the expiry of a key, if there is one.
 fn expiry_fault(subject: &Subject, expiry: &Answer) -> Option<Fault> {
     let Answer::Expiry(expiry) = expiry else { return None };
     let (found, expected, mend) = match (expiry, subject.family.seconds) {

@@ -1,5 +1,5 @@
-//! What is called wrong: values that only a person can correct, and what was not mended because
-//! it follows from one. A repair keeps its hands off whatever rests on any of them.
+//! Wrong values: those that only a person can correct, and those that were not mended because they
+//! follow from one. A repair does not change anything that rests on any of them.
 
 use crate::store_rules::source::{Source, SourcePart};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Wrong parts of keys that are remembered one by one. With more of them nothing is mended.
 const MAX_WRONG: usize = 100_000;
 
-/// What is wrong of one key, with the key that must be corrected first.
+/// The wrong parts of one key, each with the key that must be corrected first.
 #[derive(Debug, Default)]
 struct OfKey {
     whole: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Wrong {
     /// Parts of the store between two keys that cannot be read, so that nobody knows which keys
     /// are there.
     damaged: Vec<(String, String)>,
-    /// What came first, if there is more than is remembered.
+    /// The cause of the first wrong value that is not remembered, if there are too many.
     first_of_many: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
 
-/// What is done about a fault.
+/// The remedy for a fault.
 #[derive(Debug, Clone)]
 pub(crate) enum Mend {
     /// This batch mends it; in words.
@@ -39,7 +39,7 @@ impl Mend {
         Self::Write(Box::new(batch), words.into())
     }
 
-    /// What is done, in words.
+    /// The remedy, in words.
     pub(crate) fn in_words(&self) -> &str {
         match self {
             Self::Write(_, words) => words,
@@ -78,7 +78,7 @@ impl Found {
         Self { fault, part: None, missing: None, sources }
     }
 
-    /// What differs, in words.
+    /// The difference in words: the key, the value found and the expected value.
     pub(crate) fn difference(&self) -> (String, String, String) {
         let Fault { key, found, expected, .. } = &self.fault;
         (key.clone(), found.clone(), expected.clone())
@@ -101,7 +101,7 @@ pub(crate) struct Claim {
     is_owned: bool,
     /// The key that must be there.
     target: Option<String>,
-    /// What the claim rests on besides, without reading it.
+    /// Other sources that the claim rests on, without reading them.
     besides: Vec<Source>,
 }
 

@@ -1,4 +1,5 @@
-//! Keys that a walk has found. What many things refer to, such as a user with many votes, is looked up once.
+//! Keys that a walk has found. A key that many things refer to, such as that of a user with many votes, is
+//! looked up once.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};

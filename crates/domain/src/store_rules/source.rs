@@ -1,4 +1,4 @@
-//! What a judgement rests on: keys, or parts of them.
+//! The sources of a judgement: keys, or parts of them.
 
 use tidings_keyspace::Read;
 
@@ -36,7 +36,7 @@ impl Source {
         Self { key: key.into(), part: SourcePart::Some(vec![part.to_string()]) }
     }
 
-    /// What a read tells.
+    /// The part of a key that a read covers.
     pub(crate) fn of(read: &Read) -> Self {
         let part = match read {
             Read::Expiry(_) => SourcePart::Existence,

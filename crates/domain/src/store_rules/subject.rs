@@ -1,4 +1,4 @@
-//! What a rule is about: a key as a whole, its value, or one member of it.
+//! The subject of a rule: a key as a whole, its value, or one member of it.
 
 use crate::keys::families::Family;
 use crate::values::clock::Moment;

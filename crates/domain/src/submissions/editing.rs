@@ -58,7 +58,7 @@ pub async fn edit_news(
     .await
 }
 
-/// What can be edited of a story.
+/// The parts of a story that can be edited.
 #[derive(Clone, Copy)]
 pub(crate) struct StoryText<'a> {
     pub(crate) title: &'a str,
@@ -170,7 +170,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         }
         url_guards::own(site, now, &news).await?.lift(&mut batch, id);
         batch.set_field(&key, DEL, "1");
-        // What readers have flagged is still to be decided.
+        // A flagged story still needs a decision, so only the row of a held one is settled.
         if matches!(news.withheld, Some(Withheld::Held(_))) {
             review::settle(&mut batch, &Thing::Story(id));
         }

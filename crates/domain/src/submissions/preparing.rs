@@ -1,4 +1,4 @@
-//! What helps somebody who is writing a submission: an earlier story with the same URL, and
+//! Help for somebody who is writing a submission: an earlier story with the same URL, and
 //! the permission to fetch the title of the page.
 
 use super::url_guards;

@@ -1,8 +1,8 @@
 //! Taking a story out of all lists without losing anything of it, and putting it back as if it
 //! had never been away.
 //!
-//! The story keeps its text, its votes and its topics, and its article keeps its votes. What
-//! else the withdrawal has taken away is in the record `withdrawn:story:<id>`. While a story is
+//! The story keeps its text, its votes and its topics, and its article keeps its votes. The things
+//! that the withdrawal has taken away are in the record `withdrawn:story:<id>`. While a story is
 //! away, nobody can vote on it or edit it, so it comes back as it was. Only the topics can
 //! change: `group.withheld:<topic>` has the withdrawn articles, so that a topic that moves takes
 //! them along.

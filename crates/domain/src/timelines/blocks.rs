@@ -54,7 +54,7 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
             entry.write(&mut batch);
             jobs::add(&mut batch, &job, now, user.id);
         } else {
-            // Whoever follows meanwhile must not stay.
+            // A person who follows meanwhile must not stay a follower.
             batch.sorted_member_absent(&followers, person.to_string());
         }
         user.decide(batch, follows, &())

@@ -200,7 +200,7 @@ pub struct PeoplePage {
     pub next: Option<Cursor>,
 }
 
-/// Who follows a user, or whom a user follows. Rounds: 3.
+/// The followers of a user, or the people whom a user follows. Rounds: 3.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], or the store's.

@@ -36,7 +36,7 @@ pub(crate) fn guard(batch: &mut Batch, tweet: &Tweet) {
     }
 }
 
-/// What publishing a tweet now needs. Rounds: 1, and 4 more at most if it mentions anybody.
+/// Reads the values for publishing a tweet now. Rounds: 1, and 4 more at most if it mentions anybody.
 pub(crate) async fn read_publication(site: &Site, now: Moment, tweet: &Tweet) -> Result<NewTweet, Error> {
     let draft = TweetDraft::of_held(site, now, tweet).await?;
     NewTweet::read(site, draft, &tweet.text).await

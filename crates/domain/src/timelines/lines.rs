@@ -60,7 +60,7 @@ impl TweetSummary {
         }
     }
 
-    /// Whether timelines show the tweet to somebody. What is removed or waits for approval is
+    /// Whether timelines show the tweet to somebody. A tweet that is removed or waits for approval is
     /// in none of them.
     pub fn is_listed(&self, perspective: Perspective<'_>) -> bool {
         if self.is_unlisted() {
@@ -83,7 +83,7 @@ impl TweetSummary {
 /// A tweet in a timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TweetLine {
-    /// What all viewers see.
+    /// The summary, the same for all viewers.
     pub summary: Shared<TweetSummary>,
     /// Its place in timelines.
     pub cursor: Cursor,

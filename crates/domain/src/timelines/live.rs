@@ -20,7 +20,7 @@ pub const CHANNEL: &str = "tweets";
 /// A tweet that has reached the home timelines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArrivedTweet {
-    /// Who wrote it.
+    /// Its author.
     pub author: UserId,
     /// The tweet.
     pub id: TweetId,

@@ -54,7 +54,7 @@ impl Destination {
     /// its own: a move would delete what it has made.
     ///
     /// # Errors
-    /// What is wrong with the server. One that is absent is no error.
+    /// The reason why the server cannot be used. An absent server is no error.
     pub async fn look(&self) -> Result<(), OpenError> {
         let Self::Apart(url) = self else { return Ok(()) };
         let sets = ShardedSets::open(url, home_servers::TIMEOUT).await?;
@@ -82,7 +82,7 @@ impl Destination {
     }
 }
 
-/// What becomes of the home timelines at an old place apart from the store.
+/// The outcome for the home timelines at an old place apart from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldTimelines {
     /// They are deleted.
@@ -104,7 +104,7 @@ pub struct TimelineMove<'a> {
     leaves_store: bool,
 }
 
-/// What is stored about where home timelines are.
+/// The stored facts about the place of home timelines.
 struct StoredPlace {
     url: Option<String>,
     last_move: Option<String>,
@@ -220,7 +220,7 @@ impl<'a> TimelineMove<'a> {
     ///
     /// # Errors
     /// [`Error::Busy`] if others keep writing the same timelines; when a server or the store fails.
-    /// What was moved stays so, and the move can go on.
+    /// Timelines that were moved stay moved, and the move can go on.
     pub async fn next(&mut self) -> Result<bool, Error> {
         if self.filled >= self.users {
             return Ok(!self.finish().await?);

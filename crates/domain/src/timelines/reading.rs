@@ -10,8 +10,8 @@
 //! - Tweets of authors with very many followers are not delivered. These authors are in
 //!   `timeline:pulled`, and their own timelines are merged when a follower reads.
 //!
-//! What the reader has muted, and what is withheld, is left out after everything that is cached,
-//! so a page may be shorter than others.
+//! Tweets that the reader has muted, and withheld ones, are left out after the cache was read, so a
+//! page may be shorter than others.
 //!
 //! It may be apart from the store (`timelines::place`). Then pages of it are not cached, and when its
 //! server is away, or the timeline is still being moved there, all is read from the authors' own
@@ -214,7 +214,7 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
     };
     let (read, reads) = site.store.record_reads(read_page(visit, source, window)).await;
     let (page, origin) = read?;
-    // What is apart from the store does not tell when it changes.
+    // A server apart from the store does not tell when its data changes.
     if origin == PageOrigin::Store {
         let entries = page.lines.iter().map(|line| line.cursor).collect();
         let made = TimelinePage { entries, next: page.next };

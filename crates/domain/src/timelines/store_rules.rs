@@ -199,8 +199,8 @@ async fn home_difference(
     Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
 }
 
-/// What decides which tweets belong in a home timeline: whom the user follows, their timelines, and
-/// the tweets in it. Rounds: 1.
+/// The sources that decide which tweets belong in a home timeline: the list of followed users, their
+/// timelines and the user's own, and the tweets in it. Rounds: 1.
 async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> {
     let lists = [keys::followings(user), keys::home_timeline(user)];
     let lists = lists.map(|list| read::sorted_range(list, Order::Ascending, 0, u64::MAX));

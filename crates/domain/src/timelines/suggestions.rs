@@ -1,4 +1,4 @@
-//! Whom to follow: friends of friends first, then the most followed users.
+//! Suggestions of people to follow: friends of friends first, then the most followed users.
 
 use crate::accounts::people::{People, PersonNames};
 use crate::accounts::visit::{CacheResult, Visit};
@@ -178,7 +178,7 @@ mod tests {
 
     const VIEWER: UserId = UserId(1);
 
-    /// Whom a site suggests to user 1, where there are 1,200 users and each
+    /// The suggestions to user 1 of a site with 1,200 users, where each user in `follows`
     /// follows the others of a list.
     async fn suggested(follows: &[(u64, Vec<u64>)], count: usize) -> Vec<(u64, u64, u64)> {
         let store = Store::in_memory().await.unwrap();

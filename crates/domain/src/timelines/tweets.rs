@@ -46,7 +46,7 @@ pub struct Tweet {
     pub text: String,
     /// When it was posted: Unix seconds with a fraction.
     pub created_at: f64,
-    /// Who wrote it.
+    /// Its author.
     pub user_id: UserId,
     /// The item that it announces.
     pub news_id: Option<NewsId>,
@@ -89,7 +89,7 @@ impl Tweet {
         perspective.of_text(self.written(), &self.text)
     }
 
-    /// What decides who sees it, besides what it says.
+    /// The facts that decide who sees it, besides its text.
     pub(crate) fn written(&self) -> Written<'_> {
         Written { author: self.user_id, withheld: self.withheld.as_ref() }
     }
@@ -225,9 +225,9 @@ pub(crate) struct TweetDraft {
     pub(crate) id: TweetId,
     /// When it is posted.
     pub(crate) now: Moment,
-    /// Who posts it.
+    /// Its author.
     pub(crate) author: UserId,
-    /// Whom it reaches.
+    /// Its audience.
     pub(crate) audience: Audience,
     /// Whether it is stored already, because it waited for a moderator.
     pub(crate) is_stored: bool,
@@ -235,14 +235,14 @@ pub(crate) struct TweetDraft {
     pub(crate) has_author_left: bool,
 }
 
-/// Whom a tweet reaches: how many followers its author has, and where home timelines are.
+/// The audience of a tweet: how many followers its author has, and where home timelines are.
 pub(crate) struct Audience {
     pub(crate) followers: u64,
     place: HomePlace,
 }
 
 impl Audience {
-    /// Whom tweets of an author reach; fails as [`HomePlace::of`].
+    /// The audience of an author's tweets; fails as [`HomePlace::of`].
     pub(crate) fn of(site: &Site, author: UserId) -> impl Fetch<Value = Result<Self, Error>> {
         (read::sorted_count(keys::followers(author)), HomePlace::of(site))
             .map(|(followers, place)| Ok(Self { followers, place: place? }))
@@ -409,7 +409,7 @@ impl TweetRemoval {
         let member = id.to_string();
         batch.key_present(keys::tweet(id));
         batch.delete(keys::tweet(id));
-        // What readers have flagged is still to be decided.
+        // A flagged tweet still needs a decision, so only the row of a held one is settled.
         if matches!(self.tweet.withheld, Some(Withheld::Held(_))) {
             review::settle(batch, &Thing::Tweet(id));
         }

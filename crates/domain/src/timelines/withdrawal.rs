@@ -53,7 +53,7 @@ impl TweetWithdrawal {
             entries: inbox::Removal::default(),
             has_followers,
         };
-        // What waits for approval has told nobody.
+        // Nobody was notified of a tweet that waits for approval.
         if withdrawal.was_listed() {
             let users = ids_by_name(site, &withdrawal.tweet.mentioned_names()).await?;
             let users: Vec<UserId> = users.into_values().collect();

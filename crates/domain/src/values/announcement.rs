@@ -1,4 +1,4 @@
-//! What administrators announce: a line above every page, and stories above all others.
+//! Announcements of administrators: a line above every page, and stories above all others.
 
 use crate::values::clock::Timestamp;
 use crate::values::identity::{IdentityError, parse_address};

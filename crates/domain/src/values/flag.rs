@@ -60,7 +60,7 @@ impl fmt::Display for FlagReason {
 #[error("not a flag")]
 pub struct NotAFlag;
 
-/// What somebody adds to a flag, for moderators. May be empty.
+/// A reader's note on a flag, for moderators. May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlagNote(Box<str>);
 
@@ -108,7 +108,7 @@ impl Weight {
     }
 }
 
-/// What a moderator's decision says about the flags of something.
+/// The verdict of a moderator's decision on the flags of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlagVerdict {
     /// They were right.
@@ -130,7 +130,7 @@ pub struct Flag {
     pub weight: Weight,
     /// The line of the log that decided it; `None` while it waits.
     pub decided: Option<ModerationId>,
-    /// What the reader added; may be empty.
+    /// The reader's note; may be empty.
     pub note: Box<str>,
 }
 

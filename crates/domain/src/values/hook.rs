@@ -11,7 +11,7 @@ use url::Url;
 /// Bytes of a block of SHA-256, to which keys of HMAC are filled up.
 const BLOCK_BYTES: usize = 64;
 
-/// What a hook is told of.
+/// The kinds of events that a hook is told about.
 #[derive(
     Debug,
     Clone,
@@ -90,7 +90,8 @@ pub enum NotAHook {
     Secret,
 }
 
-/// The address of a hook. Whoever knows that of a chat can write there, so it is shown to administrators only.
+/// The address of a hook. Anyone who knows the address of a chat can write there, so it is shown to
+/// administrators only.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HookAddress(Url);
@@ -238,7 +239,7 @@ pub fn parse_kinds(list: &str) -> Result<Vec<HookKind>, NotAHook> {
     if kinds.is_empty() { Err(NotAHook::Kinds) } else { Ok(kinds) }
 }
 
-/// What became of an attempt to tell a hook something.
+/// The outcome of an attempt to tell a hook something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookResult {
     /// When, in Unix seconds.
@@ -247,7 +248,7 @@ pub struct HookResult {
     pub id: String,
     /// The status of the answer; `None` if there was none.
     pub status: Option<u16>,
-    /// What happened, as words.
+    /// The outcome in words.
     pub outcome: String,
     /// How long it took, in milliseconds.
     pub milliseconds: u64,

@@ -105,8 +105,8 @@ fn read(given: &str) -> Result<String, HostnameFault> {
 /// The label that many sites have and others leave out.
 const WWW: &str = "www.";
 
-/// Whether a text may be what a browser calls the host of an address (`hostname` of the
-/// URL Standard), which accepts more than can be voted on.
+/// Whether a text may be the host of an address as a browser names it (`hostname` of the URL
+/// Standard), which accepts more than can be voted on.
 fn is_some_hostname(given: &str) -> bool {
     if given.len() > MAX_TYPED_HOSTNAME {
         return false;

@@ -249,7 +249,7 @@ fn one_space(text: &str) -> String {
     one
 }
 
-/// Adds text. `after` is what follows it.
+/// Adds text. `after` is the character that follows it.
 fn push_text(line: &mut String, text: &str, after: Option<char>) {
     let text = if line.is_empty() || line.ends_with(' ') { text.trim_start_matches(' ') } else { text };
     let pieces = text_and_links(text);
@@ -275,7 +275,8 @@ fn push_text(line: &mut String, text: &str, after: Option<char>) {
     }
 }
 
-/// Adds text with a backslash before what would be markup. `after` is what follows it.
+/// Adds text with a backslash before each character that would be markup. `after` is the character that
+/// follows it.
 fn push_escaped(line: &mut String, text: &str, after: Option<char>) {
     let mut before = line.chars().next_back();
     let mut characters = text.chars().peekable();
@@ -330,7 +331,7 @@ fn push_emphasised(line: &mut String, text: &str, after: Option<char>) {
     }
 }
 
-/// Adds a link. `rest` is what follows it.
+/// Adds a link. `rest` has the spans that follow it.
 fn push_link(line: &mut String, address: &str, words: &str, rest: &[TextSpan]) {
     let words = words.trim();
     if !is_web_address(address) || !shows_address(address, words) {
@@ -365,7 +366,7 @@ fn push_bracket(line: &mut String) {
 }
 
 /// Adds an address of the web that is found as a whole: as it is between spaces, otherwise in `<>`, or as a link with
-/// itself as its words if it has no scheme. `after` is what follows it.
+/// itself as its words if it has no scheme. `after` is the text that follows it.
 fn push_address(line: &mut String, address: &str, after: &str) {
     let is_apart = line.chars().next_back().is_none_or(|before| before == ' ' || before == '(');
     let mut following = after.chars();

@@ -91,7 +91,7 @@ impl FooterLink {
         Ok(Some(Self { label, address }))
     }
 
-    /// What the link says.
+    /// The words of the link.
     pub fn label(&self) -> &str {
         &self.label
     }

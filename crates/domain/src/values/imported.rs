@@ -1,4 +1,4 @@
-//! What comes from another site: where it is from, names of people there, and votes without voters.
+//! Data from another site: the name of that site, names of people there, and votes without voters.
 
 use crate::values::limits::USERNAME_MAX;
 use serde::{Deserialize, Serialize};

@@ -1,17 +1,17 @@
 //! Every fixed cap: on what people may send, on what one answer shows and costs, on how
 //! long lists grow, and on how much one batch does.
 //!
-//! What an operator may change is in [`crate::values::rules`] instead. A character is a
+//! The limits that an operator may change are in [`crate::values::rules`] instead. A character is a
 //! Unicode scalar value, as in the original.
 
 use crate::values::rates::Rate;
 
-// What people may do.
+// Limits on the actions of people.
 
 /// The most recent votes of a user that can be taken back.
 pub const MAX_RECENT_VOTES: u64 = 1_200;
 
-// What people may send.
+// Limits on the data that people send.
 
 /// The most characters in the title of a news item.
 pub const MAX_TITLE: usize = 80;
@@ -441,11 +441,11 @@ pub const CHART_HOURS: u64 = 24;
 /// Days that the charts of administrators show.
 pub const CHART_DAYS: u64 = 30;
 
-// What one answer shows.
+// Limits on the contents of one answer.
 
 /// The most comments on one page of a thread.
 pub const THREAD_PAGE_COMMENTS: usize = 200;
-/// Levels of replies on one page of a thread. What is deeper has a page of its own.
+/// Levels of replies on one page of a thread. Deeper replies have a page of their own.
 pub const THREAD_LEVELS: usize = 8;
 /// The most comments in one answer of the API.
 pub const MAX_API_COMMENTS: usize = 500;
@@ -510,7 +510,7 @@ pub const TREE_PEOPLE: usize = 500;
 /// The most people in a list of those whom somebody invited.
 pub const MAX_LISTED_INVITED: u64 = 200;
 
-// What one answer costs.
+// Limits on the cost of one answer.
 
 /// The most bytes of comments in a thread that is cached with its texts. Of a larger one only
 /// the outline is cached, and each page reads its own comments.

@@ -71,7 +71,7 @@ pub enum LogoError {
     TooManyPixels,
 }
 
-/// What pages say about the logo: enough to refer to its file and to keep its place.
+/// The facts about the logo that pages need to refer to its file and to keep its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogoFile {
     digest: String,
@@ -123,7 +123,7 @@ impl FromStr for LogoFile {
 /// A picture that may be the logo of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logo {
-    /// What pages say about it.
+    /// The facts about it that pages need.
     pub file: LogoFile,
     bytes: Vec<u8>,
 }

@@ -5,7 +5,7 @@ use linkify::{LinkFinder, LinkKind};
 use std::borrow::Cow;
 use url::Url;
 
-/// What a host begins with that is a link without a scheme.
+/// The prefix of a host that is a link without a scheme.
 const WWW: &str = "www.";
 
 /// A part of a text.

@@ -1,4 +1,4 @@
-//! What moderators do, and to what, as types.
+//! The actions of moderators, and the things that they act on, as types.
 
 use crate::values::announcement::Announcement;
 use crate::values::ids::{
@@ -16,7 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 use strum::{EnumString, IntoStaticStr};
 
-/// What can be flagged, moderated, or wait for a moderator: a kind and an id.
+/// A thing that can be flagged, moderated, or wait for a moderator: a kind and an id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Thing {
     /// A story.
@@ -153,7 +153,7 @@ impl FromStr for Thing {
 
 macro_rules! actions {
     ($($(#[$doc:meta])* $Name:ident = $name:literal;)+) => {
-        /// What the lines of the moderation log say was done.
+        /// The action that a line of the moderation log records.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
             $($(#[$doc])* $Name,)+
@@ -176,7 +176,7 @@ macro_rules! actions {
 actions! {
     /// A story, a comment or a tweet was removed.
     Remove = "remove";
-    /// What was removed is back.
+    /// A removed story, comment or tweet is back.
     Restore = "restore";
     /// A story, a comment or a tweet was erased for good.
     Erase = "erase";
@@ -204,11 +204,11 @@ actions! {
     Unban = "unban";
     /// All posts of a person of the last days were removed.
     RemoveAll = "remove_all";
-    /// What waited was approved.
+    /// Something that waited was approved.
     Approve = "approve";
-    /// What waited was rejected.
+    /// Something that waited was rejected.
     Reject = "reject";
-    /// What readers flagged stays.
+    /// Something that readers flagged stays.
     Keep = "keep";
     /// A person was warned.
     Warn = "warn";
@@ -345,7 +345,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    /// What the log calls it.
+    /// The action that the log records.
     pub const fn action(&self) -> Action {
         match self {
             Self::Remove => Action::Remove,

@@ -1,4 +1,4 @@
-//! What people mute: the kinds, the words and phrases, and how a text is searched for them.
+//! Mutes: the kinds, the words and phrases, and how a text is searched for them.
 //!
 //! A text is split into tokens: words, and characters that belong to no word. Each token is the
 //! hash of its lower-case form, so a text is compared with any number of muted phrases in one

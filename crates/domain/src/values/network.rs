@@ -1,4 +1,4 @@
-//! The networks that an address belongs to. Whoever has one address usually has its neighbours
+//! The networks that an address belongs to. A client with one address usually has its neighbours
 //! too, so limits count networks: [`ClientNetworks`] are those of limits per address, and
 //! [`Network`] is the wide one.
 

@@ -26,7 +26,7 @@ pub enum OriginKind {
     Domain,
 }
 
-/// What people from a banned origin cannot do.
+/// The actions that are forbidden to people from a banned origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
@@ -142,7 +142,7 @@ pub struct OriginBan {
     pub id: OriginBanId,
     /// The origin.
     pub origin: BannedOrigin,
-    /// What people from there cannot do.
+    /// The actions that are forbidden to people from there.
     pub scope: BanScope,
     /// Why. Those whom it stops read it.
     pub reason: Reason,

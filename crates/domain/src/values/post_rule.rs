@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
-/// What a rule looks for.
+/// The kind of thing that a rule looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +32,7 @@ impl RuleKind {
     }
 }
 
-/// What happens to a post that a rule matches.
+/// The effect of a rule on a post that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
@@ -70,7 +70,7 @@ pub enum PatternError {
     Everything,
 }
 
-/// What a rule looks for, checked.
+/// The pattern that a rule looks for, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// How it is read.
@@ -147,9 +147,9 @@ pub fn without_www(host: &str) -> &str {
 pub struct PostRule {
     /// Its number.
     pub id: RuleId,
-    /// What it looks for.
+    /// The pattern that it looks for.
     pub pattern: Pattern,
-    /// What it does.
+    /// Its effect.
     pub effect: RuleEffect,
     /// Why. Authors of refused posts read it.
     pub reason: Reason,

@@ -1,4 +1,4 @@
-//! What people choose for themselves on their pages of settings: fields of `user:<id>`. A field
+//! The choices of people on their pages of settings: fields of `user:<id>`. A field
 //! that is absent or unknown has the default.
 
 use std::str::FromStr;

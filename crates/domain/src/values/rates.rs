@@ -17,7 +17,7 @@ const LONGEST_SECONDS: u32 = 2_592_000;
 /// The units of a duration with their seconds, the longest first.
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// What has a limit for each account or address.
+/// An action that has a limit for each account or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumCount, EnumIter, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum RatedAction {
@@ -58,7 +58,7 @@ impl RatedAction {
         self.into()
     }
 
-    /// What there are too many of, in a message.
+    /// The words for many of these actions, in a message.
     pub const fn plural(self) -> &'static str {
         match self {
             Self::Comment => "comments",

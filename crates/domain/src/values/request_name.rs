@@ -1,4 +1,4 @@
-//! What a client calls a request that it may send again.
+//! The name that a client gives to a request that it may send again.
 
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Display, Formatter};

@@ -1,4 +1,4 @@
-//! What a moderator has forbidden a person, and until when.
+//! Restrictions of a person by a moderator, and when they end.
 //!
 //! A restriction is one field of the hash of a user, `<until>:<moderation>:<reason>`. It ends by
 //! itself when the clock has passed it, so nothing has to be done then.

@@ -19,17 +19,17 @@ pub struct Rules {
     pub limits: LimitRules,
     /// How much one account and one network address may do.
     pub rates: RateRules,
-    /// What karma is given for and what it pays.
+    /// How karma is earned and spent.
     pub karma: KarmaRules,
     /// How news are scored and ranked.
     pub ranking: RankingRules,
     /// How tweets reach followers.
     pub timelines: TimelineRules,
-    /// Who gets an account, and rules for accounts from an older site.
+    /// Rules for signing up, and for accounts from an older site.
     pub accounts: AccountRules,
     /// When an account is trusted.
     pub trust: TrustRules,
-    /// What moderators may know, and what readers' flags do.
+    /// The data that moderators may see, and the effects of readers' flags.
     pub moderation: ModerationRules,
     /// How long what is of no use any more is kept.
     pub retention: RetentionRules,
@@ -60,7 +60,7 @@ impl Default for HackerNewsRules {
     }
 }
 
-/// The parts of the site that can be switched off. What they have stored stays.
+/// The parts of the site that can be switched off. Their stored data stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureRules {
     /// Following people, their posts, and timelines.
@@ -240,7 +240,7 @@ impl Default for RateRules {
     }
 }
 
-/// What votes cost, as the setting `karma.economy` names it.
+/// The cost of votes, as the setting `karma.economy` names it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Economy {
     /// Votes up are free.
@@ -272,7 +272,7 @@ impl fmt::Display for Economy {
     }
 }
 
-/// What karma is given for and what it pays.
+/// How karma is earned and spent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KarmaRules {
     /// Where the defaults of the others come from.
@@ -306,7 +306,7 @@ pub struct KarmaRules {
     pub take_back_seconds: u64,
 }
 
-/// What a vote on what another person has written needs, costs and gives.
+/// The karma that a vote on another person's post needs, costs and gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VotePrice {
     /// Karma that the voter must have. Nobody's karma falls below zero, so it is at least the cost.
@@ -459,8 +459,8 @@ impl Default for TrustRules {
     }
 }
 
-/// What an account lacks to be trusted. `Display` says when it is: "from 2 Feb 2026, 09:36 UTC on,
-/// once you have 10 karma".
+/// The conditions of trust that an account does not meet. `Display` says when it will be trusted: "from
+/// 2 Feb 2026, 09:36 UTC on, once you have 10 karma".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lacking {
     /// When it is old enough; `None` if it is.
@@ -494,7 +494,7 @@ impl fmt::Display for Pause {
     }
 }
 
-/// What moderators may know, and what readers' flags do.
+/// The data that moderators may see, and the effects of readers' flags.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModerationRules {
     /// Days that networks and addresses of sign-ups and posts are kept; 0 = not at all.
@@ -526,7 +526,7 @@ impl Default for RetentionRules {
     }
 }
 
-/// Who gets an account, and rules for accounts from an older site.
+/// Rules for signing up, and for accounts from an older site.
 #[derive(Clone, PartialEq)]
 pub struct AccountRules {
     /// The site-wide salt of SHA-1 password hashes of the 2011 layout, which
@@ -534,7 +534,7 @@ pub struct AccountRules {
     pub legacy_salt: String,
     /// Whether moderators and administrators need a second factor for what their role lets them do.
     pub staff_two_factor: bool,
-    /// Who can sign up.
+    /// The people who can sign up.
     pub signup: SignupMode,
     /// A question for people who sign up; empty = none.
     pub signup_question: String,

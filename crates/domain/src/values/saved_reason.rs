@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct SavedReason {
     /// Its number.
     pub id: u64,
-    /// What the list calls it.
+    /// The title in the list.
     pub title: String,
     /// The text.
     pub text: String,

@@ -42,7 +42,7 @@ pub(super) fn keyed_hash(secret: &str, text: &str) -> String {
     hex::encode(Sha256::new().chain_update(secret).chain_update([0]).chain_update(text).finalize())
 }
 
-/// What somebody typed as a name to log in, as keys name it: a keyed hash. People type passwords
+/// A name that somebody typed to log in, as keys name it: a keyed hash. People type passwords
 /// there, so the text itself is stored nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypedName(String);
@@ -84,7 +84,7 @@ pub fn mask(secret: &str) -> Result<String, NoRandomness> {
     Ok(hex::encode(salt) + &hex::encode(masked_hash(&salt, secret)))
 }
 
-/// Whether `given` is what [`mask`] makes of a secret. An empty secret matches nothing.
+/// Whether `given` is a result of [`mask`] for a secret. An empty secret matches nothing.
 pub fn is_masked(secret: &str, given: &str) -> bool {
     let mut bytes = [0_u8; SALT_BYTES + MASK_BYTES];
     if secret.is_empty() || hex::decode_to_slice(given, &mut bytes).is_err() {

@@ -61,7 +61,7 @@ impl SigningKey {
         mac.finalize().into_bytes().into()
     }
 
-    /// A challenge for a passkey, which nobody else can make. `bound_to` is what it holds for.
+    /// A challenge for a passkey, which nobody else can make. It holds for `bound_to` only.
     pub(crate) fn challenge(
         &self,
         purpose: Purpose,
@@ -95,7 +95,7 @@ impl SigningKey {
     }
 }
 
-/// What is signed.
+/// The purpose of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum Purpose {

@@ -7,17 +7,17 @@ use crate::values::text::{InputError, line_or_nothing, lines};
 use std::fmt;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
-/// Who can sign up.
+/// The people who can sign up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum SignupMode {
     /// Anyone.
     #[default]
     Open,
-    /// Whom a member invites.
+    /// People whom a member invites.
     Invite,
-    /// Whom a moderator accepts, after reading why they would like to join; and whom a member
-    /// invites.
+    /// People whom a moderator accepts, after reading why they would like to join; and people
+    /// whom a member invites.
     Apply,
     /// Nobody.
     Closed,
@@ -28,7 +28,7 @@ impl Choice for SignupMode {}
 /// Hexadecimal digits of an invitation: as many as of other tokens.
 pub const INVITATION_DIGITS: usize = 40;
 
-/// The secret code of an invitation. Whoever knows it can use it once.
+/// The secret code of an invitation. Anyone who knows it can use it, once.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct InvitationCode(String);
 

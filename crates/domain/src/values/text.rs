@@ -1,4 +1,4 @@
-//! What people type, checked once where it comes in: a [`Title`] is always valid.
+//! The text that people type, checked once where it comes in: a [`Title`] is always valid.
 //!
 //! Input that is too long is refused, never cut. Texts and comments can have line
 //! breaks; other control characters are refused everywhere. Titles and usernames
@@ -23,13 +23,13 @@ pub enum InputError {
     /// Nothing was typed, or nothing visible.
     #[error("{}", asked_for(.field))]
     Empty {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
     },
     /// Too few characters.
     #[error("{} is too short ({least} characters at least)", called(.field))]
     TooShort {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The fewest characters allowed.
         least: usize,
@@ -37,7 +37,7 @@ pub enum InputError {
     /// Too many characters.
     #[error("{} is too long ({} characters at most)", called(.field), grouped(*.most as u64))]
     TooLong {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The most characters allowed.
         most: usize,
@@ -45,7 +45,7 @@ pub enum InputError {
     /// Too many bytes.
     #[error("{} is too long ({} bytes at most)", called(.field), grouped(*.most as u64))]
     TooManyBytes {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The most bytes allowed.
         most: usize,
@@ -53,7 +53,7 @@ pub enum InputError {
     /// A control character, or one that changes the direction of the text.
     #[error("{} contains a control character (U+{code:04X}). Remove it", called(.field))]
     Control {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The character's number.
         code: u32,
@@ -61,7 +61,7 @@ pub enum InputError {
     /// Letters of several scripts, some of which look the same.
     #[error("{} mixes letters from different scripts. Use only one script", called(.field))]
     MixedScripts {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
     },
     /// The first character of a username is not a letter.
@@ -73,7 +73,7 @@ pub enum InputError {
     /// A character that is not allowed in topics.
     #[error("{shown:?} is not a topic. Use a-z, 0-9 and hyphens")]
     TopicCharacter {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The name, cut short.
         shown: String,
@@ -81,7 +81,7 @@ pub enum InputError {
     /// Too many topics.
     #[error("a story can have at most {most} topics")]
     TooManyTopics {
-        /// What was being parsed.
+        /// The field that was being parsed.
         field: &'static str,
         /// The most topics allowed.
         most: usize,
@@ -95,7 +95,7 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// What was being parsed: usually the name of the field, and `tweet` for a tweet.
+    /// The field that was being parsed: usually its name, and `tweet` for a tweet.
     pub const fn field(&self) -> &'static str {
         match self {
             Self::Empty { field }
@@ -113,7 +113,7 @@ impl InputError {
     }
 }
 
-/// What a person calls the content of a field.
+/// The words for the content of a field, as people say them.
 fn called(field: &str) -> String {
     let what = match field {
         "about" => "profile text",
@@ -213,7 +213,7 @@ impl Body {
     }
 }
 
-/// What users say about themselves. It can be empty or have several lines.
+/// The text of a user's profile. It can be empty or have several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct About(String);
 
@@ -282,7 +282,7 @@ impl FullName {
     }
 }
 
-/// What a topic is about, in one line.
+/// The subject of a topic, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TopicSentence(String);
 
@@ -493,8 +493,8 @@ pub fn printable(text: String) -> String {
     text.replace(is_unprintable, "")
 }
 
-/// A text of one or several lines as one line, of which [`printable`] removes nothing. So what is
-/// stored of it is what is read back.
+/// A text of one or several lines as one line, of which [`printable`] removes nothing. So it is read
+/// back exactly as it was stored.
 pub fn one_line(text: &str) -> String {
     printable(text.replace(['\n', '\t'], " "))
 }

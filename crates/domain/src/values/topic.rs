@@ -112,12 +112,12 @@ impl Topics {
         topics
     }
 
-    /// What a person edits: the names, separated by commas and spaces.
+    /// The names as a person edits them, separated by commas and spaces.
     pub fn typed(&self) -> String {
         joined(&self.0, ", ")
     }
 
-    /// What the field `topics` stores.
+    /// The value of the field `topics`.
     pub fn stored(&self) -> String {
         joined(&self.0, ",")
     }

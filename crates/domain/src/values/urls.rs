@@ -36,7 +36,7 @@ pub const TRACKING_PARAMETERS: &[&str] = &[
     "ref_url",    // Twitter
 ];
 
-/// What every name of the Urchin (Google Analytics) family begins with.
+/// The prefix of every name of the Urchin (Google Analytics) family.
 pub const TRACKING_PREFIX: &str = "utm_";
 
 /// Why a URL is refused. Users see the message as a sentence.
@@ -210,7 +210,7 @@ pub fn completed(typed: &str) -> Cow<'_, str> {
     if is_host && is_port { Cow::Owned(format!("https://{typed}")) } else { Cow::Borrowed(typed) }
 }
 
-/// What follows `http://` or `https://`, in any case of letters.
+/// The rest of a URL after `http://` or `https://`, in any case of letters.
 fn after_scheme(url: &str) -> Option<&str> {
     let (scheme, rest) = url.split_once("://")?;
     let known = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(NewsUrl::parse_imported(&url).unwrap().address(), url);
         assert_eq!(NewsUrl::parse_imported(&(url + "x")), Err(UrlError::TooManyBytes));
         assert_eq!(UrlError::TooManyBytes.to_string(), "the URL is too long (8,192 bytes at most)");
-        // What can be submitted can be shown.
+        // A URL that can be submitted can be shown.
         let longest = format!("http://e.com/{}", "\u{1F600}".repeat(2048 - 13));
         assert!(NewsUrl::parse(&longest).is_ok());
     }

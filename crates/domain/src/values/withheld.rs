@@ -1,9 +1,9 @@
 //! Why readers do not see a story, a comment or a tweet that is still stored.
 //!
 //! The state is one stored field, `withheld`, whose text is `removed:<reason>`, `held:<reason>`,
-//! `flagged:`, `erased:` or, for a story, `merged:<other story>`. What it holds back is never changed by it,
-//! so taking the field away puts everything back exactly. Only what is erased is gone for good. A text that is none of these counts as
-//! withheld: what a moderator has hidden is not shown because its state is damaged.
+//! `flagged:`, `erased:` or, for a story, `merged:<other story>`. It never changes the post that it holds
+//! back, so taking the field away puts everything back exactly. Only what is erased is gone for good. A text
+//! that is none of these counts as withheld: a damaged state does not reveal a post that a moderator hid.
 
 use crate::values::ids::NewsId;
 use crate::values::text::{one_line, printable};
@@ -40,7 +40,7 @@ pub enum Withheld {
 pub struct NotWithheld;
 
 impl Withheld {
-    /// What a moderator has removed, with the reason as it is stored and read back.
+    /// The state of a post that a moderator has removed, with the reason as it is stored and read back.
     pub fn removed(reason: &str) -> Self {
         Self::Removed(one_line(reason).into())
     }
@@ -108,8 +108,8 @@ impl FromStr for Withheld {
     }
 }
 
-/// Whether something is deleted. What is erased is. What moderators have removed has the field `del` too, so that Lamer
-/// News does not show it, and is not deleted.
+/// Whether a post is deleted. An erased post is. A post that moderators have removed is not: it has the
+/// field `del` only so that Lamer News does not show it.
 pub const fn is_deleted(has_del: bool, withheld: Option<&Withheld>) -> bool {
     matches!(withheld, Some(Withheld::Erased)) || has_del && !matches!(withheld, Some(Withheld::Removed(_)))
 }

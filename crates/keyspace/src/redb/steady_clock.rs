@@ -47,7 +47,7 @@ impl SteadyClock {
         let (wall, instant) = (self.clock.now_ms(), Instant::now());
         let passed = match self.clock {
             EngineClock::System => milliseconds(instant, state.instant),
-            // Time that a test adds has passed.
+            // Time that a test adds counts as passed.
             EngineClock::Manual(_) => wall.saturating_sub(state.wall),
         };
         state.go_on(wall, passed);

@@ -19,7 +19,7 @@ pub struct RedisCluster {
     is_secured: bool,
 }
 
-/// What a node says about itself or another one.
+/// A node's description of itself or of another node.
 struct Known {
     id: String,
     port: u16,
@@ -276,7 +276,7 @@ impl RedisCluster {
         info.lines().last().expect("a value").parse().expect("a port")
     }
 
-    /// What a node knows of all nodes.
+    /// A node's view of all nodes.
     fn known(&self, node: usize) -> Option<Vec<Known>> {
         let answer = self.ask(node, "CLUSTER NODES")?;
         answer.lines().filter(|line| line.contains('@')).map(Known::parse).collect()

@@ -61,7 +61,7 @@ fn thread(plan: &Plan, lists: &mut Lists, id: u64, item: &Item, depth: u64) -> V
     fields
 }
 
-/// What a comment answers: the item, or an earlier comment that is not too deep.
+/// Picks the parent of a comment: the item, or an earlier comment that is not too deep.
 fn parent(random: &mut Random, depths: &[u64], deepest: u64, is_long: bool) -> Option<u64> {
     let before = depths.len() as u64;
     if is_long && before < deepest {

@@ -145,7 +145,7 @@ async fn write_item(
     guard_against_reposts(writer, plan, item, &url, id).await;
 }
 
-/// What the field `url` holds.
+/// The value of the field `url`.
 fn content(random: &mut Random, id: u64, item: &Item) -> String {
     match item.host {
         Some(host) => {

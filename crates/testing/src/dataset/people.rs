@@ -26,7 +26,7 @@ pub fn auth(id: u64) -> String {
     secret("auth", id)
 }
 
-/// What the forms of a user carry.
+/// The secret in the forms of a user.
 pub fn apisecret(id: u64) -> String {
     secret("apisecret", id)
 }
@@ -41,7 +41,7 @@ fn secret(kind: &str, id: u64) -> String {
     secret
 }
 
-/// What belongs to users and is found while news and comments are written. Each
+/// The lists of users, which are collected while news and comments are written. Each
 /// list is in the order in which things were found.
 pub struct Lists {
     /// Items voted up, with the time.

@@ -65,7 +65,7 @@ async fn write_tweets(writer: &mut Writer<'_>, plan: &Plan) {
     writer.write(keys::GLOBAL_TIMELINE, Value::SortedSet(everyone.collect())).await;
 }
 
-/// Whom each user follows, by the user's id.
+/// The users that each user follows, by the follower's id.
 fn followings(plan: &Plan) -> Vec<BTreeSet<u64>> {
     let users = plan.size.users;
     let mut followings = vec![BTreeSet::new(); users as usize + 1];

@@ -1,4 +1,4 @@
-// What the other scripts share. Every page works without them.
+// Code that the other scripts share. Every page works without scripts.
 
 const CONNECTION_ERROR = "The site can't be reached. Check your connection and try again.";
 
@@ -6,7 +6,7 @@ const CONNECTION_ERROR = "The site can't be reached. Check your connection and t
 const formatNumber = (number) => number.toLocaleString("en");
 const parseNumber = (text) => Number(text.replaceAll(",", ""));
 
-// The names of requests that may or may not have been done. Whoever presses the button again
+// The names of requests that may or may not have been done. A reader who presses the button again
 // repeats the request, and is answered as if it were the first time.
 const unsureRequests = new Map();
 

@@ -1,6 +1,6 @@
 // Keyboard shortcuts
 
-// What each key does, in the order in which the help shows it. Other scripts add theirs.
+// The meaning and action of each key, in the order of the help. Other scripts add theirs.
 const shortcuts = new Map();
 
 function addShortcut(key, meaning, run) {
@@ -74,7 +74,7 @@ function linkOf(item) {
 function move(step) {
   const items = [...document.querySelectorAll("[data-item]")];
   let at = items.indexOf(current);
-  // What is in a collapsed branch is skipped.
+  // Items in a collapsed branch are skipped.
   do at += step;
   while (items[at] && !isOnPage(items[at]));
   reach(items[at]);

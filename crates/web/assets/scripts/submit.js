@@ -9,7 +9,7 @@ let lookUp;
 let lookUpTimer;
 let similarTimer;
 
-// What a call answers, or undefined.
+// Returns the answer of a call, or undefined.
 async function answerOf(url, options) {
   try {
     return await (await fetch(url, options)).json();

@@ -85,14 +85,14 @@ pub struct Brand {
 /// Markup that the pages of a site share. Each part is made when it is first needed.
 #[derive(Debug, Default)]
 pub struct SharedMarkup {
-    /// What the heads of all pages have.
+    /// The elements in the heads of all pages.
     pub head: OnceLock<Markup>,
     /// The vote buttons.
     pub vote_buttons: VoteButtons,
 }
 
 tidings_domain::cache_kind! {
-    /// What identities look like, by their ids.
+    /// The brands of identities, by their ids.
     struct Brands: u64 => Brand, "brands", BRAND_CACHE_BYTES,
         |_, brand| size_of::<Brand>() + brand.about.len() + brand.rules.len() + brand.colours.len()
             + brand.announcement.text_bytes()
@@ -100,7 +100,7 @@ tidings_domain::cache_kind! {
 }
 
 impl Brand {
-    /// What an identity looks like on a site with this configuration.
+    /// The brand of an identity on a site with this configuration.
     #[must_use]
     pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
         let Identity { name, description, accent, logo, about, rules, links, announcement, reasons } =

@@ -97,7 +97,7 @@ impl Scale {
         HEIGHT / number((self.up + self.down).max(1))
     }
 
-    /// What the axis says from top to bottom: the ends, and 0 where it is between them.
+    /// The labels of the axis from top to bottom: the ends, and 0 where it is between them.
     fn labels(self) -> Vec<String> {
         let ends = [self.up, 0, -self.down];
         let mut labels: Vec<String> = ends.into_iter().map(grouped_signed).collect();

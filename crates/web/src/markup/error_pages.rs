@@ -41,7 +41,7 @@ fn error_content(heading: &str, status: StatusCode, message: &str) -> Markup {
         p { a.action href="/" { "Go to the front page" } }
         p.hint {
             "Error " (status.as_u16())
-            // Whoever is told of it finds the lines in the log.
+            // With this id, an administrator finds the lines in the log.
             @if let Some(id) = request_id::current() { " · Request " code { (id) } }
         }
     }

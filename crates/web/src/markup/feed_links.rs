@@ -53,7 +53,7 @@ impl FeedFormat {
     }
 }
 
-/// What a feed of a person has.
+/// The content of a feed of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// Stories, comments and posts.
@@ -77,7 +77,7 @@ pub enum FeedKind {
     Articles(Option<TopicChoice>, ArticleOrder),
     /// The newest comments of the site.
     Comments,
-    /// What a person has written, by name.
+    /// The stories, comments or posts of a person, by name.
     Person(Written, String),
     /// The comments on a story, with its title.
     Story(NewsId, String),
@@ -109,7 +109,7 @@ impl FeedKind {
         kinds.map(|written| Self::Person(written, username.to_owned())).collect()
     }
 
-    /// What it has, without the name of the site; empty for the newest stories.
+    /// Its content in words, without the name of the site; empty for the newest stories.
     #[must_use]
     pub fn heading(&self) -> Cow<'static, str> {
         match self {

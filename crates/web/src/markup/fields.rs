@@ -23,7 +23,7 @@ pub struct RefusedForm {
     field: Option<&'static str>,
     /// The fields that the failure can be about, the likeliest first.
     candidates: Vec<&'static str>,
-    /// What the message says when it is beside its field and need not name it.
+    /// The message for a place beside its field, where it need not name the field; `None` if it is the same.
     beside_field: Option<String>,
     failure: RequestError,
 }
@@ -98,7 +98,7 @@ impl<'a> Field<'a> {
         Self { name, label, value: "", hint: None, after: None, attributes: Vec::new() }
     }
 
-    /// What is in it.
+    /// Sets the text that is in it.
     #[must_use]
     pub const fn value(mut self, value: &'a str) -> Self {
         self.value = value;
@@ -111,7 +111,7 @@ impl<'a> Field<'a> {
         Self { value: fields.text(self.name), ..self }
     }
 
-    /// What may be typed, in a line below it.
+    /// Adds a line below it that says what may be typed.
     #[must_use]
     pub fn hint(mut self, hint: Markup) -> Self {
         self.hint = Some(hint);
@@ -288,7 +288,7 @@ pub fn choice(
     }
 }
 
-/// What tests of forms need.
+/// Helpers for tests of forms.
 #[cfg(test)]
 pub mod test_support {
     use super::*;

@@ -1,5 +1,5 @@
-//! What a page says about itself in its head: to search engines, to programs that show a link
-//! to it, and to browsers that save it.
+//! The description of a page in its head: for search engines, for programs that show a link to it,
+//! and for browsers that save it.
 
 use super::assets::ASSETS;
 use super::brand::Brand;
@@ -9,7 +9,7 @@ use super::markdown::markdown;
 use crate::limits::{DESCRIPTION_CHARACTERS, EXCERPT_BYTES};
 use maud::{Markup, html};
 
-/// What a page is about, as the Open Graph protocol has it.
+/// The kind of a page in the Open Graph protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PageKind {
     /// Any page.
@@ -37,7 +37,7 @@ pub struct PageHead {
     kind: PageKind,
     /// The one address of the page, if it is for everyone.
     canonical: Option<String>,
-    /// What is on the page, in a sentence or two; empty for what the site is.
+    /// The content of the page in a sentence or two; empty to use the description of the site.
     description: String,
     /// The feeds with the same list, besides those of the whole site.
     feeds: Vec<FeedKind>,

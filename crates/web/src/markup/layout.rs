@@ -74,7 +74,7 @@ impl Frame<'_> {
         document(&self.brand, look, [&head, &navigation, &footer], &content)
     }
 
-    /// What somebody has to do whose role does not count yet.
+    /// The notice for a viewer whose role does not count yet: it says what they have to do.
     fn role_notice(&self) -> Markup {
         html! {
             @if self.viewer.is_some_and(|viewer| viewer.has_short_password) {
@@ -91,7 +91,8 @@ impl Frame<'_> {
         }
     }
 
-    /// What a viewer who is silenced reads above each page, before typing what would be refused.
+    /// The notice above each page for a viewer who is silenced, so that they do not type a text that would be
+    /// refused.
     fn silence_notice(&self) -> Markup {
         let refusal = self.viewer.and_then(|viewer| viewer.demand_may_post(self.now).err());
         html! {
@@ -297,7 +298,7 @@ fn head(
     }
 }
 
-/// What the heads of all pages have: the style sheet, the icons and the feeds.
+/// The elements in the heads of all pages: the style sheet, the icons and the feeds.
 fn common_head(brand: &Brand) -> Markup {
     html! {
         link rel="stylesheet" href=(brand.style);

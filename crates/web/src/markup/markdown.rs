@@ -146,7 +146,7 @@ fn without_emphasis_end<'a>(address: &'a str, before: &str) -> &'a str {
     }
 }
 
-/// What began in the text and has not ended yet.
+/// A part of the text that has begun and has not ended yet.
 enum Open {
     /// Nothing is written for it.
     Flat,
@@ -217,7 +217,7 @@ impl<'a, 'h> Writer<'a, 'h> {
         self.flush();
     }
 
-    /// What the parser read at a place.
+    /// The source text that the parser read at a place.
     fn typed_at(&self, range: &Range<usize>) -> &'a str {
         self.source.text.get(range.clone()).unwrap_or_default()
     }

@@ -50,8 +50,8 @@ pub fn tools(frame: &Frame<'_>, summary: &str, forms: &Markup) -> Markup {
 pub struct ActionForm<'a> {
     /// The actions with their words, the most usual first.
     pub actions: &'a [(Action, &'a str)],
-    /// What actions take besides a reason. What only some take is in an element with their names in
-    /// `data-for`.
+    /// The fields of the actions besides a reason. A field that only some of them take is in an element
+    /// with their names in `data-for`.
     pub fields: Markup,
 }
 
@@ -189,7 +189,7 @@ pub const fn action_words(action: Action) -> &'static str {
     }
 }
 
-/// What a thing is called where its title is not known.
+/// The name of a thing where its title is not known.
 #[must_use]
 pub fn thing_name(thing: &Thing) -> String {
     match thing {
@@ -207,7 +207,7 @@ pub fn thing_name(thing: &Thing) -> String {
     }
 }
 
-/// What was done, and to what, as the address of the page says it.
+/// The action that was done, and its thing, as the address of the page names them.
 fn done_words(frame: &Frame<'_>) -> Markup {
     let [did, kind, id] = DID.map(|name| frame.here.parameter(name));
     let (action, thing) =

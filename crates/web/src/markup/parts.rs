@@ -310,7 +310,7 @@ pub const DELETED_STORY: &str = "[deleted story]";
 /// Stands for what was erased.
 pub const ERASED: &str = "[erased]";
 
-/// What stands for the title of a story that is deleted.
+/// The text in place of the title of a deleted story.
 #[must_use]
 pub fn deleted_title(news: &News) -> &'static str {
     if news.is_erased() { ERASED } else { DELETED_STORY }

@@ -1,4 +1,4 @@
-//! What unit tests of pages need.
+//! Helpers for unit tests of pages.
 
 use super::brand::Brand;
 use super::frame::Frame;

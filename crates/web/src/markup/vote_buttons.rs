@@ -18,7 +18,7 @@ use tidings_domain::values::size;
 /// Takes the place of the buttons where voting is not possible.
 pub const NO_BUTTONS: PreEscaped<&str> = PreEscaped("<span></span>");
 
-/// What a pair of vote buttons votes on.
+/// The target of a pair of vote buttons.
 #[derive(Debug, Clone, Copy)]
 pub enum VoteTarget<'a> {
     /// A story.
@@ -28,7 +28,7 @@ pub enum VoteTarget<'a> {
 }
 
 impl VoteTarget<'_> {
-    /// What the record of a vote on it is found by.
+    /// The key by which the record of a vote on it is found.
     const fn voted_on(&self) -> VotedOn {
         match self {
             Self::News(news) => VotedOn::News(news.id),
@@ -87,7 +87,7 @@ fn shortened(title: &str) -> Option<&str> {
     title.get(..end)
 }
 
-/// What kind of thing is voted on: the forms differ.
+/// The kind of thing that is voted on: the forms differ.
 #[derive(Clone, Copy)]
 enum TargetKind {
     News,
@@ -109,7 +109,7 @@ impl TargetKind {
 /// How many kinds there are.
 const KINDS: usize = 3;
 
-/// What the viewer can do with a pair of buttons.
+/// The action that the viewer can take with a pair of buttons.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ButtonState {
     /// Log in first.
@@ -229,7 +229,7 @@ impl VoteButtons {
     }
 }
 
-/// What a vote on a thing of a kind needs and costs.
+/// The karma that a vote on a thing of a kind needs and costs.
 const fn price(rules: &Rules, kind: TargetKind, button: Direction) -> VotePrice {
     let is_up = matches!(button, Direction::Up);
     match kind {
@@ -248,11 +248,11 @@ fn may_vote_down(frame: &Frame<'_>, kind: TargetKind) -> bool {
 }
 
 placeholders! {
-    /// What differs between vote buttons of the same kind and state.
+    /// The parts that differ between vote buttons of the same kind and state.
     enum VotePlaceholder {
         /// The number of the story or the address of the comment.
         Target,
-        /// What the names of the buttons say about the target.
+        /// The words for the target in the names of the buttons.
         Label,
     }
 }

@@ -1,5 +1,5 @@
-//! What stands in the place of something that its reader does not see, and what its author and
-//! moderators are told about it.
+//! The words in place of something that its reader does not see, and the words about it for its
+//! author and moderators.
 
 use super::frame::Frame;
 use super::parts::deleted_title;
@@ -33,7 +33,7 @@ pub fn removal(reason: &str) -> String {
     }
 }
 
-/// What stands in the place of a story's title; `None` if the title is shown.
+/// The words in place of a story's title; `None` if the title is shown.
 #[must_use]
 pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
     match sight {
@@ -50,7 +50,7 @@ pub fn shown_title(line: &NewsLine) -> String {
     title_stand_in(line.marks.sight, &line.news).unwrap_or_else(|| line.news.title.clone())
 }
 
-/// What the author and moderators are told about something that others do not see.
+/// The words for the author and moderators about something that others do not see.
 #[must_use]
 pub fn insider_words(withheld: &Withheld) -> String {
     match withheld {
@@ -87,7 +87,7 @@ pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
     }
 }
 
-/// What a list says below its entries about those that are not listed for its reader, with a
+/// The line below the entries of a list about those that are not listed for its reader, with a
 /// link that shows them. `one` and `many` name the entries.
 #[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {

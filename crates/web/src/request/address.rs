@@ -47,9 +47,9 @@ pub fn client_address<'a>(
 const PROXY_HEADERS: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
-/// Whether a request comes from the machine that the site runs on, as far as can be known. What
-/// came through a proxy that is not trusted could come from anywhere, and so could what a trusted
-/// proxy does not name the address of.
+/// Whether a request comes from the machine that the site runs on, as far as can be known. A request
+/// through a proxy that is not trusted could come from anywhere, and so could one from a client whose
+/// address a trusted proxy does not name.
 pub fn is_from_this_machine(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
     let forwarded_for = || headers.get_all("x-forwarded-for").iter();
     if PROXY_HEADERS.iter().all(|name| !headers.contains_key(*name)) {

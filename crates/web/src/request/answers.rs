@@ -1,4 +1,4 @@
-//! What calls answer: that they are done, or why they failed.
+//! The responses of calls: that they are done, or why they failed.
 
 use super::values;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
-/// What a visitor wanted to do.
+/// The action that a visitor wanted to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum LoginReason {

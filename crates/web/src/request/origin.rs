@@ -197,7 +197,7 @@ mod tests {
         assert!(may_vote(&settings, &headers(&[])));
         let two = [("origin", "https://news.example.com"), ("origin", "https://evil.example")];
         assert!(!may_vote(&settings, &headers(&two)));
-        // What the browser says about sites does not matter: the calls are for other sites, too.
+        // The header `sec-fetch-site` does not matter: the calls are for other sites, too.
         assert!(may_vote(&settings, &headers(&[("sec-fetch-site", "cross-site")])));
     }
 

@@ -12,7 +12,7 @@ use tidings_domain::rates;
 /// The call of extensions that reads by POST.
 const READ_BY_POST: &str = "/api/sites/own";
 
-/// What a request counts as.
+/// A request as the limits of requests count it: its address and kind.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedRequest {
     address: IpAddr,
@@ -29,7 +29,7 @@ enum Kind {
 }
 
 impl CountedRequest {
-    /// What a request counts as.
+    /// The address and kind that a request counts under.
     pub fn of<B>(app: &App, peer: IpAddr, request: &Request<B>) -> Self {
         let path = request.uri().path();
         let is_post = *request.method() == Method::POST && path != READ_BY_POST;

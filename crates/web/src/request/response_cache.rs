@@ -28,8 +28,8 @@ use tidings_domain::cache::{Lookup, Shared, View};
 use tidings_keyspace::Tracked;
 use url::form_urlencoded;
 
-/// The addresses of responses that can be shared, with the parameters that each depends on. What
-/// else an address says is dropped, so that it makes no further entries.
+/// The addresses of responses that can be shared, with the parameters that each depends on. Other
+/// parameters of an address are dropped, so that they make no further entries.
 #[derive(Debug, Default)]
 pub struct SharedAddresses(Vec<SharedAddress>);
 

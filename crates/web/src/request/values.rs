@@ -173,7 +173,7 @@ values! {
     EntryText = text(0, limits::MAX_COMMENT.max(limits::MAX_MESSAGE));
     /// The kind of something muted.
     MuteKind = choice(mutes::MuteKind::iter().map(mutes::MuteKind::name));
-    /// What to mute: a username, the name or address of a site, a topic, or a word or phrase.
+    /// The thing to mute: a username, the name or address of a site, a topic, or a word or phrase.
     MuteValue = text(1, limits::MAX_URL);
     /// Something muted.
     StoredMute = text(1, limits::LONGEST_NAMED_USERNAME);
@@ -201,7 +201,7 @@ values! {
     FlaggedKind = choice(["story", "comment", "tweet", "user"]);
     /// Why a reader flags something.
     FlagReason = choice(flag::FlagReason::iter().map(flag::FlagReason::name));
-    /// What a reader adds to a flag; may be empty.
+    /// A reader's note to a flag; may be empty.
     FlagNote = text(0, limits::MAX_FLAG_NOTE);
     /// Why something waits for a moderator.
     ReviewCause = choice(["flagged", "held", "application", "appeal", "message"]);
@@ -211,7 +211,7 @@ values! {
     QueueRow = text(1, QUEUE_ROW);
     /// A place in the review queue.
     QueueCursor = text(1, QUEUE_CURSOR);
-    /// What moderators do.
+    /// An action of moderators.
     ModerationAction = string().enum_values(Some(Action::ALL.iter().map(|action| action.name())));
     /// Why a moderator did something; may be empty.
     Reason = text(0, limits::MAX_REASON);
@@ -221,13 +221,13 @@ values! {
     AnnouncementUrl = text(0, limits::MAX_LINK_ADDRESS_BYTES);
     /// The numbers of at most two stories, with commas between them.
     PinnedStories = text(0, 50);
-    /// What a rule for posts looks for.
+    /// The kind of pattern that a rule for posts looks for.
     RuleKind = choice(post_rule::RuleKind::iter().map(post_rule::RuleKind::name));
     /// The pattern of a rule for posts.
     Pattern = text(1, limits::MAX_PATTERN);
-    /// What happens to a post that a rule matches.
+    /// The effect of a rule on a post that it matches.
     RuleEffect = choice(post_rule::RuleEffect::iter().map(post_rule::RuleEffect::name));
-    /// What the list calls a reason that moderators have at hand.
+    /// The title, in the list, of a reason that moderators have at hand.
     ReasonTitle = text(0, limits::MAX_SAVED_TITLE);
     /// The rule of the site that a reason is about; may be empty.
     ReasonRule = text(0, limits::MAX_SAVED_RULE);
@@ -235,9 +235,10 @@ values! {
     HookAddress = text(0, limits::MAX_HOOK_ADDRESS);
     /// The secret with which messages to a webhook are signed; empty for none.
     HookSecret = text(0, limits::MAX_HOOK_SECRET);
-    /// What a webhook is told of: `story`, `comment`, `flag`, `signup`, `queue`, `decision`, with commas between them.
+    /// The kinds of events that a webhook is told of: `story`, `comment`, `flag`, `signup`, `queue`,
+    /// `decision`, with commas between them.
     HookKinds = text(0, HOOK_KINDS);
-    /// What a webhook is told of.
+    /// A kind of event that a webhook is told of.
     HookKind = choice(hook::HookKind::iter().map(hook::HookKind::name));
     /// How a webhook is told: all that there is to say, or one line for a chat.
     HookFormat = choice(hook::HookFormat::iter().map(hook::HookFormat::name));
@@ -245,13 +246,13 @@ values! {
     OriginKind = choice(origin_ban::OriginKind::iter().map(origin_ban::OriginKind::name));
     /// A network or a domain of e-mail addresses.
     Origin = text(1, limits::MAX_ORIGIN);
-    /// What people from a banned network or domain cannot do.
+    /// The actions that are forbidden to people from a banned network or domain.
     BanScope = choice(origin_ban::BanScope::iter().map(origin_ban::BanScope::name));
     /// A message to or from the moderators.
     MessageText = text(1, limits::MAX_MESSAGE);
     /// Where a thread of messages stands.
     ThreadState = choice(["waiting", "answered", "closed"]);
-    /// What is to be said against a decision.
+    /// The text of an appeal against a decision.
     Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
@@ -261,7 +262,7 @@ values! {
     AccountState = choice(directory::AccountState::VARIANTS.iter().map(|state| state.name()));
     /// An order of accounts.
     AccountOrder = choice(tidings_search::accounts::AccountOrder::VARIANTS.iter().map(|order| order.name()));
-    /// What is done to several people.
+    /// An action on several people.
     DirectoryAction = choice(["ban", "silence", "note"]);
     /// Usernames with commas between them.
     Usernames = text(1, limits::DIRECTORY_ROWS * (limits::LONGEST_NAMED_USERNAME + 1));

@@ -125,7 +125,7 @@ impl FromRequestParts<App> for SignedIn {
 pub struct SignedForm<T> {
     /// The user.
     pub user: User,
-    /// What was sent.
+    /// The form that was sent.
     pub form: T,
 }
 
@@ -145,7 +145,7 @@ pub struct SignedFields {
     pub visit: Visit,
     /// The user.
     pub user: User,
-    /// What was sent.
+    /// The fields that were sent.
     pub fields: Fields,
     /// The sender of the request.
     pub device: Device,
@@ -171,7 +171,7 @@ impl FromRequest<App> for SignedFields {
 }
 
 impl SignedFields {
-    /// What was sent in a session, if it carries the secret of the session.
+    /// The fields that were sent in a session, if they carry the secret of the session.
     ///
     /// # Errors
     /// [`RequestError::LoginRequired`], [`RequestError::WrongSecret`], [`RequestError::Field`] for

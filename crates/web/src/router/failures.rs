@@ -63,7 +63,7 @@ pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &Req
         .response(ErrorFormat::of(address.path()), |message| bare_error_page(app, failure.status(), message))
 }
 
-/// Who sent a request, as far as its head says.
+/// The sender of a request, as far as known from its head.
 enum ErrorVisitor {
     /// Somebody without a session.
     Stranger,

@@ -1,9 +1,9 @@
 //! Requests that may write run to their end, whatever becomes of their connections.
 //!
-//! What a handler does after its commit (mails, lines of the log, counters) must not depend on
+//! The work of a handler after its commit (mails, lines of the log, counters) must not depend on
 //! whether the client still waits. So the handler of such a request runs in a task of its own
 //! once the body is there. A client that closes its connection, and the time limit, only end the
-//! waiting for its answer. What is bounded is the number of these tasks.
+//! waiting for its answer. The number of these tasks is bounded.
 
 use super::failures::failure_response;
 use crate::App;
@@ -205,7 +205,7 @@ impl Limit {
         Self(Instant::now() + limit)
     }
 
-    /// What the work returns; `None` if it takes too long.
+    /// The result of the work; `None` if it takes too long.
     async fn of_work<T>(self, work: impl Future<Output = T>) -> Option<T> {
         timeout_at(self.0, work).await.ok()
     }

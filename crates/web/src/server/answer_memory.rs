@@ -42,7 +42,7 @@ struct HeldBody {
 struct Answer {
     body: usize,
     began: Instant,
-    /// Who reads it; `None` while it is being compressed.
+    /// The reader of the answer; `None` while it is being compressed.
     reader: Option<Reader>,
 }
 

@@ -21,7 +21,7 @@ pub async fn run(app: &App) {
     }
 }
 
-/// Stores what this server has counted so far. What cannot be stored is kept in memory.
+/// Stores the figures that this server has counted so far. Those that cannot be stored are kept in memory.
 pub async fn keep(app: &App) {
     note(app);
     if let Err(error) = statistics::keep(&app.site).await {

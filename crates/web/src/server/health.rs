@@ -24,10 +24,10 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// Both addresses.
 const ADDRESSES: [&str; 2] = ["/health/live", "/health/ready"];
-/// What is said of a part that works.
+/// The report for a healthy part.
 const OK: Cow<'static, str> = Cow::Borrowed("ok");
 
-/// What this server knows about its state.
+/// The state of this server: whether it is stopping, and whether its store works.
 #[derive(Debug, Default)]
 pub struct Health {
     stopping: AtomicBool,
@@ -93,7 +93,7 @@ pub struct Liveness {
 }
 
 impl Readiness {
-    /// What follows from the state of the store, and from the room on its disk if it is known.
+    /// The readiness by the state of the store, and by the room on its disk if that is known.
     pub fn of(store: StoreHealth, free_bytes: Option<u64>) -> Self {
         let mut readiness = Self { status: ReadyStatus::Ok, store: OK, writer: OK, disk: OK };
         // The store still works, so this alone is a warning.
@@ -128,7 +128,7 @@ impl Readiness {
         self.status == ReadyStatus::Ok
     }
 
-    /// What is wrong, or soon will be; `None` if nothing is.
+    /// The current or coming problem; `None` if there is none.
     pub fn cause(&self) -> Option<&str> {
         let parts = [&self.store, &self.writer, &self.disk];
         parts.into_iter().find(|part| **part != OK).map(|part| &**part)
@@ -183,7 +183,7 @@ pub async fn watch(app: &App) {
     let mut told = Told::default();
     loop {
         ticks.tick().await;
-        // What requests have met before this look may be over by now.
+        // Failures that requests met before this check may be over by now.
         let failure = app.health.take_failure().map(|state| Readiness::of(state, None));
         let seen = app.health.seen.lock().await;
         let seen = look(app, seen, Duration::ZERO).await;
@@ -197,7 +197,7 @@ pub async fn watch(app: &App) {
     }
 }
 
-/// What the log has said of the store.
+/// The state of the store as the log has last told it.
 #[derive(Debug, Default)]
 struct Told {
     loss: Option<Loss>,
@@ -214,7 +214,7 @@ struct Loss {
     logged: Instant,
 }
 
-/// What the log is to say.
+/// A message for the log.
 #[derive(Debug, PartialEq, Eq)]
 enum News<'a> {
     Unavailable(&'a str),
@@ -244,7 +244,7 @@ impl Told {
             self.loss = Some(Loss { status, cause: cause.to_owned(), since: now, logged: now });
             return Some(if is_read_only { News::ReadOnly(cause) } else { News::Unavailable(cause) });
         };
-        // What a lost connection says changes all the time; the cause of a read-only store says what to do.
+        // The cause of a lost connection changes all the time; that of a read-only store says what to do.
         let has_new_cause = is_read_only && loss.cause != cause;
         if now.saturating_duration_since(loss.logged) < LOSS_LOGGED_EVERY && !has_new_cause {
             return None;
@@ -255,7 +255,7 @@ impl Told {
 }
 
 impl Loss {
-    /// What its end is called.
+    /// The message about its end.
     fn end(&self, now: Instant) -> News<'static> {
         let seconds = now.saturating_duration_since(self.since).as_secs();
         if self.status == ReadyStatus::ReadOnly { News::Writable(seconds) } else { News::Back(seconds) }
@@ -353,7 +353,7 @@ mod tests {
         }
     }
 
-    /// What the log says of states, so many seconds after the start.
+    /// The messages for the log about states, each so many seconds after the start.
     fn told(states: &[(u64, StoreHealth)]) -> Vec<String> {
         let (mut told, start) = (Told::default(), Instant::now());
         let mut news = Vec::new();

@@ -22,7 +22,7 @@ const BEGINNING_BYTES: usize = 128;
 /// Makes the answer to a request that failed.
 pub type Respond = fn(&App, &Method, &Uri, &RequestError) -> Response;
 
-/// What is known of a head while it arrives.
+/// The known part of a head while it arrives.
 #[derive(Debug, Default)]
 pub struct HeadBeginning {
     bytes: Vec<u8>,

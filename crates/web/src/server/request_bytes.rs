@@ -1,7 +1,7 @@
 //! Passes on the bytes of one request at a time.
 //!
-//! A client may send requests without waiting for the answers. What belongs to later requests
-//! is held back here until the answer before has been sent. So the server knows at any time
+//! A client may send requests without waiting for the answers. The bytes of later requests
+//! are held back here until the answer before has been sent. So the server knows at any time
 //! whether a request, or the beginning of one, waits: when it stops, it answers everything that
 //! was sent and only then closes.
 //!
@@ -19,7 +19,7 @@ pub enum Part {
     Body(u64),
 }
 
-/// What of a connection has been read and not passed on.
+/// The bytes of a connection that have been read and not passed on.
 #[derive(Debug, Default)]
 pub struct RequestBytes {
     held: Vec<u8>,
@@ -138,7 +138,7 @@ mod tests {
     const BARE: &[u8] = b"GET / HTTP/1.1\nHost: localhost\n\n";
     const SPACED: &[u8] = b"\r\n\r\nGET / HTTP/1.1\r\nHost:\r\n x\r\n\r\n";
 
-    /// What is passed on, head by head, of bytes that arrive in these pieces.
+    /// The bytes that are passed on, head by head, if they arrive in these pieces.
     fn heads<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
         let mut bytes = RequestBytes::default();
         let mut heads = Vec::new();

@@ -13,7 +13,7 @@ use tidings_domain::audit::LineLimit;
 /// The headers by which proxies say for whom they ask.
 const FORWARDED: [HeaderName; 2] = [HeaderName::from_static("x-forwarded-for"), header::FORWARDED];
 
-/// What bounds these lines.
+/// The limits of these lines.
 #[derive(Debug)]
 pub struct RequestLog {
     slow: LineLimit,

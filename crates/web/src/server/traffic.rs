@@ -1,5 +1,5 @@
-//! What this server has answered: for `/metrics`, for `tidings status`, and for the page of
-//! administrators.
+//! The counts and times of this server's answers: for `/metrics`, for `tidings status`, and for the
+//! page of administrators.
 //!
 //! Every answer is noted once, whether it comes from a handler, from the cache, or refuses
 //! the request. Noting one takes two additions to counters and a place in a histogram, and
@@ -39,7 +39,7 @@ pub struct Answered {
     pub took: Duration,
 }
 
-/// What this server has answered since it started.
+/// The counts and times of this server's answers since it started.
 pub struct Traffic {
     started: Instant,
     shards: [Shard; SHARDS],
@@ -93,7 +93,7 @@ impl Totals {
     }
 }
 
-/// What was answered since the last time somebody asked.
+/// The counts and times of the answers since the last call of [`Traffic::take_minute`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Minute {
     /// Requests.
@@ -157,7 +157,7 @@ impl Traffic {
         times::slot_percentile(&self.lately().1.times, 0.99)
     }
 
-    /// What was answered since this was last called, or since the start. For the one task
+    /// The counts and times of the answers since the last call, or since the start. For the one task
     /// that keeps the figures of the administration page.
     pub fn take_minute(&self) -> Minute {
         let totals = self.totals();
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(samples.front().map(|(then, _)| *then), Some(start + Duration::from_secs(60)));
         assert_eq!(samples.len(), 13);
         drop(samples);
-        // What happened before the last minute no longer counts.
+        // Answers before the last minute no longer count.
         assert_eq!(traffic.p99(), Duration::ZERO);
         traffic.note(&answered(StatusCode::OK, Duration::from_millis(40)));
         let p99 = traffic.p99();

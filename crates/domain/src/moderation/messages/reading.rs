@@ -61,7 +61,7 @@ pub enum ThreadState {
 pub struct ShownMessage {
     /// Its number in the thread.
     pub number: u64,
-    /// Who wrote it.
+    /// The sender.
     pub from: Sender,
     /// When.
     pub time: Timestamp,

@@ -1,6 +1,6 @@
 //! Rebuilding the home timeline of a reader who has been away.
 //!
-//! Since the return, tweets are delivered again. What was missed is below the floor that
+//! Since the return, tweets are delivered again. The missed tweets are below the floor that
 //! the return has set, where the timeline is read from the authors' own timelines. The
 //! rebuild lowers the floor.
 

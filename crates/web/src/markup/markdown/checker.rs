@@ -1,4 +1,4 @@
-//! What the HTML of a text must be, whatever the text is: for the tests and the fuzz target.
+//! The requirements for the HTML of any text: for the tests and the fuzz target.
 
 use tidings_domain::values::limits::MAX_MARKUP_LEVELS;
 use tidings_domain::values::size;

@@ -1,4 +1,4 @@
-//! What becomes markup, what does not, and that nothing else can come out.
+//! Tests of which text becomes markup and which does not, and that nothing else can come out.
 
 use super::checker::check_markup;
 use super::*;
@@ -343,7 +343,7 @@ fn heavy() -> Vec<String> {
 fn heavy_texts_stay_within_their_bound() {
     for text in heavy() {
         rendered(&text);
-        // What people can type has its markup, unless that would be far too much.
+        // A text that people can type has its markup, unless that would be far too much.
         rendered(text.get(..text.floor_char_boundary(4_096)).unwrap());
         rendered(text.get(..text.floor_char_boundary(700)).unwrap());
     }

@@ -72,7 +72,7 @@ pub struct Routes {
 /// The counters of a route by status, the last for other ones. Each exists from its first use.
 type ByStatus = [OnceLock<Counter>; STATUSES.len() + 1];
 
-/// What is measured of a route.
+/// The measurements of a route.
 struct RouteFigures {
     pattern: Arc<str>,
     times: Histogram,
