@@ -54,6 +54,7 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::USER_SUBSCRIPTIONS, STORIES, chosen),
     Rule::claims(&families::USER_UNSUBSCRIBED, STORIES, chosen),
     Rule::claims(&families::USER_SUBSCRIPTIONS, "a story knows who has subscribed to it", subscribed),
+    Rule::claims(&families::NEWS_SUBSCRIBERS, "those who have subscribed are users", subscriber),
     Rule::claims(&families::URL, "a link that was posted lately leads to its story", posted_url),
 ];
 
@@ -279,6 +280,13 @@ fn subscribed(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.sorted_member_present(&subject.key, id.to_string());
     claims.listed(keys::news_subscribers(id), user, (None, score), &guard);
+}
+
+fn subscriber(_: &Subject, claims: &mut Claims) {
+    if let Some(user) = claims.member::<UserId>("ids of users") {
+        let mend = Mend::Person("restore the user from a backup, or remove the member");
+        claims.refers(format!("the user {user}"), keys::user(user), mend);
+    }
 }
 
 fn posted_url(subject: &Subject, claims: &mut Claims) {

@@ -1,29 +1,16 @@
 //! Rules of lists that are capped: none is longer than it may be.
 
-use crate::accounts::inbox::forget_messages;
-use crate::error::Error;
-use crate::keys;
 use crate::keys::families::{self, Cap, Full};
-use crate::site::Site;
-use crate::store_rules::claims::{Claims, Fault, Found, Mend, count_in};
-use crate::store_rules::source::Source;
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claims, Fault, Mend, count_in};
 use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{CHECKS_AT_ONCE, Rule};
-use crate::values::clock::Moment;
-use crate::values::ids::UserId;
-use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
-use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use std::sync::LazyLock;
-use tidings_keyspace::{Batch, Order, Read, read};
+use tidings_keyspace::{Batch, Read};
 
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let capped = families::ALL.iter().copied().filter(|family| family.cap.is_some());
-    let capped = capped.map(|family| Rule::claims(family, SENTENCE, capped_list));
-    capped.chain([Rule::rounds(&families::USER_INBOX, SENTENCE, inboxes)]).collect()
+    capped.map(|family| Rule::claims(family, "a list is not longer than it may be", capped_list)).collect()
 });
-
-const SENTENCE: &str = "a list is not longer than it may be";
 
 /// For lists that people have chosen, or that moderators have written: only they know what can go.
 const PERSON: Mend =
@@ -40,7 +27,7 @@ fn capped_list(subject: &Subject, claims: &mut Claims) {
                 Full::OldestLeaves => without_oldest(subject, count - most),
                 Full::Refuses => PERSON,
             };
-            claims.fault(too_long(key, count, most, mend));
+            claims.fault(Fault::too_long(key, count, most, mend));
         }
         return;
     }
@@ -60,12 +47,8 @@ fn capped_list(subject: &Subject, claims: &mut Claims) {
             }
             Full::Refuses => PERSON,
         };
-        (count > most).then(|| too_long(key.clone(), count, most, mend))
+        (count > most).then(|| Fault::too_long(key.clone(), count, most, mend))
     });
-}
-
-fn too_long(key: String, count: u64, most: u64, mend: Mend) -> Fault {
-    Fault { key, found: format!("{count} members"), expected: format!("at most {most}"), mend }
 }
 
 /// Deletes the fields of a hash with the earliest times. The time is the first number of the value.
@@ -88,49 +71,4 @@ fn without_oldest(subject: &Subject, surplus: u64) -> Mend {
         batch.delete_field(&subject.key, field);
     }
     Mend::write(batch, "delete the oldest fields")
-}
-
-/// People who write to one inbox at the same time make it a little longer, until the next entry.
-fn inboxes<'a>(
-    site: &'a Site,
-    _: Moment,
-    subjects: &'a [&'a Subject],
-) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
-    let found = stream::iter(subjects).map(|subject| inbox(site, subject));
-    Box::pin(found.buffered(CHECKS_AT_ONCE).try_collect())
-}
-
-async fn inbox(site: &Site, subject: &Subject) -> Result<Option<Found>, Error> {
-    let (SubjectItem::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
-    let (inbox, unread) = (&subject.key, keys::user_unread(user));
-    let (count, oldest) = site
-        .store
-        .fetch((
-            read::sorted_count(inbox),
-            read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX),
-        ))
-        .await?;
-    if count <= INBOX_SIZE + INBOX_OVERFLOW {
-        return Ok(None);
-    }
-    let members: Vec<String> = oldest.into_iter().map(|(member, _)| member).collect();
-    let scores = site.store.fetch(read::scores(&unread, members.clone())).await?;
-    let mut batch = Batch::new();
-    for (member, score) in members.iter().zip(scores) {
-        batch.sorted_remove(inbox, member);
-        if score.is_some() {
-            batch.sorted_member_present(&unread, member);
-            batch.sorted_remove(&unread, member);
-            batch.increment_field(keys::user(user), "replies", -1);
-        } else {
-            batch.sorted_member_absent(&unread, member);
-        }
-    }
-    forget_messages(&mut batch, user, &members);
-    let mend = Mend::write(batch, "remove the oldest entries");
-    let fault = too_long(inbox.clone(), count, INBOX_SIZE, mend);
-    Ok(Some(Found::of(
-        fault,
-        vec![Source::all(inbox), Source::all(unread), Source::existence(keys::user(user))],
-    )))
 }

@@ -6,6 +6,7 @@ use crate::site::Site;
 use crate::store_rules::claims::{Fault, Found, Mend, hash_in};
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::Subject;
+use crate::values::ids::UserId;
 use std::collections::BTreeMap;
 use tidings_keyspace::{Answer, Batch, Query};
 
@@ -32,14 +33,10 @@ impl Highest {
             family if *family == families::HOOKS => &[keys::HOOKS_COUNT],
             _ => return,
         };
-        let highest =
-            if [&families::RULES, &families::ORIGIN_BANS, &families::HOOKS].contains(&subject.family) {
-                let value = std::slice::from_ref(value);
-                hash_in(value, 0)
-                    .and_then(|numbered| numbered.0.iter().filter_map(|(id, _)| id.parse().ok()).max())
-            } else {
-                subject.id::<crate::values::ids::UserId>().map(|id| id.0)
-            };
+        // Rules, bans and webhooks are the fields of one key.
+        let fields =
+            || hash_in(std::slice::from_ref(value), 0)?.0.iter().filter_map(|(id, _)| id.parse().ok()).max();
+        let highest = subject.id::<UserId>().map(|id| id.0).or_else(fields);
         for counter in counters {
             let known = self.0.entry(counter).or_default();
             if let Some(highest) = highest.filter(|highest| *highest > known.0) {

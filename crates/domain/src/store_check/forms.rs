@@ -26,7 +26,6 @@ macro_rules! forms {
 
         pub(super) static RULES: &[Rule] = &[
             $(rule(&families::$family),)*
-            Rule::claims(&families::NEWS_SUBSCRIBERS, "those who have subscribed are users", subscriber),
             Rule::claims(&families::SITE, "the logo that the site names is stored", logo),
         ];
     };
@@ -140,13 +139,6 @@ fn is_marked(entry: &str, time: &str) -> bool {
 
 fn is_visit(news: &str, mark: &str) -> bool {
     news.parse::<NewsId>().is_ok() && mark.split(' ').count() == 5 && mark.split(' ').all(is_number)
-}
-
-fn subscriber(_: &Subject, claims: &mut Claims) {
-    if let Some(user) = claims.member::<UserId>("ids of users") {
-        let mend = Mend::Person("restore the user from a backup, or remove the member");
-        claims.refers(format!("the user {user}"), keys::user(user), mend);
-    }
 }
 
 fn logo(subject: &Subject, claims: &mut Claims) {

@@ -61,6 +61,13 @@ pub(crate) struct Fault {
     pub(crate) mend: Mend,
 }
 
+impl Fault {
+    /// A list has more members than it may have.
+    pub(crate) fn too_long(key: String, count: u64, most: u64, mend: Mend) -> Self {
+        Self { key, found: format!("{count} members"), expected: format!("at most {most}"), mend }
+    }
+}
+
 /// A fault, and what the judgement rests on.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {

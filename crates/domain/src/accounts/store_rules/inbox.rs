@@ -1,18 +1,27 @@
 //! Rules of inboxes: their entries, what is unread, and the badge.
 
-use crate::accounts::inbox::EntryId;
+use crate::accounts::inbox::{EntryId, forget_messages};
+use crate::error::Error;
 use crate::keys::{self, families};
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Mend, count_in, counter_fault, number, score, score_in};
+use crate::site::Site;
+use crate::store_rules::claims::{
+    Claims, Fault, Found, Mend, count_in, counter_fault, number, score, score_in,
+};
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::Subject;
+use crate::store_rules::subject::{Subject, SubjectItem};
+use crate::store_rules::{CHECKS_AT_ONCE, Rule};
+use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use tidings_keyspace::{Answer, Batch, Expiry, Read};
+use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use tidings_keyspace::{Answer, Batch, Expiry, Order, Read, read};
 
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::USER, "the badge of a user is the number of unread entries of the inbox", badge),
     Rule::claims(&families::USER_INBOX, "an entry of an inbox is about something that exists", entry),
     Rule::claims(&families::USER_UNREAD, "what is unread is in the inbox", unread),
+    Rule::rounds(&families::USER_INBOX, "an inbox is not longer than it may be", lengths),
 ];
 
 fn badge(subject: &Subject, claims: &mut Claims) {
@@ -89,4 +98,49 @@ fn unread(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.sorted_member_present(&subject.key, member);
     claims.listed(keys::user_inbox(user), member, (None, score), &guard);
+}
+
+/// People who write to one inbox at the same time make it a little longer, until the next entry.
+fn lengths<'a>(
+    site: &'a Site,
+    _: Moment,
+    subjects: &'a [&'a Subject],
+) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
+    let found = stream::iter(subjects).map(|subject| inbox_length(site, subject));
+    Box::pin(found.buffered(CHECKS_AT_ONCE).try_collect())
+}
+
+async fn inbox_length(site: &Site, subject: &Subject) -> Result<Option<Found>, Error> {
+    let (SubjectItem::Whole, Some(user)) = (&subject.item, subject.id::<UserId>()) else { return Ok(None) };
+    let (inbox, unread) = (&subject.key, keys::user_unread(user));
+    let (count, oldest) = site
+        .store
+        .fetch((
+            read::sorted_count(inbox),
+            read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX),
+        ))
+        .await?;
+    if count <= INBOX_SIZE + INBOX_OVERFLOW {
+        return Ok(None);
+    }
+    let members: Vec<String> = oldest.into_iter().map(|(member, _)| member).collect();
+    let scores = site.store.fetch(read::scores(&unread, members.clone())).await?;
+    let mut batch = Batch::new();
+    for (member, score) in members.iter().zip(scores) {
+        batch.sorted_remove(inbox, member);
+        if score.is_some() {
+            batch.sorted_member_present(&unread, member);
+            batch.sorted_remove(&unread, member);
+            batch.increment_field(keys::user(user), "replies", -1);
+        } else {
+            batch.sorted_member_absent(&unread, member);
+        }
+    }
+    forget_messages(&mut batch, user, &members);
+    let mend = Mend::write(batch, "remove the oldest entries");
+    let fault = Fault::too_long(inbox.clone(), count, INBOX_SIZE, mend);
+    Ok(Some(Found::of(
+        fault,
+        vec![Source::all(inbox), Source::all(unread), Source::existence(keys::user(user))],
+    )))
 }
