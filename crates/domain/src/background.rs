@@ -15,6 +15,7 @@ use crate::news::visits;
 use crate::site::Site;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
 use crate::values::clock::{Moment, Timestamp};
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tidings_keyspace::EngineClock;
 use tidings_supervision::{Policy, supervise};
@@ -41,7 +42,11 @@ static KINDS: [JobKind; 15] = [
 /// Runs the workers of a site until the future is dropped: its jobs, its visits of threads, what was
 /// seen of inboxes, bans that end, reminders of what waits, and what is kept for some time only. A second call for the same site does none of its jobs. Rounds: 3 every two
 /// seconds, and those of the jobs and visits.
-pub async fn run(site: Arc<Site>, clock: EngineClock) {
+pub fn run(site: Arc<Site>, clock: EngineClock) -> BoxFuture<'static, ()> {
+    Box::pin(work(site, clock))
+}
+
+async fn work(site: Arc<Site>, clock: EngineClock) {
     tokio::join!(
         // A second worker of the same site ends at once.
         supervise("jobs", Policy::UntilDone, || jobs::run(site.clone(), clock.clone(), &KINDS)),

@@ -10,6 +10,7 @@ pub mod panics;
 pub mod places;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,11 +64,19 @@ pub fn fail(worker: &str) {
 ///
 /// A worker from `make` must be able to start anew: state that it must not lose when it panics
 /// belongs outside. The log lines of the worker have its name.
-pub async fn supervise<Worker: Future<Output = ()>>(
+pub fn supervise<'a, Worker: Future<Output = ()> + Send + 'a>(
     name: &'static str,
     policy: Policy,
-    mut make: impl FnMut() -> Worker,
-) {
+    mut make: impl FnMut() -> Worker + Send + 'a,
+) -> BoxFuture<'a, ()> {
+    Box::pin(run(name, policy, Box::new(move || Box::pin(make()))))
+}
+
+/// Makes a worker.
+type Make<'a> = Box<dyn FnMut() -> BoxFuture<'a, ()> + Send + 'a>;
+
+/// The same for all kinds of workers, so that it is compiled once.
+async fn run(name: &'static str, policy: Policy, mut make: Make<'_>) {
     let mut pauses = Pauses::default();
     loop {
         let began = Instant::now();
@@ -125,8 +134,8 @@ pub async fn catch<Output>(name: &'static str, work: impl Future<Output = Output
 #[allow(clippy::disallowed_methods)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
     use std::process::Command;
+    use std::sync::atomic::AtomicU32;
 
     #[test]
     fn pauses_double_up_to_half_a_minute_until_the_worker_has_recovered() {
@@ -140,13 +149,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_worker_that_panics_starts_again_until_it_is_done() {
-        let runs = Cell::new(0);
+        let runs = AtomicU32::new(0);
         supervise("test", Policy::UntilDone, || async {
-            runs.set(runs.get() + 1);
-            assert!(runs.get() > 2, "planted");
+            assert!(runs.fetch_add(1, Ordering::SeqCst) >= 2, "planted");
         })
         .await;
-        assert_eq!(runs.get(), 3);
+        assert_eq!(runs.into_inner(), 3);
     }
 
     #[tokio::test]
@@ -165,14 +173,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_where_the_worker_is_made_is_one_of_the_worker() {
-        let runs = Cell::new(0);
+        let runs = AtomicU32::new(0);
         supervise("test", Policy::UntilDone, || {
-            runs.set(runs.get() + 1);
-            assert!(runs.get() > 1, "planted");
+            assert!(runs.fetch_add(1, Ordering::SeqCst) >= 1, "planted");
             async {}
         })
         .await;
-        assert_eq!(runs.get(), 2);
+        assert_eq!(runs.into_inner(), 2);
     }
 
     /// The name of a test below, which starts itself in a process of its own.

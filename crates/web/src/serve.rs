@@ -32,6 +32,7 @@ use axum::body::HttpBody;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderValue, Method, Request, StatusCode, header};
 use axum::response::Response;
+use futures_util::future::BoxFuture;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -39,6 +40,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::background;
@@ -59,8 +61,25 @@ const STORE_TIME: Duration = Duration::from_secs(10);
 ///
 /// Error pages read nothing: they show what the site was last known to be called, so call
 /// [`App::brand`] before.
-pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Future<Output = ()>) {
-    let mut listening = listening.into();
+pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Future<Output = ()> + Send) {
+    tokio::pin!(shutdown);
+    serve_boxed(app, listening.into(), shutdown).await;
+}
+
+/// A boxed future is compiled here, and not once more in each program and test that serves.
+fn serve_boxed<'a>(
+    app: App,
+    listening: Listening,
+    shutdown: Pin<&'a mut (dyn Future<Output = ()> + Send + 'a)>,
+) -> BoxFuture<'a, ()> {
+    Box::pin(serve_until(app, listening, shutdown))
+}
+
+async fn serve_until(
+    app: App,
+    mut listening: Listening,
+    mut shutdown: Pin<&mut (dyn Future<Output = ()> + Send + '_)>,
+) {
     let background = tokio::spawn({
         let app = app.clone();
         async move {
@@ -79,7 +98,6 @@ pub async fn serve(app: App, listening: impl Into<Listening>, shutdown: impl Fut
     let server = Arc::new(Server::new(app));
     let http = http_builder();
     listening.limit_buffers();
-    tokio::pin!(shutdown);
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listening.accept() => accepted,

@@ -4,8 +4,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::path::{HttpMethod, Operation};
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
+use utoipa::openapi::schema::Schema;
 use utoipa::openapi::security::SecurityRequirement;
-use utoipa::openapi::{Content, OpenApi, Ref, Required};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required};
 
 /// The content type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
@@ -14,19 +15,24 @@ pub const JSON: &str = "application/json";
 
 /// Adds a call that takes a form in a session.
 pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, (path, tag): (&str, &str), summary: &str) {
-    let schemas = &mut document.components.get_or_insert_default().schemas;
     let mut used = vec![(A::name().into_owned(), A::schema())];
     T::schemas(&mut used);
     A::schemas(&mut used);
-    schemas.extend(used);
-    let form = Content::new(Some(T::schema()));
-    let call = Operation::builder()
+    document.components.get_or_insert_default().schemas.extend(used);
+    let call = form_call(tag, summary, (T::schema(), &A::name()));
+    document.paths.add_path_operation(path, vec![HttpMethod::Post], call);
+}
+
+/// A call by the schema of its form and the name of its answer's. It is compiled once for all of them.
+fn form_call(tag: &str, summary: &str, (form, answer): (RefOr<Schema>, &str)) -> Operation {
+    let form = Content::new(Some(form));
+    Operation::builder()
         .tag(tag)
         .summary(Some(summary))
         .request_body(Some(RequestBody::builder().content(FORM, form).required(Some(Required::True)).build()))
-        .response("200", json_response("", &A::name()))
-        .security(SecurityRequirement::new("session", [""; 0]));
-    document.paths.add_path_operation(path, vec![HttpMethod::Post], call);
+        .response("200", json_response("", answer))
+        .security(SecurityRequirement::new("session", [""; 0]))
+        .build()
 }
 
 /// A JSON response with a schema.

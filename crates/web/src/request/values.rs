@@ -1,6 +1,7 @@
 //! Schemas of single values in requests and responses: their patterns, formats and maxima.
 //! Fields and parameters refer to these types with `value_type`.
 
+use std::borrow::Cow;
 use strum::{IntoEnumIterator, VariantArray};
 use tidings_domain::accounts::inbox::Kind;
 use tidings_domain::moderation::directory;
@@ -39,7 +40,8 @@ macro_rules! values {
 
         /// Adds the schemas of all values to a document.
         pub fn register(components: &mut Components) {
-            $(components.schemas.insert($name::name().into_owned(), $name::schema());)*
+            let schemas: [fn() -> (Cow<'static, str>, RefOr<Schema>); _] = [$(|| ($name::name(), $name::schema())),*];
+            components.schemas.extend(schemas.map(|schema| schema()).map(|(name, schema)| (name.into_owned(), schema)));
         }
     };
 }
