@@ -353,6 +353,7 @@ impl Showcase {
             (Anonymous, "/register?invitation=TOKEN"),
             (Anonymous, "/register?invitation=unknown"),
             (Anonymous, "/register?applied"),
+            (Anonymous, "/settings/deactivated"),
             (Anonymous, "/people/tree"),
             (Anonymous, "/people/tree/25"),
             (Anonymous, "/@marta/invited"),

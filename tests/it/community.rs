@@ -153,6 +153,7 @@ pub const PAGES: &[(&str, Access)] = &[
     ("/settings/mutes", Access::Members),
     ("/settings/mutes?unblocked", Access::Members),
     ("/settings/deactivate", Access::Members),
+    ("/settings/deactivated", Access::Always),
     ("/settings/two-factor", Access::Members),
     ("/settings/two-factor/app", Access::Members),
     ("/settings/two-factor/codes", Access::Members),

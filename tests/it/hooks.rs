@@ -267,7 +267,7 @@ async fn what_is_not_public_is_not_told() {
         came[2..].iter().map(|came| came.json()["kind"].as_str().unwrap().to_owned()).collect();
     kinds.sort();
     assert_eq!(kinds, ["decision", "story"]);
-    // A post that is removed before it is sent is not sent, and one that was changed is sent as it is now.
+    // A post that is removed before it is sent is not sent.
     told.status.store(500, Ordering::Relaxed);
     let removed = carol.submit_text("Removed", "gone words").await.to_string();
     let began = Instant::now();

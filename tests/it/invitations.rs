@@ -210,7 +210,8 @@ async fn the_invitations_of_somebody_who_has_left_are_void() {
     let carol = join(&server, "carol", &invite(&alice).await).await;
     server.set_field("user:3", "flags", "a").await;
     let code = invite(&carol).await;
-    redirects_to(&carol.post("/settings/deactivate", &[("password", PASSWORD)]).await);
+    let left = carol.post("/settings/deactivate", &[("password", PASSWORD)]).await;
+    assert_eq!(page(&server.visitor(), redirects_to(&left)).await.heading(), "Account deactivated");
     refused(sign_up(&server.visitor(), "dave", &[("invitation", &code)]).await);
     assert!(server.sorted("invites:open:3").await.is_empty());
 }

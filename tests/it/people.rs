@@ -176,7 +176,10 @@ async fn the_last_administrator_cannot_leave() {
         let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN);
         server.write(|batch| batch.delete_field("user:3", "banned")).await;
-        assert_eq!(redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await), "/");
+        assert_eq!(
+            redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await),
+            "/settings/deactivated"
+        );
         assert!(bob.is_logged_in().await);
     })
     .await;

@@ -423,7 +423,7 @@ async fn an_account_is_deactivated_with_its_password_only() {
         assert!(alice.is_logged_in().await);
 
         let gone = form.with("password", PASSWORD).send(&alice).await;
-        assert_eq!(redirects_to(&gone), "/");
+        assert_eq!(redirects_to(&gone), "/settings/deactivated");
         assert!(gone.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
         assert!(!alice.is_logged_in().await);
         for path in

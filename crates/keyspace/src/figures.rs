@@ -47,7 +47,7 @@ impl Figures {
             Err(CommitError::Keyspace(
                 KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_),
             )) => &self.failed,
-            // The stored values or the batch do not fit; nothing was written.
+            // The stored values do not fit or are damaged; nothing was written.
             Err(CommitError::Keyspace(_)) => &self.rejected,
         };
         counter.increment(1);

@@ -91,7 +91,7 @@ impl Traffic {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// The newest stories, from one on.
+    /// A story by its number, counted from the oldest.
     fn story(&self, number: usize) -> Option<Story> {
         self.stories.lock().unwrap().get(number).copied()
     }

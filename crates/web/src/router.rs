@@ -432,6 +432,7 @@ fn page_routes() -> Router<App> {
             "/settings/deactivate",
             get(accounts::deactivating::deactivate_form).post(accounts::deactivating::deactivate),
         )
+        .route("/settings/deactivated", get(accounts::deactivating::deactivated))
         .route("/appeal/{id}", get(moderation::appeals::form))
         .route("/moderators", get(moderation::messages::form))
         .route("/messages/{id}", get(moderation::messages::show))

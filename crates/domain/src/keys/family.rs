@@ -2,7 +2,7 @@
 
 use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, USER, USER_RECENT_VOTES};
-use super::kept::{Class, LIMITS};
+use super::kept::{ADDRESSES, Class, LIMITS};
 use crate::values::ids::UserId;
 use crate::values::words::{exactly, grouped};
 use std::sync::LazyLock;
@@ -123,10 +123,12 @@ impl Family {
         self.class.name == LIMITS.name && self.seconds > 0
     }
 
-    /// Whether each of its keys is something of one user other than a limit.
+    /// Whether each of its keys is something of one user, and goes with the user. Limits and addresses stay until
+    /// they expire, also those of a rejected applicant.
     pub fn is_owned_by_user(&self) -> bool {
         let first_part = self.name.split(['<', '>']).nth(1);
-        first_part == Some("user id") && !self.is_limit() && *self != USER
+        let stays = self.is_limit() || self.class.name == ADDRESSES.name;
+        first_part == Some("user id") && !stays && *self != USER
     }
 
     /// The family of a key, with the parts that vary; `None` if the key is none of ours.

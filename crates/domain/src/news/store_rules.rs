@@ -136,7 +136,7 @@ fn votes(subject: &Subject, claims: &mut Claims) {
         Some(Withheld::Held(_)) => {
             return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
         }
-        // A state that cannot be read says nothing about the counter.
+        // A state that cannot be read says nothing about the counter, and an erased story may never have been shown.
         Some(Withheld::Unreadable(_) | Withheld::Erased) => return,
         Some(Withheld::Removed(_)) => true,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,

@@ -20,7 +20,7 @@ use tidings_domain::values::preferences::Digest;
 const HEADING: &str = "Confirm your e-mail address";
 
 /// The notice for a viewer whose address is not confirmed: the action to take, and the button that
-/// sends the link again. Nothing for everybody else.
+/// sends the link again. Empty for everybody else, and on a site that does not require a confirmation.
 pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {

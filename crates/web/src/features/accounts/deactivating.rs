@@ -11,6 +11,7 @@ use crate::request::viewer::{SignedFields, SignedIn};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::deactivation::{self, Writings};
 
 /// The choices for stories and comments: to keep them, or to erase them.
@@ -66,7 +67,7 @@ pub async fn deactivate(
     match deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await {
         Ok(()) => {
             let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
-            Ok((cookie, Redirect::to("/")).into_response())
+            Ok((cookie, Redirect::to("/settings/deactivated")).into_response())
         }
         Err(error) => {
             let refused = RefusedForm::from_failure(error.into())?.beside(&["password"]);
@@ -74,4 +75,19 @@ pub async fn deactivate(
             Ok(refused.response(deactivate_page(&frame, Some(&refused))))
         }
     }
+}
+
+/// GET /settings/deactivated: confirms it, once the session has ended.
+pub async fn deactivated(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        @if frame.viewer.is_some() {
+            h1 { "Your account is active" }
+        } @else {
+            h1 { "Account deactivated" }
+            p { "You are logged out, and your profile is gone. Thank you for your time here." }
+        }
+        p { a.action href="/" { "Go to the front page" } }
+    };
+    Ok(frame.page("Account deactivated", &content))
 }

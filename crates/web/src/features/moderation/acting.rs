@@ -11,8 +11,8 @@ use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::{Deed, Thing};
 use tidings_domain::{Error, Refusal};
 
-/// Moderates, for both the form and the API. Applicants for an account, and banned people who have appealed,
-/// cannot open an inbox, so they get the answer by mail.
+/// Moderates, for both the form and the API. Applicants for an account, and banned people who have appealed or
+/// written, cannot open an inbox, so they get the answer by mail.
 pub(crate) async fn moderate(
     app: &App,
     user: &User,
@@ -45,8 +45,8 @@ pub(crate) async fn moderate(
     .await
 }
 
-/// Mails the decision about an application or an appeal to the person who waits for it, if mail is
-/// configured and the person has an address.
+/// Mails the decision about an application, an appeal or a closed thread of messages to the person who waits for
+/// it, if mail is configured and the person has an address.
 pub async fn mail_decision(app: &App, request: &ModerationRequest) {
     match (&request.thing, &request.deed) {
         (Thing::Application(name), Deed::Approve | Deed::Reject) => {

@@ -133,7 +133,7 @@ impl ArticlesPage<'_> {
         }
     }
 
-    /// The text of an empty list, and the first step.
+    /// The text of an empty list, and the first step if there is one.
     fn nothing(&self) -> Markup {
         let first_page = self.address(self.order);
         match &self.list {
