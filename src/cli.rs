@@ -35,7 +35,6 @@ use crate::control;
 use crate::logging;
 use anyhow::{Context, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -381,14 +380,4 @@ fn say_place_apart(place: Option<String>, store: &str) -> anyhow::Result<()> {
         without_password(store)
     );
     Ok(())
-}
-
-/// A progress bar on standard error; hidden if that is not a terminal.
-pub(crate) fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(total).with_message(what);
-    // The template is a constant that parses.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}") {
-        bar.set_style(style);
-    }
-    bar
 }

@@ -3,8 +3,8 @@
 use super::format::Summary;
 use super::reader::BackupError;
 use super::restore;
-use crate::cli::progress_bar;
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::Context;
 use std::path::Path;
 use std::sync::Arc;

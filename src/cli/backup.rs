@@ -1,11 +1,12 @@
 //! `tidings backup FILE`: writes everything into one file.
 
-use super::{WrongUse, progress_bar, reach_existing_store};
+use super::{WrongUse, reach_existing_store};
 use crate::backup::disk::SystemDisk;
 use crate::backup::take::{self, Progress};
 use crate::backup::time_text;
 use crate::config::Config;
 use crate::control;
+use crate::progress::progress_bar;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{WrongUse, progress_bar, reach_existing_store_at, say_place_apart, store_options};
+use super::{WrongUse, reach_existing_store_at, say_place_apart, store_options};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
 //! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
 
-use super::{progress_bar, reach_existing_store, site_on};
+use super::{reach_existing_store, site_on};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;

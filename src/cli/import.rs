@@ -12,8 +12,9 @@ mod sites;
 pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
-use super::{CreateOption, WrongUse, patiently, progress_bar, reach_store, site_on};
+use super::{CreateOption, WrongUse, patiently, reach_store, site_on};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use accounts::ImportAccounts;
 use anyhow::bail;
 use clap::Args;

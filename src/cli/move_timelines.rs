@@ -1,7 +1,8 @@
 //! `tidings move timelines`: moves home timelines to a server or cluster of their own, or back.
 
-use super::{on_site, patiently, progress_bar};
+use super::{on_site, patiently};
 use crate::config::{Config, TimelinesUrl};
+use crate::progress::progress_bar;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use tidings_domain::site::Site;

@@ -1,8 +1,9 @@
 //! `tidings search`: how the search index is, and making it anew.
 
-use super::{progress_bar, reach_existing_store, site_on};
+use super::{reach_existing_store, site_on};
 use crate::config::Config;
 use crate::control;
+use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;

@@ -1,7 +1,8 @@
 //! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
 
-use super::{WrongUse, on_site, progress_bar};
+use super::{WrongUse, on_site};
 use crate::config::{Config, HostName};
+use crate::progress::progress_bar;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use tidings_domain::accounts::harden::count_accounts;

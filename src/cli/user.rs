@@ -2,8 +2,9 @@
 
 mod list;
 
-use super::{CreateOption, WrongUse, progress_bar, reach_existing_store, reach_store, site_on};
+use super::{CreateOption, WrongUse, reach_existing_store, reach_store, site_on};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::Context;
 use clap::Subcommand;
 use std::io::{self, BufRead, IsTerminal};

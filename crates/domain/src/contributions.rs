@@ -6,7 +6,7 @@ pub(crate) mod store_rules;
 
 use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::accounts::users::{DEACTIVATED, User};
-use crate::comments::comment::{self, StoredComment};
+use crate::comments::comment::{self, Comment, StoredComment};
 use crate::comments::withdrawal::{CommentReturn, CommentWithdrawal};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -279,6 +279,20 @@ pub(crate) fn shortened(text: String) -> String {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text,
     }
+}
+
+/// The author of a post; `None` if there is no such post. Rounds: 1.
+pub(crate) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
+    let key = match thing {
+        Thing::Story(id) => keys::news(*id),
+        Thing::Tweet(id) => keys::tweet(*id),
+        Thing::Comment(address) => {
+            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
+        }
+        _ => return Ok(None),
+    };
+    let author = site.store.fetch(read::field(&key, "user_id")).await?;
+    Ok(fields::read(author.as_deref(), || key, "user_id"))
 }
 
 #[cfg(test)]

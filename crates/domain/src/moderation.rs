@@ -10,11 +10,15 @@
 //! `appeal:<id>`, `bans:ending`, `user:<id>:notes`, `messages:count` and `limit:messages:<user id>`. The effects write the keys
 //! of what they change with functions of the wings that own them.
 //!
+//! Files with effects are below `effect.rs` and never call [`moderate`]; those that make requests, such as `rules.rs`,
+//! are above it.
+//!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
 //! (`effect.rs`), and how it is undone in `Line::inverse` (`log.rs`).
 
 mod act;
 pub mod announcing;
+mod answers;
 pub mod appeals;
 mod applications;
 pub(crate) mod bans;
@@ -32,6 +36,7 @@ mod merging;
 pub mod messages;
 pub mod networks;
 pub mod notes;
+mod origin_changes;
 pub mod origins;
 pub mod overview;
 mod people;
@@ -46,6 +51,7 @@ mod row;
 mod rule_changes;
 pub mod rules;
 pub mod saved_reasons;
+mod site_changes;
 pub(crate) mod store_rules;
 mod story_edits;
 mod threads;

@@ -1,7 +1,8 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{on_site, print, progress_bar};
+use crate::cli::{on_site, print};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::bail;
 use clap::Args;
 use indicatif::ProgressBar;

@@ -7,9 +7,10 @@
 mod aside;
 mod reader;
 
-use super::super::{CreateOption, WrongUse, patiently, progress_bar, reach_store, site_on};
+use super::super::{CreateOption, WrongUse, patiently, reach_store, site_on};
 use super::{demand_all, has_administrator};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use aside::Aside;
 use clap::Args;

@@ -3,9 +3,10 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{CreateOption, patiently, progress_bar, reach_store, site_on};
+use super::super::{CreateOption, patiently, reach_store, site_on};
 use super::{LineNumbers, demand_all};
 use crate::config::Config;
+use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use csv::StringRecord;

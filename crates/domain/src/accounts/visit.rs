@@ -12,7 +12,7 @@ use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::{Role, User};
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::identity::{Identities, Identity, IdentityRead, LastRead};
 use crate::keys;
 use crate::repeats::NamedRequest;
@@ -549,6 +549,15 @@ impl Visit {
             self.run(Query::new()).await?;
         }
         Ok(self.known_viewer().flatten())
+    }
+
+    /// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
+    ///
+    /// # Errors
+    /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
+    pub(crate) async fn demand_moderator(&mut self) -> Result<(), Error> {
+        let viewer = self.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?;
+        Ok(viewer.require_moderator()?)
     }
 
     /// Identifies the viewer with a read of its own, if no round of the page has done so.

@@ -7,14 +7,12 @@ use super::row::ActedRow;
 use crate::accounts::inbox::Message;
 use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
-use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::{CommandEntry, Moderated};
-use crate::comments::comment::Comment;
+use crate::contributions::author_of;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::review::WaitingRows;
 use crate::site::Site;
@@ -67,20 +65,6 @@ pub async fn moderate_as_administrator(
     user.once(site, moderate(site, now, user, &request)).await.map(Some)
 }
 
-/// The author of a post; `None` if there is no such post. Rounds: 1.
-pub(super) async fn author_of(site: &Site, thing: &Thing) -> Result<Option<UserId>, Error> {
-    let key = match thing {
-        Thing::Story(id) => keys::news(*id),
-        Thing::Tweet(id) => keys::tweet(*id),
-        Thing::Comment(address) => {
-            return Ok(site.store.fetch(Comment::at(*address)).await?.map(|comment| comment.user_id));
-        }
-        _ => return Ok(None),
-    };
-    let author = site.store.fetch(read::field(&key, "user_id")).await?;
-    Ok(fields::read(author.as_deref(), || key, "user_id"))
-}
-
 /// Undoes an action, by an action with a line of its own. Returns the number of that line.
 ///
 /// # Errors
@@ -92,7 +76,7 @@ pub async fn undo(
     moderator: &User,
     (id, reason, anonymous): (ModerationId, &Reason, bool),
 ) -> Result<ModerationId, Error> {
-    demand_moderator(moderator, now)?;
+    moderator.demand_may_moderate(now)?;
     let line = log::read_line(site, id).await?;
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
@@ -101,23 +85,6 @@ pub async fn undo(
     let request =
         ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous, seen: None };
     act(site, now, moderator, &request, Some(&line)).await
-}
-
-/// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
-/// session, but the request may have been under way.
-pub(super) fn demand_moderator(viewer: &User, now: Moment) -> Result<(), Refusal> {
-    viewer.demand_may_log_in(now.timestamp())?;
-    viewer.require_moderator()?;
-    viewer.demand_may_post(now.timestamp())
-}
-
-/// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
-///
-/// # Errors
-/// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
-pub(super) async fn demand_moderator_of(visit: &mut Visit) -> Result<(), Error> {
-    let viewer = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?;
-    Ok(viewer.require_moderator()?)
 }
 
 /// One batch: the effect, the line, the message to the person whom it concerns, and the mark on
@@ -129,7 +96,7 @@ async fn act(
     request: &ModerationRequest,
     undoes: Option<&Line>,
 ) -> Result<ModerationId, Error> {
-    demand_moderator(moderator, now)?;
+    moderator.demand_may_moderate(now)?;
     let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
     if reason.is_empty() && !deed.needs_no_reason() {
         return Err(InputError::Empty { field: "reason" }.into());
@@ -137,7 +104,7 @@ async fn act(
     let repeatable = moderator.request.as_ref();
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
-        demand_moderator(&moderator, now)?;
+        moderator.demand_may_moderate(now)?;
         let row = ActedRow::read(site, request).await?;
         let case = Case {
             site,

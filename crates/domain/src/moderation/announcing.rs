@@ -1,19 +1,17 @@
 //! The announcement of the site and the pinned stories, which administrators change.
 
 use super::act::moderate;
-use super::case::{Case, Effect, ModerationRequest};
+use super::case::ModerationRequest;
 use crate::accounts::users::{DISMISSED, User};
 use crate::accounts::visit::Visit;
-use crate::error::{Error, Refusal};
-use crate::identity::ANNOUNCEMENT;
+use crate::error::Error;
 use crate::keys;
-use crate::news::item::News;
 use crate::site::Site;
 use crate::values::announcement::Announcement;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::ModerationId;
 use crate::values::moderation::{Deed, Reason, SitePart, Thing};
-use tidings_keyspace::{Batch, Fetch, read};
+use tidings_keyspace::Batch;
 
 /// The reason in the log of an announcement without a text.
 const PINNED: &str = "pinned stories";
@@ -24,7 +22,7 @@ const ENDED: &str = "the announcement has ended";
 /// the line.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchNews`] for a story that is not shown, or those of
+/// [`crate::Refusal::AdministratorsOnly`], [`crate::Refusal::NoSuchNews`] for a story that is not shown, or those of
 /// [`moderate`].
 pub async fn change(
     site: &Site,
@@ -48,32 +46,6 @@ pub async fn change(
         seen: None,
     };
     moderate(site, now, administrator, &request).await
-}
-
-/// The effect of a change.
-pub(super) async fn announce(case: &Case<'_>, announcement: &Announcement) -> Result<Effect, Error> {
-    case.demand_administrator()?;
-    let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
-    let (stories, [before]) =
-        case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
-    let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| !news.is_gone());
-    if case.undoes.is_none() && !stories.iter().all(is_shown) {
-        return Err(Refusal::NoSuchNews.into());
-    }
-    let mut effect = Effect::default();
-    effect.batch.field_unchanged(keys::SITE, ANNOUNCEMENT, before.as_deref());
-    if *announcement == Announcement::default() {
-        effect.batch.delete_field(keys::SITE, ANNOUNCEMENT);
-    } else {
-        let last = before.as_deref().and_then(Announcement::from_json).filter(|_| case.undoes.is_none());
-        let mut announcement = announcement.clone();
-        if let Some(last) = last {
-            announcement.made = announcement.made.max(Timestamp(last.made.0 + 1));
-        }
-        effect.batch.set_field(keys::SITE, ANNOUNCEMENT, announcement.to_json());
-    }
-    effect.before = before;
-    Ok(effect)
 }
 
 /// The announcement of the site, and the pinned stories, also what has ended. Rounds: those of

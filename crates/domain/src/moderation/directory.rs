@@ -3,7 +3,7 @@
 //! The search index finds them by what is true of them ([`crate::texts`]). Here is what a row shows, and what can be
 //! found without an index.
 
-use super::act::{demand_moderator, demand_moderator_of, moderate};
+use super::act::moderate;
 use super::case::ModerationRequest;
 use crate::accounts::origins;
 use crate::accounts::people::{People, ids_of};
@@ -135,7 +135,7 @@ pub struct AccountRow {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
 pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     Ok(visit.know_viewer().await?.map_or(Role::Member, User::role))
 }
 
@@ -271,7 +271,7 @@ pub async fn act_on_all(
 ) -> Result<Vec<ModerationId>, Error> {
     let site = visit.site_too();
     let mut moderator = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
-    demand_moderator(&moderator, now)?;
+    moderator.demand_may_moderate(now)?;
     let ids = ids_of(visit, names).await?;
     if names.iter().any(|name| !ids.contains_key(name)) {
         return Err(Refusal::NoSuchUser.into());

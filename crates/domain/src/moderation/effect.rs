@@ -2,8 +2,8 @@
 
 use super::case::{Case, Effect};
 use super::{
-    announcing, appeals, applications, comment_edits, erasing, held, keep, merging, messages, notes, origins,
-    people, profiles, removals, remove_all, rule_changes, saved_reasons, story_edits, threads,
+    answers, appeals, applications, comment_edits, erasing, held, keep, merging, notes, origin_changes,
+    people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
 use crate::error::Error;
 use crate::values::moderation::{Deed, SitePart, Thing};
@@ -62,10 +62,10 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         (Deed::Reject, Thing::Appeal(id)) => Box::pin(appeals::reject(case, *id)),
         (Deed::Reopen, Thing::Appeal(id)) => Box::pin(appeals::reopen(case, *id)),
         (Deed::Answer(text, after), Thing::Message(id)) => {
-            Box::pin(messages::answer(case, *id, (text, *after)))
+            Box::pin(answers::answer(case, *id, (text, *after)))
         }
-        (Deed::Close, Thing::Message(id)) => Box::pin(messages::close(case, *id)),
-        (Deed::Reopen, Thing::Message(id)) => Box::pin(messages::reopen(case, *id)),
+        (Deed::Close, Thing::Message(id)) => Box::pin(answers::close(case, *id)),
+        (Deed::Reopen, Thing::Message(id)) => Box::pin(answers::reopen(case, *id)),
         (Deed::MakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, true)),
         (Deed::UnmakeModerator, Thing::User(name)) => Box::pin(people::set_moderator(case, name, false)),
         (Deed::Unhold, Thing::User(name)) => Box::pin(people::lift(case, name, RestrictionKind::Hold)),
@@ -81,14 +81,14 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         }
         (Deed::Unrule, Thing::Rule(id)) => Box::pin(rule_changes::lift(case, *id)),
         (Deed::Bar(origin, scope, hours), Thing::Origin(id)) => {
-            Box::pin(origins::ban(case, *id, (origin, *scope, *hours)))
+            Box::pin(origin_changes::ban(case, *id, (origin, *scope, *hours)))
         }
-        (Deed::Unbar, Thing::Origin(id)) => Box::pin(origins::lift(case, *id)),
+        (Deed::Unbar, Thing::Origin(id)) => Box::pin(origin_changes::lift(case, *id)),
         (Deed::Announce(announcement), Thing::Site(SitePart::Announcement)) => {
-            Box::pin(announcing::announce(case, announcement))
+            Box::pin(site_changes::announce(case, announcement))
         }
         (Deed::SetReasons(reasons), Thing::Site(SitePart::Reasons)) => {
-            Box::pin(saved_reasons::set(case, reasons))
+            Box::pin(site_changes::set_reasons(case, reasons))
         }
         (Deed::Approve, Thing::Application(name)) => Box::pin(applications::approve(case, name)),
         (Deed::Reject, Thing::Application(name)) => Box::pin(applications::reject(case, name)),

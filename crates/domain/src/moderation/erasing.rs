@@ -1,11 +1,11 @@
 //! Erasing a post for good, by administrators, and all posts of somebody who leaves and asks for that.
 
-use super::act::author_of;
 use super::case::{Case, Effect};
 use super::phases::{PHASE, Phase};
 use super::traces;
 use crate::accounts::users::User;
 use crate::action::Decision;
+use crate::contributions::author_of;
 use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::{Error, Refusal};
 use crate::fields;

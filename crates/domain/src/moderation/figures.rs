@@ -1,6 +1,5 @@
 //! The numbers of things that wait for moderators, and of their latest actions.
 
-use super::act::demand_moderator_of;
 use super::log::{self, ShownModerator};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -30,7 +29,7 @@ pub struct QueueFigures {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), or the store's.
 pub async fn figures(visit: &mut Visit) -> Result<QueueFigures, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     let since = Timestamp(visit.now().0.saturating_sub(FIGURES_DAYS * 86_400));
     let waiting = review::status(&visit.site_too()).await?;
     let lines = log::since(visit, since, FIGURES_LINES).await?;

@@ -14,18 +14,16 @@
 pub mod reading;
 
 use super::act::moderate;
-use super::case::{Case, Effect, ModerationRequest};
+use super::case::ModerationRequest;
 use super::log::{Line, read_line};
-use super::people::told;
-use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::login::{self, Attempt};
-use crate::accounts::message_threads::{CLOSED_BY, MessageThread, THREAD, WAITING};
+use crate::accounts::message_threads::{MessageThread, THREAD};
 use crate::accounts::notices::count_sent;
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
-use crate::review::{self, WaitingRows};
+use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{MessageAddress, MessageThreadId, ModerationId};
@@ -189,76 +187,6 @@ async fn answer_in(
     let line = moderator.once(site, moderate(site, now, moderator, &request)).await?;
     let number = read_line(site, line).await?.before.and_then(|number| number.parse().ok());
     Ok(MessageAddress { thread: id, message: number.unwrap_or(1) })
-}
-
-/// A thread that the moderator may answer or close. Rounds: 2.
-async fn thread_to_moderate(case: &Case<'_>, id: MessageThreadId) -> Result<MessageThread, Error> {
-    let thread = case.site.store.fetch(MessageThread::by_id(id)).await?.ok_or(Refusal::NoSuchMessages)?;
-    let member = case.site.store.fetch(User::by_id(thread.user_id)).await?;
-    case.demand_power_over(&member.ok_or(Refusal::NoSuchUser)?)?;
-    Ok(thread)
-}
-
-/// Answers a member. It cannot be undone: the member may have read it.
-pub(super) async fn answer(
-    case: &Case<'_>,
-    id: MessageThreadId,
-    (text, after): (&MessageText, Option<u64>),
-) -> Result<Effect, Error> {
-    let thread = thread_to_moderate(case, id).await?;
-    if after.is_some_and(|after| after != thread.count) {
-        return Err(Refusal::RowChanged.into());
-    }
-    if thread.count >= MESSAGES_IN_THREAD {
-        return Err(Refusal::ThreadIsFull { limit: MESSAGES_IN_THREAD }.into());
-    }
-    let address = thread.next();
-    let delivery = Delivery::read(case.site, None, &[(thread.user_id, EntryId::Answer(address))]).await?;
-    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
-    // The answer gives its number to its writer.
-    effect.before = Some(address.message.to_string());
-    let message = StoredMessage {
-        time: case.now.timestamp(),
-        from: case.moderator.id,
-        line: Some(case.id),
-        anonymous: case.anonymous,
-        text: text.as_str().to_owned(),
-    };
-    thread.write(&mut effect.batch, case.now, &message);
-    delivery.write(&mut effect.batch, case.now.as_score());
-    Ok(effect)
-}
-
-/// Closes a thread whose member waits, without an answer.
-pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
-    let thread = thread_to_moderate(case, id).await?;
-    let waiting = thread.waiting.ok_or(Refusal::NothingToModerate("nobody is waiting for an answer here"))?;
-    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
-    let key = keys::message_thread(id);
-    effect.batch.field_equals(&key, WAITING, waiting.to_string());
-    effect.batch.delete_field(&key, WAITING);
-    effect.batch.set_field(&key, CLOSED_BY, case.id.to_string());
-    review::settle(&mut effect.batch, case.thing);
-    let text = told("The moderators have closed what you wrote to them, without an answer.", case.reason);
-    effect.message = Some(format!("{text}\n\nYou can write again: {}/messages/{id}", case.site.address));
-    Ok(effect)
-}
-
-/// Undoes the closing of a thread: the member waits again.
-pub(super) async fn reopen(case: &Case<'_>, id: MessageThreadId) -> Result<Effect, Error> {
-    let thread = thread_to_moderate(case, id).await?;
-    let key = keys::message_thread(id);
-    let Some(line) = case.undoes.filter(|line| thread.closed_by == Some(line.id)) else {
-        return Err(Refusal::NothingToModerate("this has been reopened already").into());
-    };
-    let since = line.row.map_or(thread.changed, |row| row.place.since);
-    let mut effect = Effect { concerns: Some(thread.user_id), ..Effect::default() };
-    effect.batch.field_equals(&key, CLOSED_BY, line.id.to_string());
-    effect.batch.delete_field(&key, CLOSED_BY);
-    effect.batch.set_field(&key, WAITING, since.to_string());
-    review::enqueue(&mut effect.batch, case.thing, since);
-    effect.message = Some(told("The moderators will look again at what you wrote to them.", case.reason));
-    Ok(effect)
 }
 
 /// The member to tell by mail that the moderators have answered; `None` if no mail is needed. This is only a

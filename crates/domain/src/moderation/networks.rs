@@ -1,6 +1,5 @@
 //! The networks that people come from: the facts that moderators may know, and those for administrators.
 
-use super::act::demand_moderator_of;
 use super::people::person_named;
 use crate::accounts::origins::{self, Origins};
 use crate::accounts::people::People;
@@ -28,7 +27,7 @@ pub struct Neighbourhood {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::NoSuchUser`](crate::Refusal::NoSuchUser), or the store's.
 pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
     let (site, now) = (visit.site_too(), visit.now());
     let person = person_named(&site, name).await?.user;

@@ -91,7 +91,7 @@ pub(super) async fn delete(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's.
 pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Error> {
-    super::act::demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     let key = keys::user_notes(person);
     let stored = visit.fetch(read::hash(&key)).await?;
     let mut notes: Vec<(ModerationId, StoredNote)> = Vec::new();

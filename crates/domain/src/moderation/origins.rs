@@ -1,17 +1,17 @@
 //! Banning networks and e-mail domains, and whom a ban would stop.
 
-use super::act::{demand_moderator, moderate};
-use super::case::{Case, Effect, ModerationRequest};
+use super::act::moderate;
+use super::case::ModerationRequest;
 use crate::accounts::origin_bans;
 use crate::accounts::origins;
 use crate::accounts::users::User;
-use crate::error::{Error, Refusal};
+use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, OriginBanId, UserId};
-use crate::values::limits::{MAX_ORIGIN_BANS, STAFF_CHUNK};
+use crate::values::limits::STAFF_CHUNK;
 use crate::values::moderation::{Deed, Hours, Reason, Thing};
 use crate::values::origin_ban::{BanScope, BannedOrigin, OriginBan};
 use std::net::Ipv4Addr;
@@ -42,7 +42,8 @@ pub struct ListedBan {
 /// Bans an origin. Returns the number of the ban, and that of the line in the log.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], [`Refusal::TooManyOriginBans`], those of [`moderate`], or the store's.
+/// [`crate::Refusal::AdministratorsOnly`], [`crate::Refusal::TooManyOriginBans`], those of [`moderate`], or the
+/// store's.
 pub async fn add(
     site: &Site,
     now: Moment,
@@ -50,7 +51,7 @@ pub async fn add(
     ban: &NewOriginBan,
 ) -> Result<(OriginBanId, ModerationId), Error> {
     administrator.require_admin()?;
-    demand_moderator(administrator, now)?;
+    administrator.demand_may_moderate(now)?;
     let id = site.store.next_id(keys::ORIGIN_BANS_COUNT).await?;
     let id = OriginBanId::try_from(id)
         .map_err(|_| Error::Internal(format!("{} holds {id}", keys::ORIGIN_BANS_COUNT)))?;
@@ -67,7 +68,7 @@ pub async fn add(
 /// Lifts a ban. Returns the number of the line in the log.
 ///
 /// # Errors
-/// [`Refusal::NoSuchOriginBan`], those of [`moderate`], or the store's.
+/// [`crate::Refusal::NoSuchOriginBan`], those of [`moderate`], or the store's.
 pub async fn remove(
     site: &Site,
     now: Moment,
@@ -82,7 +83,7 @@ pub async fn remove(
 /// All bans that have not ended, by number. Rounds: 1, and those of `origin_bans::of_site`.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`crate::Refusal::AdministratorsOnly`], or the store's.
 pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<ListedBan>, Error> {
     viewer.require_admin()?;
     let bans = origin_bans::of_site(site, now).await?;
@@ -103,7 +104,7 @@ pub async fn all(site: &Site, now: Timestamp, viewer: &User) -> Result<Vec<Liste
 /// a domain at most 41.
 ///
 /// # Errors
-/// [`Refusal::AdministratorsOnly`], or the store's.
+/// [`crate::Refusal::AdministratorsOnly`], or the store's.
 pub async fn stops(
     site: &Site,
     now: Timestamp,
@@ -141,47 +142,4 @@ async fn visited_with(site: &Site, now: Timestamp, origin: &BannedOrigin) -> Res
         }
     }
     Ok(Some(found))
-}
-
-/// The effect of a ban. Bans that have ended make room.
-pub(super) async fn ban(
-    case: &Case<'_>,
-    id: OriginBanId,
-    (origin, scope, hours): (&BannedOrigin, BanScope, Hours),
-) -> Result<Effect, Error> {
-    case.demand_administrator()?;
-    let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;
-    let now = case.now.timestamp();
-    let mut effect = Effect::default();
-    let mut count = stored.0.len();
-    for (field, json) in &stored.0 {
-        let ban = field.parse().ok().and_then(|id| OriginBan::from_json(id, json));
-        if ban.is_some_and(|ban| !ban.is_in_force(now)) {
-            effect.batch.delete_field(keys::ORIGIN_BANS, field);
-            effect.batch.delete_field(keys::ORIGIN_BANS_STOPPED, field);
-            count -= 1;
-        }
-    }
-    if count >= MAX_ORIGIN_BANS {
-        return Err(Refusal::TooManyOriginBans { limit: MAX_ORIGIN_BANS as u64 }.into());
-    }
-    effect.until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
-    let reason = case.reason.clone();
-    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until: effect.until };
-    effect.batch.field_absent(keys::ORIGIN_BANS, id.to_string());
-    effect.batch.set_field(keys::ORIGIN_BANS, id.to_string(), ban.to_json());
-    Ok(effect)
-}
-
-/// The effect of lifting a ban.
-pub(super) async fn lift(case: &Case<'_>, id: OriginBanId) -> Result<Effect, Error> {
-    case.demand_administrator()?;
-    let field = id.to_string();
-    let stored = case.site.store.fetch(read::field(keys::ORIGIN_BANS, &field)).await?;
-    let stored = stored.ok_or(Refusal::NoSuchOriginBan)?;
-    let mut effect = Effect::default();
-    effect.batch.field_equals(keys::ORIGIN_BANS, &field, &stored);
-    effect.batch.delete_field(keys::ORIGIN_BANS, &field);
-    effect.before = Some(stored);
-    Ok(effect)
 }

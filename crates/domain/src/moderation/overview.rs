@@ -1,7 +1,6 @@
 //! The page for moderators about one person: the latest activity, flags by and against the person, the
 //! decisions about them, and the people whom they invited. Notes and networks are in modules of their own.
 
-use super::act::demand_moderator_of;
 use super::log::{self, LogEntry, LogWindow};
 use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
@@ -84,7 +83,7 @@ impl From<ThingFlags> for FlagCounts {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
 pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> Result<Overview, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     let newest = |key: String| read::sorted_range(key, Order::Descending, 0, OVERVIEW_LISTED).or_absent();
     let lists = [
         keys::user_posted(person),

@@ -1,7 +1,6 @@
 //! The review queue as moderators read it: what waits, the worst first, with what they need to
 //! decide.
 
-use super::act::demand_moderator_of;
 use crate::accounts::message_threads::{MessageThread, message_at};
 use crate::accounts::people::People;
 use crate::accounts::users::{DEACTIVATED, Role, User};
@@ -171,7 +170,7 @@ pub struct QueuePage {
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
 pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize) -> Result<QueuePage, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     let highest = before.map_or(f64::INFINITY, |before| before.score);
     let most = count as u64 + QUEUE_TIES + 1;
     let scores = (f64::NEG_INFINITY, highest);
@@ -194,7 +193,7 @@ pub async fn page(visit: &mut Visit, before: Option<&QueueCursor>, count: usize)
 /// # Errors
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::RoleNeedsTwoFactor`](crate::Refusal::RoleNeedsTwoFactor), or the store's.
 pub async fn row_of(visit: &mut Visit, thing: &Thing) -> Result<Option<Row>, Error> {
-    demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     Ok(read_rows(visit, [thing.clone()]).await?.pop())
 }
 

@@ -48,7 +48,7 @@ pub async fn add_rule(
     moderator: &User,
     rule: &NewRule,
 ) -> Result<(RuleId, ModerationId), Error> {
-    super::act::demand_moderator(moderator, now)?;
+    moderator.demand_may_moderate(now)?;
     let id = site.store.next_id(keys::RULES_COUNT).await?;
     let id =
         RuleId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::RULES_COUNT)))?;
@@ -83,7 +83,7 @@ pub async fn lift_rule(
 /// # Errors
 /// [`crate::Refusal::ModeratorsOnly`], or the store's. Rounds: 1; none once they are cached.
 pub async fn rules(site: &Site, now: Moment, viewer: &User) -> Result<Vec<PostRule>, Error> {
-    super::act::demand_moderator(viewer, now)?;
+    viewer.demand_may_moderate(now)?;
     Ok(post_rules::of_site(site, now.timestamp()).await?.all().to_vec())
 }
 
@@ -122,7 +122,7 @@ pub async fn dry_run(
     viewer: &User,
     (rule, patience): (&NewRule, Duration),
 ) -> Result<DryRun, Error> {
-    super::act::demand_moderator(viewer, now)?;
+    viewer.demand_may_moderate(now)?;
     let rule = PostRule {
         id: RuleId(1),
         pattern: rule.pattern.clone(),

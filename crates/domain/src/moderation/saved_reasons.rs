@@ -1,7 +1,7 @@
 //! The reasons that the fields for reasons offer, which moderators change.
 
-use super::act::{demand_moderator, moderate};
-use super::case::{Case, Effect, ModerationRequest};
+use super::act::moderate;
+use super::case::ModerationRequest;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
@@ -37,7 +37,7 @@ pub async fn change(
     moderator: &User,
     change: &ReasonChange,
 ) -> Result<(u64, ModerationId), Error> {
-    demand_moderator(moderator, now)?;
+    moderator.demand_may_moderate(now)?;
     let present = stored(site).await?;
     let named = |id: u64| {
         let reason = present.all().iter().find(|reason| reason.id == id);
@@ -71,25 +71,11 @@ async fn stored(site: &Site) -> Result<SavedReasons, Error> {
     Ok(json.as_deref().and_then(SavedReasons::from_json).unwrap_or_default())
 }
 
-/// The effect of a change.
-pub(super) async fn set(case: &Case<'_>, reasons: &SavedReasons) -> Result<Effect, Error> {
-    let [before] = case.site.store.fetch(read::fields(keys::SITE, [REASONS])).await?;
-    let mut effect = Effect::default();
-    effect.batch.field_unchanged(keys::SITE, REASONS, before.as_deref());
-    if *reasons == SavedReasons::default() {
-        effect.batch.delete_field(keys::SITE, REASONS);
-    } else {
-        effect.batch.set_field(keys::SITE, REASONS, reasons.to_json());
-    }
-    effect.before = before;
-    Ok(effect)
-}
-
 /// The reasons, for moderators. Rounds: those of [`Visit::identity`], and of the viewer.
 ///
 /// # Errors
 /// [`Refusal::ModeratorsOnly`], or the store's.
 pub async fn all(visit: &mut Visit) -> Result<SavedReasons, Error> {
-    super::act::demand_moderator_of(visit).await?;
+    visit.demand_moderator().await?;
     Ok(visit.identity().await.reasons.clone().unwrap_or_default())
 }

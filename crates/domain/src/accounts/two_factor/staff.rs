@@ -4,6 +4,7 @@
 use crate::accounts::two_factor::SecondFactors;
 use crate::accounts::users::{Role, User};
 use crate::error::Refusal;
+use crate::values::clock::Moment;
 use crate::values::rules::Rules;
 
 impl Role {
@@ -42,6 +43,14 @@ impl User {
     /// does not count yet.
     pub fn require_moderator(&self) -> Result<(), Refusal> {
         self.require(Role::Moderator, Refusal::ModeratorsOnly)
+    }
+
+    /// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
+    /// session, but the request may have been under way.
+    pub(crate) fn demand_may_moderate(&self, now: Moment) -> Result<(), Refusal> {
+        self.demand_may_log_in(now.timestamp())?;
+        self.require_moderator()?;
+        self.demand_may_post(now.timestamp())
     }
 
     fn require(&self, role: Role, refusal: Refusal) -> Result<(), Refusal> {
