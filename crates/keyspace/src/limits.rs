@@ -50,6 +50,10 @@ pub(crate) const MAX_QUEUED_MESSAGES: usize = 1024;
 /// waits for a place in the queue.
 pub(crate) const MAX_QUEUED_BATCHES: usize = 1024;
 
+/// The bytes that the embedded engine writes to its file between two flushes. It keeps them in memory until then, to
+/// go on serving them if the flush fails.
+pub(crate) const MAX_UNFLUSHED_BYTES: usize = 16 << 20;
+
 /// The most batches in one transaction of the embedded engine. This bounds how long the
 /// first batch of a transaction waits for the last.
 pub(crate) const MAX_GROUP_BATCHES: usize = 256;

@@ -41,9 +41,11 @@ struct Shared {
 
 #[derive(Default)]
 struct Log {
-    /// All operations since the last flush that succeeded. They take the memory of what is written
-    /// between two flushes: at most that of redb's write buffer and of one transaction.
+    /// All operations since the last flush that succeeded. While the disk works, the writer flushes before they
+    /// take more memory than [`MAX_UNFLUSHED_BYTES`](crate::limits::MAX_UNFLUSHED_BYTES) and one group.
     operations: VecDeque<Operation>,
+    /// The bytes of their writes.
+    bytes: usize,
     trouble: Option<Trouble>,
 }
 
@@ -52,6 +54,29 @@ enum Operation {
     Write(u64, Arc<[u8]>),
     SetLength(u64),
     Flush,
+}
+
+impl Operation {
+    /// The bytes that it holds.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Write(_, data) => data.len(),
+            Self::SetLength(_) | Self::Flush => 0,
+        }
+    }
+}
+
+impl Log {
+    fn push(&mut self, operation: Operation) {
+        self.bytes += operation.bytes();
+        self.operations.push_back(operation);
+    }
+
+    /// Forgets the first operations.
+    fn forget(&mut self, count: usize) {
+        let bytes: usize = self.operations.drain(..count).map(|operation| operation.bytes()).sum();
+        self.bytes -= bytes;
+    }
 }
 
 /// Why a file cannot be written.
@@ -145,6 +170,11 @@ impl StoreFile {
         if self.0.lags.load(Ordering::Acquire) { self.log().trouble.clone() } else { None }
     }
 
+    /// The bytes written since the last flush.
+    pub(super) fn unflushed_bytes(&self) -> usize {
+        self.log().bytes
+    }
+
     /// Keeps redb from changing the file any more, because it is opened anew. Closing it would
     /// flush what it has in memory, in whatever state that is.
     pub(super) fn abandon(&self) {
@@ -173,7 +203,7 @@ impl StoreFile {
             }
             let mut log = self.log();
             if ends_with_flush {
-                log.operations.drain(..step.len());
+                log.forget(step.len());
             } else if log.operations.len() == step.len() {
                 log.trouble = None;
                 self.0.lags.store(false, Ordering::Release);
@@ -208,7 +238,7 @@ impl StoreFile {
             let pending = log.operations.len();
             // A write is noted first, so that it can be tried again after a flush that fails.
             if log.trouble.is_some() || !matches!(operation, Operation::Flush) {
-                log.operations.push_back(operation.clone());
+                log.push(operation.clone());
             }
             if log.trouble.is_some() {
                 return;
@@ -217,13 +247,13 @@ impl StoreFile {
         };
         match self.perform(&operation) {
             Ok(()) if matches!(operation, Operation::Flush) => {
-                self.log().operations.drain(..pending);
+                self.log().forget(pending);
             }
             Ok(()) => {}
             Err(trouble) => {
                 let mut log = self.log();
                 // Another thread's flush may have dropped it in the meantime.
-                log.operations.push_back(operation);
+                log.push(operation);
                 log.trouble.get_or_insert(trouble);
                 self.0.lags.store(true, Ordering::Release);
             }

@@ -11,7 +11,8 @@
 //!
 //! So nothing that a crash could undo is read or acknowledged. A *checkpoint* is a commit
 //! that flushes the store file, after which the journal starts over. It happens once a
-//! second, when the journal has no room for a group, and when expired keys are removed.
+//! second, when the journal has no room for a group, when redb has written much to the file, and when
+//! expired keys are removed.
 //!
 //! While the disk takes no writes, the writer refuses all batches, and readers go on with what
 //! redb has in memory. Once a second it tries the disk again. See [`super::store_file`].
@@ -28,7 +29,7 @@ use super::store_file::Trouble;
 use super::tables::{META, META_CLOCK, META_RECORD, Tables, WriteTable};
 use crate::batch::{Batch, Check, CommitError, Write};
 use crate::events::Message;
-use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS};
+use crate::limits::{MAX_GROUP_BATCHES, MAX_SWEPT_ROWS, MAX_UNFLUSHED_BYTES};
 use crate::read_set::Versions;
 use crate::{Entry, KeyspaceError, StoreHealth};
 use redb::Durability;
@@ -493,7 +494,9 @@ impl WriterThread {
         mut transaction: redb::WriteTransaction,
         accepted: &[LoggedBatch<'_>],
     ) -> Result<(), redb::Error> {
-        let record = self.files.as_ref().and_then(|files| files.journal.record(accepted));
+        let is_logged_first = self.unflushed_bytes() < MAX_UNFLUSHED_BYTES;
+        let files = self.files.as_ref().filter(|_| is_logged_first);
+        let record = files.and_then(|files| files.journal.record(accepted));
         if let Some(Files { journal, .. }) = &mut self.files
             && let Some(record) = record
         {
@@ -520,6 +523,11 @@ impl WriterThread {
         self.commit_checkpoint(transaction)?;
         self.in_doubt = false;
         Ok(())
+    }
+
+    /// The bytes that redb has written to the store file since its last flush.
+    pub(super) fn unflushed_bytes(&self) -> usize {
+        self.files.as_ref().map_or(0, |files| files.store.unflushed_bytes())
     }
 
     /// Flushes the store file if the journal has writes that the file lacks.

@@ -6,7 +6,7 @@ use super::rig::Rig;
 use super::*;
 use crate::ReadSet;
 use crate::batch::{Bound, Selection, Within};
-use crate::limits::JOURNAL_BYTES;
+use crate::limits::{JOURNAL_BYTES, MAX_UNFLUSHED_BYTES};
 use crate::redb::journal::{
     Journal, JournalContents, JournalError, JournalStorage, LoggedBatch, batches, head,
 };
@@ -181,6 +181,33 @@ fn a_group_that_is_too_long_for_the_journal_goes_to_the_store_file() {
     rig.commit([increment("counter")]);
     assert_eq!(places(&disk.journal().unwrap()).len(), 1);
     assert_eq!(counter(&disk.cut_after(disk.events(), &mut || 0)).as_deref(), Some("3"));
+}
+
+#[test]
+fn what_waits_for_a_flush_is_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    let opener = database::opener(path.to_str().unwrap(), 1 << 20, true);
+    let mut rig = Rig::open(opener, &clock()).unwrap();
+    let value = "v".repeat(1000);
+    let settings = |numbers: &mut dyn Iterator<Item = usize>| {
+        let mut batch = Batch::new();
+        numbers.for_each(|number| batch.set(number.to_string(), &value));
+        [batch]
+    };
+    for first in (0..8_000).step_by(200) {
+        rig.commit(settings(&mut (first..first + 200)));
+    }
+    rig.writer.tidy();
+    let mut waiting = Vec::new();
+    for first in 0..800 {
+        // Far from each other: each changes a page of its own.
+        rig.commit(settings(&mut (first..8_000).step_by(800)));
+        waiting.push(rig.writer.unflushed_bytes());
+    }
+    let most = *waiting.iter().max().unwrap();
+    assert!((MAX_UNFLUSHED_BYTES..MAX_UNFLUSHED_BYTES + (1 << 20)).contains(&most), "{most}");
+    assert!(*waiting.last().unwrap() < MAX_UNFLUSHED_BYTES);
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
                 }
             }
         }
-        nav.tabs.sort aria-label="Order" {
+        nav.tabs aria-label="Order" {
             ul {
                 @for (sort, name) in [(Sort::Relevance, "Best match"), (Sort::New, "New"), (Sort::Votes, "Votes"), (Sort::Comments, "Comments")] {
                     @let address = SearchQuery { sort, page: 1, ..query.clone() }.address("/search");
