@@ -351,9 +351,9 @@ pub struct LogPage {
 /// How a viewer of the log sees people.
 #[derive(Debug, Clone, Copy)]
 struct Sees {
-    /// Whether they know moderators who chose not to be named.
+    /// Whether they see the names of moderators who chose not to be named.
     unnamed_moderators: bool,
-    /// Whether they know applicants who were not accepted, and things that readers no longer see.
+    /// Whether they see applicants who were not accepted, and things that readers no longer see.
     what_is_hidden: bool,
 }
 

@@ -45,7 +45,7 @@ impl User {
         self.require(Role::Moderator, Refusal::ModeratorsOnly)
     }
 
-    /// Refuses who does not moderate, and moderators who are banned or silenced. A ban ends the
+    /// Refuses anybody who does not moderate, and moderators who are banned or silenced. A ban ends the
     /// session, but the request may have been under way.
     pub(crate) fn demand_may_moderate(&self, now: Moment) -> Result<(), Refusal> {
         self.demand_may_log_in(now.timestamp())?;

@@ -77,17 +77,17 @@ pub async fn deactivate(
     }
 }
 
-/// GET /settings/deactivated: confirms it, once the session has ended.
+/// GET /settings/deactivated: confirms a deactivation, which has ended the session.
 pub async fn deactivated(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
+    let is_active = frame.viewer.is_some();
+    let heading = if is_active { "Your account is active" } else { "Account deactivated" };
     let content = html! {
-        @if frame.viewer.is_some() {
-            h1 { "Your account is active" }
-        } @else {
-            h1 { "Account deactivated" }
+        h1 { (heading) }
+        @if !is_active {
             p { "You are logged out, and your profile is gone. Thank you for your time here." }
         }
         p { a.action href="/" { "Go to the front page" } }
     };
-    Ok(frame.page("Account deactivated", &content))
+    Ok(frame.page(heading, &content))
 }
