@@ -14,8 +14,22 @@ use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
 
 /// The dependencies that each layer may not have. Cargo sees to it that nothing else is used.
-const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 4] = [
+const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 5] = [
     ("supervision", &["tidings-keyspace", "tidings-domain", "tidings-web", "axum", "hyper", "redb", "redis"]),
+    (
+        "text",
+        &[
+            "tidings-keyspace",
+            "tidings-domain",
+            "tidings-web",
+            "axum",
+            "hyper",
+            "maud",
+            "redb",
+            "redis",
+            "tantivy",
+        ],
+    ),
     ("keyspace", &["tidings-domain", "tidings-web", "axum", "hyper", "maud"]),
     ("domain", &["tidings-web", "axum", "hyper", "hyper-util", "maud", "redb", "redis", "tower-http"]),
     ("web", &["redb", "redis"]),
