@@ -2,3 +2,5 @@
 //! them read the same.
 //!
 //! It knows no HTML, no keys and nobody's permissions.
+
+pub mod words;
