@@ -4,7 +4,7 @@ use crate::passwords::PasswordError;
 use crate::values::day;
 use crate::values::hook::NotAHook;
 use crate::values::hostname::HostnameError;
-use crate::values::ids::{ModerationId, NewsId};
+use crate::values::ids::{ModerationId, NewsId, OriginBanId};
 use crate::values::limits::STAFF_PASSWORD_MIN;
 use crate::values::origin_ban::{BanScope, NotBannable, OriginKind};
 use crate::values::post_rule::PatternError;
@@ -382,6 +382,9 @@ pub enum Refusal {
     /// The network or the domain of the e-mail address is banned.
     #[error("{}", banned_origin(*.kind, *.scope, .reason))]
     OriginBanned { kind: OriginKind, scope: BanScope, reason: Box<str> },
+    /// The network or the e-mail domain is banned already, by this ban.
+    #[error("this is already banned: see ban {0} in the list")]
+    BannedAlready(OriginBanId),
     /// There is no such ban of a network or an e-mail domain.
     #[error("there is no such ban. It may have been lifted")]
     NoSuchOriginBan,
@@ -417,9 +420,6 @@ pub enum Refusal {
     VotesDiscounted(Restriction),
     #[error("this is the last administrator. Make someone else an administrator first")]
     LastAdministrator,
-    /// A later decision of the same kind has taken the place of this one.
-    #[error("a later decision has replaced this one: see line {0} of the moderation log")]
-    Replaced(ModerationId),
     /// The decision is not about the person, or takes nothing from them.
     #[error("you can appeal only against decisions about you or what you have posted")]
     NotYourDecision,
@@ -446,9 +446,14 @@ pub enum Refusal {
     ThreadIsFull { limit: u64 },
     #[error("you have {limit} threads with the moderators, which is the limit. Write in one of them")]
     TooManyMessageThreads { limit: u64 },
-    /// The story has been edited since the action that is to be undone.
-    #[error("this story has been edited since. Edit it again instead")]
-    EditedSince,
+    /// The fact that an undo would put back has changed since the action that is to be undone.
+    #[error("{}", changed_since(.what, *.by))]
+    ChangedSince {
+        /// The fact, such as `the title`.
+        what: &'static str,
+        /// The line of the log that changed it, if one did.
+        by: Option<ModerationId>,
+    },
     #[error("this story is a text, so it has no URL to edit")]
     TextHasNoUrl,
     #[error("other stories have been merged into this one. Split those off first")]
@@ -483,6 +488,14 @@ pub enum Refusal {
     FlagDecided,
     #[error("this thread is locked: {reason}")]
     ThreadLocked { reason: Box<str> },
+}
+
+/// That something has changed since, and by which line of the log.
+fn changed_since(what: &str, by: Option<ModerationId>) -> String {
+    match by {
+        Some(by) => format!("{what} has changed since: see line {by} of the moderation log"),
+        None => format!("{what} has changed since"),
+    }
 }
 
 /// Until when a restriction is in force, and why.

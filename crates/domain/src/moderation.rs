@@ -13,8 +13,11 @@
 //! Files with effects are below `effect.rs` and never call [`moderate`]; those that make requests, such as `rules.rs`,
 //! are above it.
 //!
+//! An action notes the facts that it changes in its line (`changes.rs`). An undo puts them back where they are as
+//! the action left them, and says by which line they have changed otherwise.
+//!
 //! To add an action: a variant of `Deed` (`values/moderation.rs`), an arm in `effect_of`
-//! (`effect.rs`), and how it is undone in `Line::inverse` (`log.rs`).
+//! (`effect.rs`), and the action that undoes it in `Line::inverse` (`log.rs`).
 
 mod act;
 pub mod announcing;
@@ -23,6 +26,7 @@ pub mod appeals;
 mod applications;
 pub(crate) mod bans;
 mod case;
+mod changes;
 mod comment_edits;
 pub mod directory;
 pub(crate) mod discounts;

@@ -53,6 +53,7 @@ const REMEMBERED: usize = 4_096;
 /// A request of an account that has a name.
 #[derive(Debug, Clone)]
 pub struct NamedRequest {
+    user: UserId,
     key: String,
     name: RequestName,
     /// Whether it acts again, and keeps no answer.
@@ -74,7 +75,7 @@ impl NamedRequest {
     /// A request of an account, with the address that it was sent to and all its fields that matter.
     pub fn new(user: UserId, name: RequestName, address: &str, fields: &[(&str, &str)]) -> Self {
         let hash = RequestHash::of(&name, address, fields);
-        Self { key: keys::request(user, &hash), name, sets_state: false, is_noted: Arc::default() }
+        Self { user, key: keys::request(user, &hash), name, sets_state: false, is_noted: Arc::default() }
     }
 
     /// The same request, of a form that sets a state: a vote, a follow, a setting. Sent twice it is as once, and
@@ -83,6 +84,14 @@ impl NamedRequest {
     pub fn setting_a_state(mut self) -> Self {
         self.sets_state = true;
         self
+    }
+
+    /// A part of the request, which does several things one after the other: each is done once, also if a repeat
+    /// follows a failure half-way.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Self {
+        let hash = RequestHash::of(&self.name, &self.key, &[("part", name)]);
+        Self { key: keys::request(self.user, &hash), is_noted: Arc::default(), ..self.clone() }
     }
 
     /// The client's name for the request.

@@ -67,13 +67,27 @@ pub struct QueueStatus {
     pub oldest: Option<Timestamp>,
 }
 
+/// How many rows wait, and since when those of the first `COUNTED_ROWS` do.
+pub(crate) struct Waiting {
+    /// How many rows.
+    pub(crate) rows: u64,
+    /// The times.
+    pub(crate) since: Vec<Timestamp>,
+}
+
 /// Reads the state of the queue. Rounds: 1.
 pub async fn status(site: &Site) -> Result<QueueStatus, Error> {
+    let Waiting { rows, since } = waiting(site).await?;
+    Ok(QueueStatus { rows, oldest: since.into_iter().min() })
+}
+
+/// Reads since when what waits does. Rounds: 1.
+pub(crate) async fn waiting(site: &Site) -> Result<Waiting, Error> {
     let rows = read::sorted_count(keys::REVIEW_QUEUE).or_absent();
     let places = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_ROWS).or_absent();
     let (rows, places) = site.store.fetch((rows, places)).await?;
     let since = places.iter().filter_map(|(_, score)| Some(QueuePlace::from_score(*score)?.since));
-    Ok(QueueStatus { rows, oldest: since.min() })
+    Ok(Waiting { rows, since: since.collect() })
 }
 
 /// Rows among which the oldest is looked for.

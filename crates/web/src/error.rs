@@ -547,10 +547,10 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyKnown
         | Refusal::TopicMoving { .. }
         | Refusal::NothingToModerate(_)
-        | Refusal::Replaced(_)
+        | Refusal::ChangedSince { .. }
+        | Refusal::BannedAlready(_)
         | Refusal::AppealedAlready
         | Refusal::AppealDecided(_)
-        | Refusal::EditedSince
         | Refusal::RowChanged
         | Refusal::NothingWaits
         | Refusal::FlaggedAlready

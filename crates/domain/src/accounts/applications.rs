@@ -32,7 +32,7 @@ const APPLIED: &str = "applied";
 /// The field that says that the application waits: `1`, or absent.
 const PENDING: &str = "pending";
 /// The field with the time of the rejection, in Unix seconds.
-const REJECTED: &str = "rejected";
+pub(crate) const REJECTED: &str = "rejected";
 /// The field with the reason for the rejection.
 const REASON: &str = "rejected_reason";
 

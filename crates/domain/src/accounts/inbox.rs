@@ -35,7 +35,7 @@ pub(crate) use reading::{Entry, entries_of};
 pub(crate) use removal::Removal;
 pub use seen::Seen;
 pub(crate) use taken::{Replacement, Taken, TakenEntry};
-pub(crate) use withdrawn::{Returning, Withdrawing, Withdrawn};
+pub(crate) use withdrawn::{Returning, WITHDRAWN_BY, Withdrawing, Withdrawn};
 
 /// The field of a user with the badge.
 const BADGE: &str = "replies";

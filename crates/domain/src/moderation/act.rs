@@ -1,6 +1,7 @@
 //! The one way in which moderators act: an effect and its line in the log, in one batch.
 
 use super::case::{Case, ModerationRequest};
+use super::changes;
 use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
 use super::row::ActedRow;
@@ -18,7 +19,7 @@ use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Action, Deed, Reason, SitePart, Thing};
+use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::text::InputError;
 use tidings_keyspace::read;
 
@@ -68,8 +69,8 @@ pub async fn moderate_as_administrator(
 /// Undoes an action, by an action with a line of its own. Returns the number of that line.
 ///
 /// # Errors
-/// [`Refusal::NoSuchModeration`], [`Refusal::UndoneAlready`], [`Refusal::CannotBeUndone`], and
-/// those of [`moderate`].
+/// [`Refusal::NoSuchModeration`], [`Refusal::UndoneAlready`], [`Refusal::CannotBeUndone`],
+/// [`Refusal::ChangedSince`] if what it changed has changed again, and those of [`moderate`].
 pub async fn undo(
     site: &Site,
     now: Moment,
@@ -118,8 +119,15 @@ async fn act(
             undoes,
             row: &row,
         };
+        let still = match undoes {
+            Some(line) => Some(changes::demand_standing((site, now.timestamp()), line).await?),
+            None => None,
+        };
         let effect = effect_of(&case).await?;
         let mut batch = effect.batch;
+        if let Some(still) = still {
+            still(&mut batch);
+        }
         // Of two administrators who take each other's role, one is too late.
         holder.check(&mut batch);
         let ends = undoes.map(|line| line.id).or(effect.ends);
@@ -143,7 +151,11 @@ async fn act(
             anonymous: *anonymous,
             action: deed.action(),
             thing: thing.clone(),
-            reason: if is_private { String::new() } else { reason.to_string() },
+            reason: match effect.reason {
+                _ if is_private => String::new(),
+                Some(reason) => reason,
+                None => reason.to_string(),
+            },
             undoes: ends,
             undone_by: None,
             until: effect.until,
@@ -151,6 +163,7 @@ async fn act(
             in_progress: effect.in_progress,
             concerns: effect.concerns,
             before: effect.before,
+            changed: effect.changed,
             row: row_before,
         };
         line.write(&mut batch);
@@ -166,8 +179,6 @@ async fn act(
             Thing::Origin(ban) if undoes.is_none() && deed.action() == Action::Bar => {
                 decision.once(repeatable, &(*ban, id))
             }
-            // The number of the reason is known before.
-            Thing::Site(SitePart::Reasons) if undoes.is_none() => decision.once(repeatable, &(0_u64, id)),
             _ => decision.once(repeatable, &id),
         }
     });

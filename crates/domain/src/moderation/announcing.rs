@@ -18,17 +18,18 @@ const PINNED: &str = "pinned stories";
 /// The reason in the log when there is nothing any more.
 const ENDED: &str = "the announcement has ended";
 
-/// Replaces the announcement and the pinned stories. The text is the reason in the log. Returns the number of
-/// the line.
+/// Replaces the announcement and the pinned stories, if the last one was made when `seen` says. The text is the
+/// reason in the log. Returns the number of the line.
 ///
 /// # Errors
-/// [`crate::Refusal::AdministratorsOnly`], [`crate::Refusal::NoSuchNews`] for a story that is not shown, or those of
+/// [`crate::Refusal::AdministratorsOnly`], [`crate::Refusal::NoSuchNews`] for a story that is not shown,
+/// [`crate::Refusal::RowChanged`] if somebody has changed them meanwhile, or those of
 /// [`moderate`].
 pub async fn change(
     site: &Site,
     now: Moment,
     administrator: &User,
-    announcement: Announcement,
+    (announcement, seen): (Announcement, Option<Timestamp>),
 ) -> Result<ModerationId, Error> {
     administrator.require_admin()?;
     let reason = match (announcement.text(), announcement.stories()) {
@@ -37,7 +38,7 @@ pub async fn change(
         (text, _) => text,
     };
     let reason = Reason::parse(reason)?;
-    let deed = Deed::Announce(announcement);
+    let deed = Deed::Announce(announcement, seen);
     let request = ModerationRequest {
         deed,
         thing: Thing::Site(SitePart::Announcement),

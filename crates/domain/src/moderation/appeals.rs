@@ -4,6 +4,7 @@
 //! Keys: `appeal:<moderation id>`.
 
 use super::case::{Case, Effect};
+use super::changes::{demand_standing, has_ended};
 use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
 use super::people::told;
@@ -210,9 +211,10 @@ async fn demand_alone(case: &Case<'_>, appellant: &User) -> Result<(), Error> {
 /// Marks an appeal as decided in the batch of an effect, and tells who has appealed.
 fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &OpenAppeal), granted: bool) {
     let key = keys::appeal(id);
-    effect.batch.field_absent(&key, DECIDED_BY);
-    let fields = [(DECIDED_BY, case.id.to_string()), (GRANTED, u8::from(granted).to_string())];
-    effect.batch.set_fields(key, fields);
+    effect.batch.set_field(&key, GRANTED, u8::from(granted).to_string());
+    // Its line is about the appeal: undoing that must not undo the decision twice.
+    (effect.before, effect.changed) = (None, Vec::new());
+    effect.change(key, DECIDED_BY, (None, Some(&case.id.to_string())));
     review::settle(&mut effect.batch, &Thing::Appeal(id));
     effect.concerns = Some(waiting.appellant.id);
     let outcome = if granted { "granted: the decision has been undone." } else { "rejected." };
@@ -224,24 +226,21 @@ fn close(case: &Case<'_>, effect: &mut Effect, (id, waiting): (ModerationId, &Op
 pub(super) async fn grant(case: &Case<'_>, id: ModerationId) -> Result<Effect, Error> {
     let waiting = read_waiting(case, id).await?;
     let decision = &waiting.decision;
-    let mut effect = if decision.undone_by.is_some() || has_ended(decision, case.now.timestamp()) {
+    let now = case.now.timestamp();
+    let mut effect = if decision.undone_by.is_some() || has_ended(decision, now) {
         // Nothing is left to undo: a moderator has lifted it, or it has ended.
         Effect::default()
     } else {
         let deed = decision.inverse().ok_or(Refusal::CannotBeUndone)?;
+        let still = demand_standing((case.site, now), decision).await?;
         let inner = Case { deed: &deed, thing: &decision.thing, undoes: Some(decision), ..*case };
         let mut effect = Box::pin(effect_of(&inner)).await?;
+        still(&mut effect.batch);
         effect.ends = Some(id);
         effect
     };
     close(case, &mut effect, (id, &waiting), true);
-    // Its line is about the appeal: undoing that must not undo the decision twice.
-    effect.before = None;
     Ok(effect)
-}
-
-fn has_ended(decision: &Line, now: Timestamp) -> bool {
-    decision.until.is_some_and(|until| until <= now)
 }
 
 /// Rejects an appeal: the decision stays.

@@ -1,13 +1,18 @@
 //! Decisions about applications for accounts.
 
 use super::case::{Case, Effect};
-use crate::accounts::applications::{self, Application};
+use super::changes::Change;
+use crate::accounts::applications::{self, Application, REJECTED};
+use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
+use crate::keys;
 
 /// Accepts an application: its owner can log in.
 pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let mut effect = Effect::default();
     let decided = applications::write_approval(case.site, &mut effect.batch, name).await?;
+    let account = keys::user(decided.user_id);
+    effect.changed.push(Change::of_field(account, DEACTIVATED, (None, None)));
     Ok(concerning(effect, &decided))
 }
 
@@ -16,6 +21,8 @@ pub(super) async fn reject(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     let (mut effect, now) = (Effect::default(), case.now.timestamp());
     let decision = (name, case.reason.as_str());
     let decided = applications::write_rejection(case.site, &mut effect.batch, now, decision).await?;
+    let account = keys::user(decided.user_id);
+    effect.changed.push(Change::of_field(account, REJECTED, (None, Some(&now.to_string()))));
     Ok(concerning(effect, &decided))
 }
 

@@ -1,5 +1,6 @@
 //! Requests of moderators: the request, the case that is decided, and its effect.
 
+use super::changes::Change;
 use super::log::Line;
 use super::row::ActedRow;
 use crate::accounts::users::{Role, User};
@@ -130,14 +131,18 @@ pub(super) struct Effect {
     pub(super) message: Option<String>,
     /// The line whose action it ends: that line says so.
     pub(super) ends: Option<ModerationId>,
+    /// The reason in the line, if it is not the moderator's.
+    pub(super) reason: Option<String>,
     /// When it ends by itself.
     pub(super) until: Option<Timestamp>,
     /// How many posts it is about.
     pub(super) count: Option<u64>,
     /// Whether a job does the rest of it: the line says so until the job deletes [`super::log::IN_PROGRESS`].
     pub(super) in_progress: bool,
-    /// The facts that undoing it needs.
+    /// A note for its undo, beside the facts.
     pub(super) before: Option<String>,
+    /// The facts that it changes, and that its undo compares.
+    pub(super) changed: Vec<Change>,
     /// The work that follows.
     pub(super) then: Vec<Then>,
 }

@@ -1,11 +1,12 @@
 //! Editing comments.
 
 use super::case::{Case, Effect};
+use super::changes::{Change, Part};
 use crate::comments::comment;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
+use crate::keys;
 use crate::values::text::Body;
-use serde::{Deserialize, Serialize};
 
 /// Replaces the text of a comment. The line of the log has the former text, for the undo.
 pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
@@ -18,13 +19,8 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     comment.refuse_if_gone(case.moderator)?;
     let after = match (case.undoes, text) {
         (Some(line), _) => {
-            let stored =
-                line.before.as_deref().and_then(|stored| serde_json::from_str::<TextEdit>(stored).ok());
-            let TextEdit { before, after } = stored.ok_or(Refusal::CannotBeUndone)?;
-            if comment.body != after {
-                return Err(Refusal::EditedSince.into());
-            }
-            before
+            let before = line.changed_from(&address.comment.to_string());
+            before.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned()
         }
         (None, Some(text)) => text.as_str().to_owned(),
         (None, None) => return Err(case.does_not_apply().into()),
@@ -38,14 +34,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     // A moderator has looked at it.
     comment.withheld = None;
     comment::write_change(&mut effect.batch, address, &stored.json, &comment);
-    // Texts can be written as JSON.
-    effect.before = serde_json::to_string(&TextEdit { before, after }).ok();
+    let place = (address.comment.to_string(), Part::Member("body".to_owned()));
+    effect.changed.push(Change::of_part(keys::thread(address.news), place, (Some(&before), Some(&after))));
     Ok(effect)
-}
-
-/// The texts that are needed to undo the edit of a text.
-#[derive(Serialize, Deserialize)]
-struct TextEdit {
-    before: String,
-    after: String,
 }

@@ -286,20 +286,21 @@ pub async fn act_on_all(
             return Err(Refusal::HigherRole.into());
         }
     }
-    // The answer to the request is that of all deeds, and not of one.
-    moderator.request = None;
+    let request = moderator.request.take();
     let mut lines = Vec::new();
     for name in names {
         for deed in deeds {
             let thing = Thing::User(name.as_str().into());
-            let request = ModerationRequest {
+            // Each deed is noted by itself. So a repeat after a failure half-way does what was not done.
+            moderator.request = request.as_ref().map(|all| all.part(&format!("{thing} {}", deed.action())));
+            let asked = ModerationRequest {
                 deed: deed.clone(),
                 thing,
                 reason: reason.clone(),
                 anonymous: false,
                 seen: None,
             };
-            match moderate(&site, now, &moderator, &request).await {
+            match moderator.once(&site, moderate(&site, now, &moderator, &asked)).await {
                 Ok(line) => lines.push(line),
                 // Such as a person who has posted nothing.
                 Err(Error::Refused(Refusal::NothingToModerate(_))) => {}

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Effect};
 use super::{
-    answers, appeals, applications, comment_edits, erasing, held, keep, merging, notes, origin_changes,
+    answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes, origin_changes,
     people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
 use crate::error::Error;
@@ -76,6 +76,7 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         }
         (Deed::Reject, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reject(case)),
         (Deed::Reopen, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) => Box::pin(held::reopen(case)),
+        (Deed::PutBack(_), _) => Box::pin(changes::put_back(case)),
         (Deed::Rule(pattern, effect), Thing::Rule(id)) => {
             Box::pin(rule_changes::add(case, *id, (pattern, *effect)))
         }
@@ -84,11 +85,11 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
             Box::pin(origin_changes::ban(case, *id, (origin, *scope, *hours)))
         }
         (Deed::Unbar, Thing::Origin(id)) => Box::pin(origin_changes::lift(case, *id)),
-        (Deed::Announce(announcement), Thing::Site(SitePart::Announcement)) => {
-            Box::pin(site_changes::announce(case, announcement))
+        (Deed::Announce(announcement, seen), Thing::Site(SitePart::Announcement)) => {
+            Box::pin(site_changes::announce(case, announcement, *seen))
         }
-        (Deed::SetReasons(reasons), Thing::Site(SitePart::Reasons)) => {
-            Box::pin(site_changes::set_reasons(case, reasons))
+        (Deed::SetReasons(change), Thing::Site(SitePart::Reasons)) => {
+            Box::pin(site_changes::set_reasons(case, change))
         }
         (Deed::Approve, Thing::Application(name)) => Box::pin(applications::approve(case, name)),
         (Deed::Reject, Thing::Application(name)) => Box::pin(applications::reject(case, name)),

@@ -1,6 +1,7 @@
 //! Contributions that wait for a moderator: approving and rejecting them, and taking a rejection back.
 
 use super::case::{Case, Effect};
+use super::changes::Change;
 use crate::accounts::users::User;
 use crate::comments::held::{CommentPublication, HeldComment};
 use crate::contributions::Contribution;
@@ -16,6 +17,7 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     contribution.demand_held()?;
     let (site, now) = (case.site, case.now);
     let mut effect = decided(case, &contribution, "approved");
+    effect.changed.extend(Change::of_state(case.thing, None, (contribution.withheld(), None)));
     match contribution {
         Contribution::Story(news) => {
             let author = site.store.fetch(User::by_id(news.user_id)).await?;
@@ -45,20 +47,17 @@ pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     contribution.demand_held()?;
     let mut effect = decided(case, &contribution, "rejected");
-    effect.before = contribution.withheld().map(ToString::to_string);
-    contribution.write_withheld(&mut effect.batch, Some(&Withheld::removed(case.reason.as_str())));
+    let rejected = Withheld::removed(case.reason.as_str());
+    effect.changed.extend(Change::of_state(case.thing, None, (contribution.withheld(), Some(&rejected))));
+    contribution.write_withheld(&mut effect.batch, Some(&rejected));
     Ok(effect)
 }
 
 /// Lets what was rejected wait again: the undo of a rejection.
 pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let line = case.undoes.ok_or(Refusal::CannotBeUndone)?;
-    let state: Option<Withheld> = line.before.as_deref().and_then(|before| before.parse().ok());
-    let state = state.ok_or(Refusal::CannotBeUndone)?;
+    let state = line.state_before().ok_or(Refusal::CannotBeUndone)?;
     let contribution = case.contribution().await?;
-    if contribution.withheld() != Some(&Withheld::removed(&line.reason)) {
-        return Err(Refusal::CannotBeUndone.into());
-    }
     let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
     contribution.write_withheld(&mut effect.batch, Some(&state));
     review::enqueue(&mut effect.batch, case.thing, case.now.timestamp());

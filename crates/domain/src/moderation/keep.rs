@@ -1,6 +1,7 @@
 //! Keeping what readers flagged, and opening the case again.
 
 use super::case::{Case, Effect};
+use super::changes::Change;
 use super::log::Line;
 use crate::comments::comment::Comment;
 use crate::contributions::Contribution;
@@ -23,10 +24,11 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {
             subject.write_withheld(&mut effect.batch, None);
-            effect.before = Some(Withheld::Flagged.to_string());
         }
         None => {}
     }
+    let states = (subject.withheld(), None);
+    effect.changed.extend(Change::of_state(case.thing, Some(subject.author()), states));
     Ok(effect)
 }
 
@@ -47,11 +49,11 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
 }
 
 fn was_hidden(line: Option<&Line>) -> bool {
-    line.and_then(|line| line.before.as_deref()?.parse().ok()) == Some(Withheld::Flagged)
+    line.and_then(Line::state_before) == Some(Withheld::Flagged)
 }
 
 /// The mark of a line that decided about something deleted.
-const DELETED: &str = "deleted";
+pub(super) const DELETED: &str = "deleted";
 
 /// Whether an undo is that of a decision about flags on something that was deleted already.
 pub(super) fn was_deleted(case: &Case<'_>) -> bool {

@@ -1,6 +1,9 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
+use super::changes::{self, Change};
+use super::keep::DELETED;
+use super::remove_all::POSTS;
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
@@ -13,14 +16,11 @@ use crate::news::item::News;
 use crate::review::QueuePlace;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::values::announcement::Announcement;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
-use crate::values::limits::LOG_LINES_SCANNED;
+use crate::values::limits::{LOG_LINES_SCANNED, NOTICE_SECONDS};
 use crate::values::moderation::{Action, Deed, Thing};
-use crate::values::origin_ban::OriginBan;
-use crate::values::post_rule::PostRule;
-use crate::values::saved_reason::SavedReasons;
+use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Asked, Batch, Fetch, Hash, Order, Query, read};
@@ -31,6 +31,8 @@ pub(super) const FORMER: &str = "a former member";
 const APPLICANT: &str = "an applicant";
 /// Lines that are read in one round.
 const CHUNK: u64 = 200;
+/// The field with the facts that the action changed.
+pub(super) const CHANGED: &str = "changed";
 /// The field that says by which line an action was undone.
 pub(super) const UNDONE_BY: &str = "undone_by";
 /// The field with the number of posts that an action was about.
@@ -96,8 +98,10 @@ pub(super) struct Line {
     pub(super) in_progress: bool,
     /// The person whom it concerns: who is moderated, or the author of what is.
     pub(super) concerns: Option<UserId>,
-    /// The data that is needed to undo it. Never shown.
+    /// A note for its undo, beside the facts. Never shown.
     pub(super) before: Option<String>,
+    /// The facts that it changed. Never shown.
+    pub(super) changed: Vec<Change>,
     /// The row of the review queue that it settled.
     pub(super) row: Option<SettledRow>,
 }
@@ -106,7 +110,12 @@ impl Line {
     pub(super) fn from_hash(id: ModerationId, hash: &Hash) -> Option<Self> {
         let fields = StoredFields::new(hash, || keys::moderation(id));
         let text = |field: &str| fields.text(field).map(str::to_owned);
-        Some(Self {
+        let stored = fields.text(CHANGED);
+        let changed: Option<Vec<Change>> = stored.and_then(|json| serde_json::from_str(json).ok());
+        if changed.is_none() && stored.is_some() {
+            fields::report(&keys::moderation(id), Some(CHANGED));
+        }
+        let mut line = Self {
             id,
             time: Timestamp(fields.read("time")?),
             moderator: fields.read("moderator")?,
@@ -121,16 +130,37 @@ impl Line {
             in_progress: text(IN_PROGRESS).is_some(),
             concerns: fields.read("concerns"),
             before: text("before"),
+            changed: changed.unwrap_or_default(),
             row: fields.read("row"),
-        })
+        };
+        if stored.is_none() {
+            line.changed = changes::of_older_line(&line);
+        }
+        Some(line)
     }
 
-    /// The action that undoes the one of this line. The line has the data that it needs, such as an
+    /// The value that a field had before the action; `None` if the action did not change it.
+    pub(super) fn changed_from(&self, field: &str) -> Option<Option<&str>> {
+        self.changed.iter().find(|change| change.field() == field).map(Change::before)
+    }
+
+    /// Why its thing was withheld before the action.
+    pub(super) fn state_before(&self) -> Option<Withheld> {
+        let states = self.changed.iter().filter(|change| change.is_of_state());
+        states.filter_map(Change::before).find_map(|state| state.parse().ok())
+    }
+
+    /// The action that undoes the one of this line. The line has the facts that it needs, such as an
     /// earlier title.
     pub(super) fn inverse(&self) -> Option<Deed> {
+        // All that such an action did is in the facts.
+        let put_back = |action| (!self.changed.is_empty()).then_some(Deed::PutBack(action));
         match self.action {
             Action::Remove | Action::RemoveAll => Some(Deed::Restore),
+            // It would have to remove the same posts again, and nobody knows any more which they were.
+            Action::Restore if self.before.as_deref() == Some(POSTS) => None,
             Action::Restore => Some(Deed::Remove),
+            Action::Edit if self.changed.is_empty() => None,
             Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None, text: None }),
             Action::Merge => Some(Deed::Split),
             Action::Lock => Some(Deed::Unlock),
@@ -148,35 +178,19 @@ impl Line {
             {
                 Some(Deed::Remove)
             }
+            // The decision was undone; it can be made anew.
+            Action::Approve if matches!(self.thing, Thing::Appeal(_)) => None,
             Action::Approve => Some(Deed::Reopen),
             Action::Note => Some(Deed::Unnote),
             Action::Discount => Some(Deed::Recount),
             Action::Recount => Some(Deed::Discount(None)),
             Action::MakeModerator => Some(Deed::UnmakeModerator),
             Action::UnmakeModerator => Some(Deed::MakeModerator),
-            Action::Rule => Some(Deed::Unrule),
-            Action::Unrule => match self.thing {
-                Thing::Rule(id) => {
-                    let rule = PostRule::from_json(id, self.before.as_deref()?)?;
-                    Some(Deed::Rule(rule.pattern, rule.effect))
-                }
-                _ => None,
-            },
-            Action::Bar => Some(Deed::Unbar),
-            Action::Unbar => match self.thing {
-                Thing::Origin(id) => {
-                    let ban = OriginBan::from_json(id, self.before.as_deref()?)?;
-                    let hours = ban.until.map(|until| until.0.saturating_sub(self.time.0).div_ceil(3_600));
-                    Some(Deed::Bar(ban.origin, ban.scope, hours))
-                }
-                _ => None,
-            },
-            Action::Announce => Some(Deed::Announce(
-                self.before.as_deref().and_then(Announcement::from_json).unwrap_or_default(),
-            )),
-            Action::SetReasons => Some(Deed::SetReasons(
-                self.before.as_deref().and_then(SavedReasons::from_json).unwrap_or_default(),
-            )),
+            Action::Rule => put_back(Action::Unrule),
+            Action::Unrule => put_back(Action::Rule),
+            Action::Bar => put_back(Action::Unbar),
+            Action::Unbar => put_back(Action::Bar),
+            Action::Announce | Action::SetReasons => put_back(self.action),
             Action::Erase
             | Action::Split
             | Action::Warn
@@ -216,6 +230,8 @@ impl Line {
             (IN_PROGRESS, self.in_progress.then(|| "1".to_owned())),
             ("concerns", shown(self.concerns.map(|user| user.0))),
             ("before", self.before.clone()),
+            // Facts can be written as JSON.
+            (CHANGED, (!self.changed.is_empty()).then(|| serde_json::to_string(&self.changed).unwrap_or_default())),
             ("row", self.row.map(|row| row.to_string())),
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -249,6 +265,7 @@ pub fn write_speaking<'a>(
             in_progress: false,
             concerns: None,
             before: None,
+            changed: Vec::new(),
             row: None,
         };
         line.write(batch);
@@ -302,7 +319,7 @@ pub struct LogEntry {
     pub undone_by: Option<ModerationId>,
     /// When it ends by itself.
     pub until: Option<Timestamp>,
-    /// Whether an action can undo it.
+    /// Whether the viewer could undo it now.
     pub can_be_undone: bool,
     /// How many posts it was about, if it says so.
     pub count: Option<u64>,
@@ -473,33 +490,42 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 struct LineSubject {
     title: Option<String>,
     author: Option<UserId>,
+    /// Whether it is a post that is no longer there.
+    is_gone: bool,
 }
 
 impl LineSubject {
+    fn gone() -> Self {
+        Self { is_gone: true, ..Self::default() }
+    }
+
     /// Asks for the subject of a line.
     fn ask(query: &mut Query, thing: &Thing, sees: Sees) -> Asked<'static, Self> {
         let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
         let of_story = move |news: News| {
             let is_shown = shown(!news.deleted && news.withheld.is_none());
-            Self { title: is_shown.then_some(news.title), author: is_shown.then_some(news.user_id) }
+            let is_gone = news.deleted;
+            Self { title: is_shown.then_some(news.title), author: is_shown.then_some(news.user_id), is_gone }
         };
         match thing {
             Thing::Story(id) => {
                 let fields = read::hash_fields(keys::news(*id), News::FIELDS).or_absent();
                 query.ask(
-                    fields.map(move |fields| News::from_fields(fields).map(of_story).unwrap_or_default()),
+                    fields.map(move |fields| News::from_fields(fields).map_or_else(Self::gone, of_story)),
                 )
             }
             Thing::Comment(address) => {
                 query.ask(StoredComment::at(*address).or_absent().map(move |stored| {
-                    let Ok(StoredComment { comment, news, .. }) = stored else { return Self::default() };
+                    let Ok(StoredComment { comment, news, .. }) = stored else { return Self::gone() };
                     let is_shown = shown(!comment.deleted && comment.withheld.is_none());
-                    Self { author: is_shown.then_some(comment.user_id), ..of_story(news) }
+                    let (author, is_gone) = (is_shown.then_some(comment.user_id), comment.deleted);
+                    Self { author, is_gone, ..of_story(news) }
                 }))
             }
             Thing::Tweet(id) => query.ask(Tweet::by_id(*id).or_absent().map(move |tweet| {
+                let is_gone = tweet.is_none();
                 let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
-                Self { title: None, author: tweet.map(|tweet| tweet.user_id) }
+                Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_gone }
             })),
             Thing::User(_)
             | Thing::Application(_)
@@ -512,7 +538,7 @@ impl LineSubject {
     }
 }
 
-/// The lines as the viewer may see them: with names and titles. Rounds: 2.
+/// The lines as the viewer may see them: with names and titles. Rounds: 2, 3 for moderators.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let mut query = Query::new();
     let subjects: Vec<_> = lines.iter().map(|line| LineSubject::ask(&mut query, &line.thing, sees)).collect();
@@ -520,15 +546,21 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
     let subjects: Vec<LineSubject> = subjects.into_iter().map(|subject| answers.of(subject)).collect();
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
+    // Of what is gone, only a decision about its flags can be undone.
+    let is_there = |(line, subject): &(&Line, &LineSubject)| {
+        !subject.is_gone || line.before.as_deref() == Some(DELETED)
+    };
+    let there: Vec<&Line> = lines.iter().zip(&subjects).filter(is_there).map(|(line, _)| line).collect();
+    let undoable = changes::undoable(visit, &there).await?;
     let entry = |(line, subject): (Line, LineSubject)| {
         let moderator = match people.get(line.moderator) {
             _ if line.anonymous && !sees.unnamed_moderators => ShownModerator::Unnamed,
             Some(names) => ShownModerator::Named(names.username.clone()),
             None => ShownModerator::Left,
         };
-        let LineSubject { title, author } = subject;
+        let LineSubject { title, author, .. } = subject;
         let author = author.and_then(|id| people.get(id)).map(|names| names.username.clone());
-        let can_be_undone = line.undone_by.is_none() && line.inverse().is_some();
+        let can_be_undone = undoable.contains(&line.id);
         let thing = shown_thing(&line, sees);
         let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, .. } = line;
         LogEntry {
@@ -559,6 +591,24 @@ pub async fn entry(visit: &mut Visit, id: ModerationId) -> Result<LogEntry, Erro
     let line = read_line(&visit.site_too(), id).await?;
     let sees = Sees::of(visit).await?;
     show(visit, vec![line], sees).await?.pop().ok_or_else(|| Refusal::NoSuchModeration.into())
+}
+
+/// The line that the viewer wrote with an action that has just been done, by its number; `None` for the number of
+/// any other line. Rounds: 4.
+///
+/// # Errors
+/// The store's.
+pub async fn just_written(visit: &mut Visit, id: ModerationId) -> Result<Option<LogEntry>, Error> {
+    let Some(viewer) = visit.know_viewer().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
+        return Ok(None);
+    };
+    let (viewer, now) = (viewer.id, visit.now());
+    let hash = visit.fetch(read::hash(keys::moderation(id))).await?;
+    let is_recent = |line: &Line| line.time <= now && now.seconds_since(line.time) < NOTICE_SECONDS;
+    let line = Line::from_hash(id, &hash).filter(|line| line.moderator == viewer && is_recent(line));
+    let Some(line) = line else { return Ok(None) };
+    let sees = Sees::of(visit).await?;
+    Ok(show(visit, vec![line], sees).await?.pop())
 }
 
 /// A line by its number. Rounds: 1.

@@ -8,36 +8,54 @@ use crate::values::ids::OriginBanId;
 use crate::values::limits::MAX_ORIGIN_BANS;
 use crate::values::moderation::Hours;
 use crate::values::origin_ban::{BanScope, BannedOrigin, OriginBan};
-use tidings_keyspace::{Fetch, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
-/// The effect of a ban. Bans that have ended make room.
+/// The effect of a ban.
 pub(super) async fn ban(
     case: &Case<'_>,
     id: OriginBanId,
     (origin, scope, hours): (&BannedOrigin, BanScope, Hours),
 ) -> Result<Effect, Error> {
     case.demand_administrator()?;
-    let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;
     let now = case.now.timestamp();
     let mut effect = Effect::default();
+    effect.until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+    let reason = case.reason.clone();
+    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until: effect.until };
+    demand_room_for(case, &mut effect.batch, &ban).await?;
+    effect.change(keys::ORIGIN_BANS, id.to_string(), (None, Some(&ban.to_json())));
+    Ok(effect)
+}
+
+/// Refuses a ban that cannot come back, because another has taken its place.
+pub(super) async fn demand_admissible(
+    case: &Case<'_>,
+    batch: &mut Batch,
+    (id, json): (&str, &str),
+) -> Result<(), Error> {
+    let ban = id.parse().ok().and_then(|id| OriginBan::from_json(id, json));
+    demand_room_for(case, batch, &ban.ok_or(Refusal::CannotBeUndone)?).await
+}
+
+/// Refuses a ban too many, and a second one of the same origin. Bans that have ended make room. Rounds: 1.
+async fn demand_room_for(case: &Case<'_>, batch: &mut Batch, new: &OriginBan) -> Result<(), Error> {
+    let stored = case.site.store.fetch(read::hash(keys::ORIGIN_BANS).or_absent()).await?;
+    let now = case.now.timestamp();
     let mut count = stored.0.len();
     for (field, json) in &stored.0 {
-        let ban = field.parse().ok().and_then(|id| OriginBan::from_json(id, json));
-        if ban.is_some_and(|ban| !ban.is_in_force(now)) {
-            effect.batch.delete_field(keys::ORIGIN_BANS, field);
-            effect.batch.delete_field(keys::ORIGIN_BANS_STOPPED, field);
+        let Some(ban) = field.parse().ok().and_then(|id| OriginBan::from_json(id, json)) else { continue };
+        if !ban.is_in_force(now) {
+            batch.delete_field(keys::ORIGIN_BANS, field);
+            batch.delete_field(keys::ORIGIN_BANS_STOPPED, field);
             count -= 1;
+        } else if ban.origin == new.origin {
+            return Err(Refusal::BannedAlready(ban.id).into());
         }
     }
     if count >= MAX_ORIGIN_BANS {
         return Err(Refusal::TooManyOriginBans { limit: MAX_ORIGIN_BANS as u64 }.into());
     }
-    effect.until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
-    let reason = case.reason.clone();
-    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until: effect.until };
-    effect.batch.field_absent(keys::ORIGIN_BANS, id.to_string());
-    effect.batch.set_field(keys::ORIGIN_BANS, id.to_string(), ban.to_json());
-    Ok(effect)
+    Ok(())
 }
 
 /// The effect of lifting a ban.
@@ -47,8 +65,6 @@ pub(super) async fn lift(case: &Case<'_>, id: OriginBanId) -> Result<Effect, Err
     let stored = case.site.store.fetch(read::field(keys::ORIGIN_BANS, &field)).await?;
     let stored = stored.ok_or(Refusal::NoSuchOriginBan)?;
     let mut effect = Effect::default();
-    effect.batch.field_equals(keys::ORIGIN_BANS, &field, &stored);
-    effect.batch.delete_field(keys::ORIGIN_BANS, &field);
-    effect.before = Some(stored);
+    effect.change(keys::ORIGIN_BANS, field, (Some(&stored), None));
     Ok(effect)
 }

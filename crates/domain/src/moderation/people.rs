@@ -2,6 +2,7 @@
 
 use super::bans;
 use super::case::{Case, Effect};
+use super::changes::{Change, Part};
 use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::error::{Error, Refusal};
@@ -52,12 +53,9 @@ pub(super) async fn restrict(
 ) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
     // The undo of a lift restores what was lifted.
-    let earlier = case.undoes.and_then(|line| line.before.as_deref()?.parse::<Restriction>().ok());
+    let earlier = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
     let now = case.now.timestamp();
     let restriction = match earlier {
-        Some(earlier) if !earlier.is_in_force(now) => {
-            return Err(Refusal::NothingToModerate("it would already have ended").into());
-        }
         Some(earlier) => Restriction { moderation: case.id, ..earlier },
         None => Restriction {
             until: hours.map(|hours| Timestamp(now.0 + hours * 3_600)),
@@ -67,7 +65,6 @@ pub(super) async fn restrict(
     };
     let mut effect = Effect { concerns: Some(person.user.id), until: restriction.until, ..Effect::default() };
     effect.message = Some(message_about(kind, &restriction));
-    effect.before = person.stored(kind).map(str::to_owned);
     replace(case, &mut effect, &person, kind, Some(&restriction));
     if kind == RestrictionKind::Ban {
         bans::end_sessions(case.site, &mut effect.batch, person.user.id).await?;
@@ -105,11 +102,8 @@ fn replace(
 ) {
     let key = keys::user(person.user.id);
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
-    effect.batch.field_unchanged(&key, kind.field(), person.stored(kind));
-    match restriction {
-        Some(restriction) => effect.batch.set_field(key, kind.field(), restriction.to_string()),
-        None => effect.batch.delete_field(key, kind.field()),
-    }
+    let after = restriction.map(Restriction::to_string);
+    effect.change(key, kind.field(), (person.stored(kind), after.as_deref()));
     if matches!(kind, RestrictionKind::Ban | RestrictionKind::Discount) {
         bans::follow_with_votes(case, effect, &person.user, (kind, restriction));
     }
@@ -121,14 +115,10 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
     let now = case.now.timestamp();
     let in_force = person.user.restrictions.in_force(kind, now);
     let restriction = in_force.ok_or(Refusal::NothingToModerate("no such restriction is in force"))?;
-    if case.undoes.is_some_and(|line| line.id != restriction.moderation) {
-        return Err(Refusal::Replaced(restriction.moderation).into());
-    }
-    let replaced = case.undoes.and_then(|line| line.before.as_deref()?.parse::<Restriction>().ok());
+    let replaced = case.undoes.and_then(|line| line.changed_from(kind.field())??.parse::<Restriction>().ok());
     let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.ends = Some(restriction.moderation);
-    effect.before = person.stored(kind).map(str::to_owned);
     replace(case, &mut effect, &person, kind, replaced.as_ref());
     Ok(effect)
 }
@@ -155,6 +145,10 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.batch.field_unchanged(&key, "flags", person.hash.get("flags"));
     roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
+    let letter = MODERATOR_FLAG.to_string();
+    let [was, is] = [!makes, makes].map(|has| has.then_some(&*letter));
+    let part = ("flags", Part::Letter(MODERATOR_FLAG));
+    effect.changed.push(Change::of_part(&*key, part, (was, is)));
     effect.batch.set_field(key, "flags", new);
     let now = if makes { "You are now a moderator." } else { "You are no longer a moderator." };
     effect.message = Some(told(now, case.reason));

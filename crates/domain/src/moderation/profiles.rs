@@ -1,6 +1,7 @@
 //! Removing what people say about themselves, and putting it back.
 
 use super::case::{Case, Effect};
+use super::changes::Change;
 use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
@@ -21,10 +22,6 @@ fn thing(user: UserId) -> Thing {
 
 /// Blanks the text about a person and the full name. Moderators can put them back.
 pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
-    if case.undoes.is_some_and(|line| line.before.as_deref() == Some(remove_all::POSTS)) {
-        // It would have to remove the same posts again, and nobody knows any more which they were.
-        return Err(Refusal::CannotBeUndone.into());
-    }
     let person = read_person(case, name).await?;
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
@@ -44,6 +41,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
         effect.batch.set_field(&key, *field, "");
     }
     effect.batch.key_absent(keys::withdrawn(&thing(person.user.id)));
+    effect.changed.push(Change::of_removal(&thing(person.user.id), case.id));
     let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
     let record = (case.id, None, &Taken::default());
     Withdrawn::write(&mut effect.batch, &thing(person.user.id), record, stored);
@@ -79,8 +77,7 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, record: &Withdraw
     for field in TEXTS {
         let is_blank = person.hash.get(field).is_none_or(str::is_empty);
         if let Some(text) = record.rest::<String>(field).filter(|_| is_blank) {
-            effect.batch.field_unchanged(&key, field, person.hash.get(field));
-            effect.batch.set_field(&key, field, text);
+            effect.change(&key, field, (person.hash.get(field), Some(&text)));
         }
     }
     record.forget(&mut effect.batch);

@@ -9,7 +9,7 @@ use crate::fields;
 use crate::keys;
 use crate::review;
 use crate::site::{Applied, Site};
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::words::{counted, span};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,21 +29,22 @@ pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
 }
 
 /// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
-/// already when they were reminded last. Returns whether it did. Rounds: 1; for a reminder, those of
+/// already when they were reminded last. Returns whether it did. Rounds: 2; for a reminder, those of
 /// [`staff::tell`].
 pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
     let after = site.rules.moderation.remind_after.0;
     if after == 0 {
         return Ok(false);
     }
-    let status = review::status(site).await?;
+    let waiting = review::waiting(site).await?;
     let time = now.timestamp();
-    let Some(oldest) = status.oldest.filter(|oldest| time.seconds_since(*oldest) >= after) else {
-        return Ok(false);
-    };
     let reminded = site.store.fetch(read::string(keys::REVIEW_REMINDED)).await?;
     let last: Option<u64> = fields::read_string(reminded.as_deref(), || keys::REVIEW_REMINDED.to_owned());
-    if last.is_some_and(|last| oldest.0 <= last) {
+    // A row that was waiting then silences only itself.
+    let is_new = |since: &Timestamp| last.is_none_or(|last| since.0 > last);
+    let is_long = |since: &Timestamp| time.seconds_since(*since) >= after;
+    let Some(oldest) = waiting.since.iter().copied().filter(is_long).min() else { return Ok(false) };
+    if !waiting.since.iter().any(|since| is_long(since) && is_new(since)) {
         return Ok(false);
     }
     let mut batch = Batch::new();
@@ -58,7 +59,7 @@ pub async fn remind(site: &Site, now: Moment) -> Result<bool, Error> {
     }
     let text = format!(
         "{} in the review queue, the oldest for {}: {}/moderate",
-        counted(status.rows, "thing waits", "things wait"),
+        counted(waiting.rows, "thing waits", "things wait"),
         span(time.seconds_since(oldest)),
         site.address
     );

@@ -45,8 +45,9 @@ const fn verdict(deed: &Deed) -> Option<FlagVerdict> {
         | Deed::Unrule
         | Deed::Bar(..)
         | Deed::Unbar
-        | Deed::Announce(_)
+        | Deed::Announce(..)
         | Deed::SetReasons(_)
+        | Deed::PutBack(_)
         | Deed::Reopen => None,
     }
 }

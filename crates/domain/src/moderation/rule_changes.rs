@@ -15,16 +15,27 @@ pub(super) async fn add(
     id: RuleId,
     (pattern, effect): (&Pattern, RuleEffect),
 ) -> Result<Effect, Error> {
+    let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
+    let json = rule.to_json();
+    demand_room_for(case, rule).await?;
+    let mut result = Effect::default();
+    result.change(keys::RULES, id.to_string(), (None, Some(&json)));
+    Ok(result)
+}
+
+/// Refuses a rule that cannot come back, because others have taken its room.
+pub(super) async fn demand_admissible(case: &Case<'_>, id: &str, json: &str) -> Result<(), Error> {
+    let rule = id.parse().ok().and_then(|id| PostRule::from_json(id, json));
+    demand_room_for(case, rule.ok_or(Refusal::CannotBeUndone)?).await
+}
+
+/// Refuses a rule too many. Rounds: 1.
+async fn demand_room_for(case: &Case<'_>, rule: PostRule) -> Result<(), Error> {
     let rules = case.site.store.fetch(read::hash(keys::RULES)).await?;
     if rules.0.len() >= MAX_RULES {
         return Err(Refusal::TooManyRules { limit: MAX_RULES }.into());
     }
-    let rule = PostRule { id, pattern: pattern.clone(), effect, reason: case.reason.clone() };
-    demand_compilable(rules.0, &rule).await?;
-    let mut result = Effect::default();
-    result.batch.field_absent(keys::RULES, id.to_string());
-    result.batch.set_field(keys::RULES, id.to_string(), rule.to_json());
-    Ok(result)
+    demand_compilable(rules.0, &rule).await
 }
 
 /// Refuses a rule that does not fit into the bound on all of them together.
@@ -44,8 +55,6 @@ pub(super) async fn lift(case: &Case<'_>, id: RuleId) -> Result<Effect, Error> {
     let stored =
         case.site.store.fetch(read::field(keys::RULES, id.to_string())).await?.ok_or(Refusal::NoSuchRule)?;
     let mut effect = Effect::default();
-    effect.batch.field_equals(keys::RULES, id.to_string(), &stored);
-    effect.batch.delete_field(keys::RULES, id.to_string());
-    effect.before = Some(stored);
+    effect.change(keys::RULES, id.to_string(), (Some(&stored), None));
     Ok(effect)
 }

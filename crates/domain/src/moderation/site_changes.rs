@@ -1,51 +1,79 @@
 //! The effects of changing the announcement, the pinned stories and the saved reasons.
 
 use super::case::{Case, Effect};
+use super::changes::{Change, Part, reason_json};
 use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, REASONS};
 use crate::keys;
 use crate::news::item::News;
 use crate::values::announcement::Announcement;
 use crate::values::clock::Timestamp;
-use crate::values::saved_reason::SavedReasons;
+use crate::values::limits::MAX_SAVED_REASONS;
+use crate::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
 use tidings_keyspace::{Fetch, read};
 
 /// The effect of another announcement and other pinned stories.
-pub(super) async fn announce(case: &Case<'_>, announcement: &Announcement) -> Result<Effect, Error> {
+/// `seen` is when the one was made that the administrator has seen.
+pub(super) async fn announce(
+    case: &Case<'_>,
+    announcement: &Announcement,
+    seen: Option<Timestamp>,
+) -> Result<Effect, Error> {
     case.demand_administrator()?;
     let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
     let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| !news.is_gone());
-    if case.undoes.is_none() && !stories.iter().all(is_shown) {
+    if !stories.iter().all(is_shown) {
         return Err(Refusal::NoSuchNews.into());
     }
-    let mut effect = Effect::default();
-    effect.batch.field_unchanged(keys::SITE, ANNOUNCEMENT, before.as_deref());
-    if *announcement == Announcement::default() {
-        effect.batch.delete_field(keys::SITE, ANNOUNCEMENT);
-    } else {
-        let last = before.as_deref().and_then(Announcement::from_json).filter(|_| case.undoes.is_none());
-        let mut announcement = announcement.clone();
-        if let Some(last) = last {
-            announcement.made = announcement.made.max(Timestamp(last.made.0 + 1));
-        }
-        effect.batch.set_field(keys::SITE, ANNOUNCEMENT, announcement.to_json());
+    let last = before.as_deref().and_then(Announcement::from_json);
+    let last_made = last.as_ref().map_or_else(Timestamp::default, |last| last.made);
+    if seen.is_some_and(|seen| seen != last_made) {
+        return Err(Refusal::RowChanged.into());
     }
-    effect.before = before;
+    let mut announcement = announcement.clone();
+    let mut effect = Effect::default();
+    let after = (announcement != Announcement::default()).then(|| {
+        if last.is_some() {
+            announcement.made = announcement.made.max(Timestamp(last_made.0 + 1));
+        }
+        announcement.to_json()
+    });
+    effect.change(keys::SITE, ANNOUNCEMENT, (before.as_deref(), after.as_deref()));
     Ok(effect)
 }
 
-/// The effect of other reasons.
-pub(super) async fn set_reasons(case: &Case<'_>, reasons: &SavedReasons) -> Result<Effect, Error> {
-    let [before] = case.site.store.fetch(read::fields(keys::SITE, [REASONS])).await?;
-    let mut effect = Effect::default();
-    effect.batch.field_unchanged(keys::SITE, REASONS, before.as_deref());
-    if *reasons == SavedReasons::default() {
+/// The effect of a change of the reasons, on those that there are now.
+pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Result<Effect, Error> {
+    let [stored] = case.site.store.fetch(read::fields(keys::SITE, [REASONS])).await?;
+    let present = stored.as_deref().and_then(SavedReasons::from_json).unwrap_or_default();
+    let title_of = |id: u64| {
+        let reason = present.all().iter().find(|reason| reason.id == id);
+        reason.map(|reason| reason.title.clone()).ok_or(Refusal::NoSuchSavedReason)
+    };
+    let (id, reasons, what) = match change {
+        ReasonChange::Add(reason) => {
+            let id = present.next_id();
+            (id, present.with(SavedReason { id, ..reason.clone() }), format!("added: {}", reason.title))
+        }
+        ReasonChange::Replace(reason) => {
+            (reason.id, present.with(reason.clone()), format!("changed: {}", title_of(reason.id)?))
+        }
+        ReasonChange::Remove(id) => (*id, present.without(*id), format!("removed: {}", title_of(*id)?)),
+    };
+    if reasons.all().len() > MAX_SAVED_REASONS {
+        return Err(Refusal::TooManySavedReasons { limit: MAX_SAVED_REASONS }.into());
+    }
+    let mut effect = Effect { reason: Some(what), ..Effect::default() };
+    effect.batch.field_unchanged(keys::SITE, REASONS, stored.as_deref());
+    if reasons == SavedReasons::default() {
         effect.batch.delete_field(keys::SITE, REASONS);
     } else {
         effect.batch.set_field(keys::SITE, REASONS, reasons.to_json());
     }
-    effect.before = before;
+    let [was, is] = [&present, &reasons].map(|reasons| reason_json(reasons, id));
+    let part = (REASONS, Part::Reason(id));
+    effect.changed.push(Change::of_part(keys::SITE, part, (was.as_deref(), is.as_deref())));
     Ok(effect)
 }

@@ -1,6 +1,7 @@
 //! Editing the title, the topics, the URL or the text of a story, with a note that readers see.
 
 use super::case::{Case, Effect};
+use super::changes::Change;
 use super::threads::read_story;
 use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
@@ -13,11 +14,10 @@ use crate::values::ids::NewsId;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use serde::{Deserialize, Serialize};
 use tidings_keyspace::read;
 
-/// The parts of a story that can be edited, as they are stored in a line of the log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The parts of a story that can be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
     title: String,
     topics: String,
@@ -40,18 +40,6 @@ impl Version {
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
     }
-}
-
-/// The values that are needed to undo an edit.
-#[derive(Debug, Serialize, Deserialize)]
-struct EditRecord {
-    before: Version,
-    after: Version,
-    /// The note on the story before and after.
-    note_before: Option<String>,
-    note_after: Option<String>,
-    /// The guards of the former URL.
-    guards: String,
 }
 
 /// Edits a story; what is `None` stays. A link stays a link, and a text a text.
@@ -88,30 +76,23 @@ pub(super) async fn edit(
     change(case, &news, (after, Some(note)), None).await
 }
 
-/// Edits a story back, unless somebody has edited it since.
+/// Edits a story back.
 async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error> {
-    let record = line.before.as_deref().and_then(|record| serde_json::from_str::<EditRecord>(record).ok());
-    let record = record.ok_or(Refusal::CannotBeUndone)?;
     let news = read_editable(case, id).await?;
     let now = Version::of(&news);
-    let edited = record.after.differences(&record.before);
-    let edited_since = record.after.differences(&now);
-    let note = news.edited.as_ref().map(ToString::to_string);
-    if edited_since.iter().any(|what| edited.contains(what)) || note != record.note_after {
-        return Err(Refusal::EditedSince.into());
-    }
     // Parts that this edit did not change stay as they are now.
-    let back = |what, before: String, now: String| if edited.contains(&what) { before } else { now };
-    let to = Version {
-        title: back("title", record.before.title, now.title),
-        topics: back("topics", record.before.topics, now.topics),
-        url: if edited.iter().any(|what| matches!(*what, "URL" | "text")) {
-            record.before.url
-        } else {
-            now.url
-        },
+    let back = |field, now: String| match line.changed_from(field) {
+        Some(before) => before.unwrap_or_default().to_owned(),
+        None => now,
     };
-    change(case, &news, (to, record.note_before), Some(&record.guards.parse().unwrap_or_default())).await
+    let to = Version {
+        title: back("title", now.title),
+        topics: back("topics", now.topics),
+        url: back("url", now.url),
+    };
+    let note = line.changed_from(EDITED).ok_or(Refusal::CannotBeUndone)?.map(str::to_owned);
+    let guards = line.before.as_deref().and_then(|guards| guards.parse().ok()).unwrap_or_default();
+    change(case, &news, (to, note), Some(&guards)).await
 }
 
 /// A story that moderators can edit.
@@ -137,19 +118,22 @@ async fn change(
     let text = StoryText { title: &to.title, url: &to.url, topics: &topics };
     change.write(&mut effect.batch, case.moderator, text, former).await?;
     effect.batch.field_unchanged(&key, "title", title.as_deref());
-    effect.batch.field_unchanged(&key, EDITED, note_before.as_deref());
-    match &note_after {
-        Some(note) => effect.batch.set_field(&key, EDITED, note),
-        None => effect.batch.delete_field(&key, EDITED),
+    let now = Version::of(news);
+    let parts = [("title", &now.title, &to.title), ("url", &now.url, &to.url)];
+    for (field, before, after) in parts.into_iter().filter(|(_, before, after)| before != after) {
+        effect.changed.push(Change::of_field(&key, field, (Some(before), Some(after))));
     }
+    if to.topics != now.topics {
+        let (before, after) = (news.stored_topics.as_deref(), topics.stored());
+        effect.changed.push(Change::of_field(&key, "topics", (before, Some(&after))));
+    }
+    effect.change(&key, EDITED, (note_before.as_deref(), note_after.as_deref()));
     let what = to.differences(&Version::of(news)).join(" and ");
     effect.message = Some(format!(
         "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
         to.title, news.id, case.reason
     ));
-    let guards = change.guards.to_string();
-    let record = EditRecord { before: Version::of(news), after: to, note_before, note_after, guards };
-    // Texts can be written as JSON.
-    effect.before = serde_json::to_string(&record).ok();
+    // The guards of the former URL.
+    effect.before = Some(change.guards.to_string());
     Ok(effect)
 }

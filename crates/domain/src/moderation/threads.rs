@@ -24,11 +24,13 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     if news.locked.is_some() {
         return Err(Refusal::NothingToModerate("the thread is already locked").into());
     }
-    let lock = Lock { moderation: case.id, reason: case.reason.as_str().into() };
+    // The undo of an unlocking locks for the reason that there was.
+    let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
+    let reason = former.map_or_else(|| case.reason.as_str().into(), |former| former.reason);
+    let lock = Lock { moderation: case.id, reason };
     let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
     news.check_state(&mut effect.batch);
-    effect.batch.field_absent(keys::news(id), LOCKED);
-    effect.batch.set_field(keys::news(id), LOCKED, lock.to_string());
+    effect.change(keys::news(id), LOCKED, (None, Some(&lock.to_string())));
     Ok(effect)
 }
 
@@ -37,8 +39,7 @@ pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error>
     let news = read_story(case, id).await?;
     let lock = news.locked.ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
     let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    effect.batch.field_equals(keys::news(id), LOCKED, lock.to_string());
-    effect.batch.delete_field(keys::news(id), LOCKED);
+    effect.change(keys::news(id), LOCKED, (Some(&lock.to_string()), None));
     effect.ends = Some(lock.moderation);
     Ok(effect)
 }

@@ -226,6 +226,8 @@ pub const QUEUE_NOTES: usize = 5;
 pub const QUEUE_FLAGS: usize = 5;
 /// The most characters of a text in the review queue.
 pub const QUEUE_TEXT: usize = 2_000;
+/// The seconds after an action in which a page says that it was done.
+pub const NOTICE_SECONDS: u64 = 600;
 /// Lines of the moderation log that one answer looks through for those that are asked for.
 pub const LOG_LINES_SCANNED: u64 = 1_000;
 /// The most people, sites and words, taken together, that one user mutes.

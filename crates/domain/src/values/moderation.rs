@@ -1,6 +1,7 @@
 //! The actions of moderators, and the things that they act on, as types.
 
 use crate::values::announcement::Announcement;
+use crate::values::clock::Timestamp;
 use crate::values::ids::{
     CommentAddress, MessageThreadId, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
 };
@@ -8,7 +9,7 @@ use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_HOURS, MAX_R
 use crate::values::message::MessageText;
 use crate::values::origin_ban::{BanScope, BannedOrigin};
 use crate::values::post_rule::{Pattern, RuleEffect};
-use crate::values::saved_reason::SavedReasons;
+use crate::values::saved_reason::ReasonChange;
 use crate::values::text::{Body, InputError, Title, is_visible, lines};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -326,6 +327,8 @@ pub enum Deed {
     UnmakeModerator,
     /// [`Action::Reopen`].
     Reopen,
+    /// Puts back what a line changed, as this action. It only undoes.
+    PutBack(Action),
     /// [`Action::Rule`].
     Rule(Pattern, RuleEffect),
     /// [`Action::Unrule`].
@@ -334,10 +337,10 @@ pub enum Deed {
     Bar(BannedOrigin, BanScope, Hours),
     /// [`Action::Unbar`].
     Unbar,
-    /// [`Action::Announce`].
-    Announce(Announcement),
+    /// [`Action::Announce`], if the last one is still the one that was made then.
+    Announce(Announcement, Option<Timestamp>),
     /// [`Action::SetReasons`].
-    SetReasons(SavedReasons),
+    SetReasons(ReasonChange),
     /// [`Action::Answer`], if the last message is still this one.
     Answer(MessageText, Option<u64>),
     /// [`Action::Close`].
@@ -374,11 +377,12 @@ impl Deed {
             Self::MakeModerator => Action::MakeModerator,
             Self::UnmakeModerator => Action::UnmakeModerator,
             Self::Reopen => Action::Reopen,
+            Self::PutBack(action) => *action,
             Self::Rule(..) => Action::Rule,
             Self::Unrule => Action::Unrule,
             Self::Bar(..) => Action::Bar,
             Self::Unbar => Action::Unbar,
-            Self::Announce(_) => Action::Announce,
+            Self::Announce(..) => Action::Announce,
             Self::SetReasons(_) => Action::SetReasons,
             Self::Answer(..) => Action::Answer,
             Self::Close => Action::Close,
@@ -387,11 +391,19 @@ impl Deed {
 
     /// Whether it may be done without a reason: it takes nothing from anybody.
     pub const fn needs_no_reason(&self) -> bool {
-        matches!(self, Self::Keep | Self::Approve | Self::Answer(..))
+        matches!(self, Self::Keep | Self::Approve | Self::Answer(..) | Self::SetReasons(_))
     }
 }
 
 impl Action {
+    /// Whether only administrators may do it, and undo it.
+    pub const fn is_of_administrators(self) -> bool {
+        matches!(
+            self,
+            Self::MakeModerator | Self::UnmakeModerator | Self::Bar | Self::Unbar | Self::Announce
+        )
+    }
+
     /// Whether the person whom it concerns can appeal against it: it takes something from them,
     /// and it can be undone.
     pub const fn can_be_appealed(self) -> bool {

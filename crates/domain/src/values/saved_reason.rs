@@ -40,7 +40,18 @@ impl SavedReason {
     }
 }
 
-/// The reasons of a site, in their order.
+/// A change of the reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReasonChange {
+    /// One more, whose number does not matter.
+    Add(SavedReason),
+    /// Another in place of the one with its number.
+    Replace(SavedReason),
+    /// One less.
+    Remove(u64),
+}
+
+/// The reasons of a site, in their order: that of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedReasons(Vec<SavedReason>);
 
@@ -87,13 +98,14 @@ impl SavedReasons {
         self.0.iter().map(|reason| reason.id).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// The same with a reason added, or in place of the one with its number.
+    /// The same with a reason added at the place of its number, or in place of the one that has it.
     pub fn with(&self, reason: SavedReason) -> Self {
         let mut reasons = self.0.clone();
         match reasons.iter_mut().find(|other| other.id == reason.id) {
             Some(other) => *other = reason,
             None => reasons.push(reason),
         }
+        reasons.sort_by_key(|reason| reason.id);
         Self(reasons)
     }
 

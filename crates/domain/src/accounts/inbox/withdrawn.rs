@@ -15,7 +15,7 @@ use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field with the line of the log that says who removed the post.
-const MODERATION: &str = "moderation";
+pub(crate) const WITHDRAWN_BY: &str = "moderation";
 /// The field with why the post was withheld before, if it was.
 const EARLIER: &str = "earlier";
 /// The field with the entries of inboxes.
@@ -62,7 +62,7 @@ impl Withdrawn {
         rest: impl IntoIterator<Item = (&'static str, String)>,
     ) {
         let key = keys::withdrawn(thing);
-        let mut fields = vec![(MODERATION, line.to_string())];
+        let mut fields = vec![(WITHDRAWN_BY, line.to_string())];
         fields.extend(earlier.map(|earlier| (EARLIER, earlier.to_string())));
         fields.extend((!entries.0.is_empty()).then(|| (ENTRIES, entries.to_string())));
         fields.extend(rest);
@@ -75,7 +75,7 @@ impl Withdrawn {
     pub(crate) fn of(thing: Thing) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::withdrawn(&thing)).map(move |rest| {
             let fields = StoredFields::new(&rest, || keys::withdrawn(&thing));
-            let (line, earlier) = (fields.read(MODERATION)?, fields.read(EARLIER));
+            let (line, earlier) = (fields.read(WITHDRAWN_BY)?, fields.read(EARLIER));
             let entries = fields.read(ENTRIES).unwrap_or_default();
             Some(Self { thing, line, earlier, entries, rest })
         })
@@ -90,7 +90,7 @@ impl Withdrawn {
     /// if the post has been restored or removed again meanwhile.
     pub(crate) fn forget(&self, batch: &mut Batch) {
         let key = keys::withdrawn(&self.thing);
-        batch.field_equals(&key, MODERATION, self.line.to_string());
+        batch.field_equals(&key, WITHDRAWN_BY, self.line.to_string());
         batch.delete(key);
     }
 }

@@ -22,15 +22,20 @@ pub(crate) async fn moderate(
         return Err(RequestError::NotFound);
     };
     user.once(&app.site, async {
-        let id = moderation::moderate(&app.site, app.moment(), user, request).await?;
+        // Of several actions each is noted by itself, so that a repeat after a failure half-way does the rest.
+        let part = |number: usize| {
+            let of = |all: &NamedRequest| all.part(&number.to_string());
+            let request = user.request.as_ref().map(of).filter(|_| !further.is_empty());
+            User { request: request.or_else(|| user.request.clone()), ..user.clone() }
+        };
+        let first = part(0);
+        let id = first.once(&app.site, moderate_once(app, &first, request)).await?;
         if let Deed::Erase(_) = request.deed {
             erasing::wait_for_traces(&app.site, app.moment(), &request.thing).await;
         }
-        // The answer that is kept for a repeated request is that of the first action.
-        let mut unnamed = user.clone();
-        unnamed.request = None;
-        for request in further {
-            match moderation::moderate(&app.site, app.moment(), &unnamed, request).await {
+        for (number, request) in (1..).zip(further) {
+            let user = part(number);
+            match user.once(&app.site, moderate_once(app, &user, request)).await {
                 // Such as a profile without a text.
                 Ok(_) | Err(Error::Refused(Refusal::NothingToModerate(_))) => {}
                 Err(error) => return Err(error.into()),

@@ -1,0 +1,464 @@
+//! The facts that an action changed. Its line stores each with the value before and what tells the value after it
+//! again. So an undo never overwrites what came later, and is offered only where it can work.
+
+use super::case::{Case, Effect};
+use super::log::{self, Line};
+use super::{origin_changes, rule_changes};
+use crate::accounts::inbox::WITHDRAWN_BY;
+use crate::accounts::users::{Flags, Role, User};
+use crate::accounts::visit::Visit;
+use crate::error::{Error, Refusal};
+use crate::identity::{ANNOUNCEMENT, REASONS};
+use crate::keys;
+use crate::news::item::{EDITED, LOCKED, Lock};
+use crate::site::Site;
+use crate::values::clock::Timestamp;
+use crate::values::ids::{ModerationId, UserId};
+use crate::values::limits::LOG_LINES_SCANNED;
+use crate::values::moderation::{Action, Thing};
+use crate::values::origin_ban::OriginBan;
+use crate::values::restriction::{Restriction, RestrictionKind};
+use crate::values::saved_reason::{SavedReason, SavedReasons};
+use crate::values::withheld::{WITHHELD, Withheld};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{HashMap, HashSet};
+use tidings_keyspace::{Batch, Fetch, read};
+
+/// Hexadecimal digits that tell a value again: 128 bits.
+const DIGEST_DIGITS: usize = 32;
+
+/// A part of a field that is a fact of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    /// A letter of a text.
+    Letter(char),
+    /// A text of a JSON object.
+    Member(String),
+    /// One of the saved reasons, by its number.
+    Reason(u64),
+    /// Why a post or a profile is withheld. That flags hide it is no decision, and counts as nothing.
+    State,
+    /// The same of a comment.
+    CommentState,
+}
+
+/// A fact that an action changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Change {
+    key: String,
+    field: String,
+    /// The part of the field, if it is not the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
+    /// The value before; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    /// What tells the value after it again; `None` if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+}
+
+impl Change {
+    /// A change of a field. An empty value is none.
+    pub(super) fn of_field(
+        key: impl Into<String>,
+        field: impl Into<String>,
+        (before, after): (Option<&str>, Option<&str>),
+    ) -> Self {
+        let before = before.filter(|before| !before.is_empty()).map(str::to_owned);
+        Self { key: key.into(), field: field.into(), part: None, before, after: digest(after) }
+    }
+
+    /// A change of a part of a field. The values are those of the part.
+    pub(super) fn of_part(
+        key: impl Into<String>,
+        (field, part): (impl Into<String>, Part),
+        values: (Option<&str>, Option<&str>),
+    ) -> Self {
+        Self { part: Some(part), ..Self::of_field(key, field, values) }
+    }
+
+    /// A change of why something is withheld. A person is known by the number.
+    pub(super) fn of_state(
+        thing: &Thing,
+        person: Option<UserId>,
+        (before, after): (Option<&Withheld>, Option<&Withheld>),
+    ) -> Option<Self> {
+        let (key, field, part) = match thing {
+            Thing::Story(id) => (keys::news(*id), WITHHELD.to_owned(), Part::State),
+            Thing::Tweet(id) => (keys::tweet(*id), WITHHELD.to_owned(), Part::State),
+            Thing::User(_) => (keys::user(person?), WITHHELD.to_owned(), Part::State),
+            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string(), Part::CommentState),
+            _ => return None,
+        };
+        let [before, after] = [before, after].map(|state| state.map(Withheld::to_string));
+        let after = after.filter(|state| !is_flagged(state));
+        Some(Self::of_part(key, (field, part), (before.as_deref(), after.as_deref())))
+    }
+
+    /// That a line has taken something away.
+    pub(super) fn of_removal(thing: &Thing, line: ModerationId) -> Self {
+        Self::of_field(keys::withdrawn(thing), WITHDRAWN_BY, (None, Some(&line.to_string())))
+    }
+
+    /// The field of the hash.
+    pub(super) fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// Whether it is why something is withheld.
+    pub(super) const fn is_of_state(&self) -> bool {
+        matches!(self.part, Some(Part::State | Part::CommentState))
+    }
+
+    /// The value before; `None` if there was none.
+    pub(super) fn before(&self) -> Option<&str> {
+        self.before.as_deref()
+    }
+
+    /// Reads the field of the hash.
+    fn read(&self) -> impl Fetch<Value = Option<String>> + use<> {
+        read::field(&*self.key, &*self.field)
+    }
+
+    /// The value of the fact in a field.
+    fn value(&self, field: Option<&str>) -> Option<String> {
+        let member = |name: &str| {
+            let object: serde_json::Value = serde_json::from_str(field?).ok()?;
+            object.get(name)?.as_str().map(str::to_owned)
+        };
+        let value = match &self.part {
+            None => field.map(str::to_owned),
+            Some(Part::Letter(letter)) => field?.contains(*letter).then(|| letter.to_string()),
+            Some(Part::Member(name)) => member(name),
+            Some(Part::Reason(id)) => reason_json(&reasons_of(field), *id),
+            Some(Part::State) => field.filter(|state| !is_flagged(state)).map(str::to_owned),
+            Some(Part::CommentState) => member(WITHHELD).filter(|state| !is_flagged(state)),
+        };
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// Whether the value is still the one that the action left.
+    fn stands(&self, field: Option<&str>) -> bool {
+        digest(self.value(field).as_deref()) == self.after
+    }
+
+    /// The whole field once the value before is back.
+    fn restored(&self, field: Option<&str>) -> Option<String> {
+        match self.part {
+            Some(Part::Reason(id)) => {
+                let reasons = reasons_of(field);
+                let reason = self.before().and_then(|json| serde_json::from_str::<SavedReason>(json).ok());
+                let reasons = reason.map_or_else(|| reasons.without(id), |reason| reasons.with(reason));
+                (reasons != SavedReasons::default()).then(|| reasons.to_json())
+            }
+            _ => self.before.clone(),
+        }
+    }
+
+    fn is_at_place_of(&self, other: &Self) -> bool {
+        (&self.key, &self.field, &self.part) == (&other.key, &other.field, &other.part)
+    }
+
+    /// What it is about, in a refusal.
+    fn what(&self) -> &'static str {
+        match (&self.part, &*self.field) {
+            (Some(Part::Letter(_)), _) => "the role of this person",
+            (Some(Part::Member(_)), _) => "the text",
+            (Some(Part::Reason(_)), _) => "this saved reason",
+            (_, "title") => "the title",
+            (_, "topics") => "the list of topics",
+            (_, "url") => "the URL or the text",
+            (_, EDITED) => "the note that this story was edited",
+            (_, LOCKED) => "the lock of this thread",
+            (_, ANNOUNCEMENT) => "the announcement",
+            _ if self.key == keys::RULES => "this rule",
+            _ if self.key == keys::ORIGIN_BANS => "this ban",
+            (_, field) => match RestrictionKind::ALL.into_iter().find(|kind| kind.field() == field) {
+                Some(RestrictionKind::Ban) => "the ban",
+                Some(RestrictionKind::Silence) => "the silence",
+                Some(RestrictionKind::Hold) => "the hold on posts",
+                Some(RestrictionKind::Discount) => "the decision about votes",
+                None => "this",
+            },
+        }
+    }
+
+    /// When a value ends by itself, if it does.
+    fn end_of(&self, value: &str) -> Option<Timestamp> {
+        if self.key == keys::ORIGIN_BANS {
+            return OriginBan::from_json(self.field.parse().ok()?, value)?.until;
+        }
+        let is_restriction = RestrictionKind::ALL.iter().any(|kind| kind.field() == self.field);
+        value.parse::<Restriction>().ok().filter(|_| is_restriction)?.until
+    }
+
+    /// Whether the value that an undo would put back has ended.
+    fn has_ended(&self, now: Timestamp) -> bool {
+        let end = self.before().filter(|_| self.after.is_none()).and_then(|before| self.end_of(before));
+        end.is_some_and(|end| end <= now)
+    }
+}
+
+fn digest(value: Option<&str>) -> Option<String> {
+    let mut digest = hex::encode(Sha256::digest(value.filter(|value| !value.is_empty())?));
+    digest.truncate(DIGEST_DIGITS);
+    Some(digest)
+}
+
+fn is_flagged(state: &str) -> bool {
+    Withheld::stored(state) == Withheld::Flagged
+}
+
+fn reasons_of(field: Option<&str>) -> SavedReasons {
+    field.and_then(SavedReasons::from_json).unwrap_or_default()
+}
+
+/// One of some reasons as JSON.
+pub(super) fn reason_json(reasons: &SavedReasons, id: u64) -> Option<String> {
+    serde_json::to_string(reasons.all().iter().find(|reason| reason.id == id)?).ok()
+}
+
+/// The facts of a line that was written before lines had them, as far as they follow from the rest of it.
+pub(super) fn of_older_line(line: &Line) -> Vec<Change> {
+    let before = line.before.as_deref();
+    let change = match (&line.action, &line.thing) {
+        (Action::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) | (Action::Merge, _) => {
+            Some(Change::of_removal(&line.thing, line.id))
+        }
+        (Action::Lock, Thing::Story(id)) => {
+            let lock = Lock { moderation: line.id, reason: line.reason.as_str().into() };
+            Some(Change::of_field(keys::news(*id), LOCKED, (None, Some(&lock.to_string()))))
+        }
+        (Action::Unrule, Thing::Rule(id)) => {
+            Some(Change::of_field(keys::RULES, id.to_string(), (before, None)))
+        }
+        (Action::Unbar, Thing::Origin(id)) => {
+            Some(Change::of_field(keys::ORIGIN_BANS, id.to_string(), (before, None)))
+        }
+        _ => of_older_restriction(line, before),
+    };
+    change.into_iter().collect()
+}
+
+fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<Change> {
+    let kind = match line.action {
+        Action::Ban | Action::Unban => RestrictionKind::Ban,
+        Action::Silence | Action::Unsilence => RestrictionKind::Silence,
+        Action::Hold | Action::Unhold => RestrictionKind::Hold,
+        Action::Discount | Action::Recount => RestrictionKind::Discount,
+        _ => return None,
+    };
+    let is_lifted = matches!(
+        line.action,
+        Action::Unban | Action::Unsilence | Action::Unhold | Action::Recount
+    );
+    let after =
+        Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
+    let after = (!is_lifted).then(|| after.to_string());
+    Some(Change::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))
+}
+
+impl Effect {
+    /// Changes a field of a hash, unless it has changed since it was read, and notes that in the line.
+    pub(super) fn change(
+        &mut self,
+        key: impl Into<String>,
+        field: impl Into<String>,
+        (before, after): (Option<&str>, Option<&str>),
+    ) {
+        let (key, field) = (key.into(), field.into());
+        write(&mut self.batch, (&key, &field), (before, after));
+        self.changed.push(Change::of_field(key, field, (before, after)));
+    }
+}
+
+fn write(batch: &mut Batch, (key, field): (&str, &str), (before, after): (Option<&str>, Option<&str>)) {
+    batch.field_unchanged(key, field, before);
+    match after {
+        Some(after) => batch.set_field(key, field, after),
+        None => batch.delete_field(key, field),
+    }
+}
+
+/// Puts back what a line changed, where that is all that its action did.
+pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
+    let line = case.undoes.filter(|line| !line.changed.is_empty()).ok_or(Refusal::CannotBeUndone)?;
+    if line.action.is_of_administrators() {
+        case.demand_administrator()?;
+    }
+    let fields = line.changed.iter().map(Change::read).collect::<Vec<_>>();
+    let fields = case.site.store.fetch(fields.or_absent()).await?;
+    let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
+    for (change, field) in line.changed.iter().zip(fields) {
+        let back = change.restored(field.as_deref());
+        if let Some(back) = &back {
+            match &*change.key {
+                keys::RULES => rule_changes::demand_admissible(case, &change.field, back).await?,
+                keys::ORIGIN_BANS => {
+                    origin_changes::demand_admissible(case, &mut effect.batch, (&change.field, back)).await?;
+                    effect.until = change.end_of(back);
+                }
+                _ => {}
+            }
+        }
+        write(&mut effect.batch, (&change.key, &change.field), (field.as_deref(), back.as_deref()));
+        let value = change.value(field.as_deref());
+        effect.changed.push(Change { before: value, after: digest(change.before()), ..change.clone() });
+    }
+    Ok(effect)
+}
+
+/// Refuses to undo a line whose facts have changed since, and says by which line. Adds to the batch of the undo
+/// that they still stand. Rounds: 1; for a refusal at most 12.
+pub(super) async fn demand_standing(
+    (site, now): (&Site, Timestamp),
+    line: &Line,
+) -> Result<impl FnOnce(&mut Batch) + Send + use<>, Error> {
+    let fields: Vec<_> = line.changed.iter().map(Change::read).collect();
+    let fields = site.store.fetch(fields.or_absent()).await?;
+    for (change, field) in line.changed.iter().zip(&fields) {
+        if !change.stands(field.as_deref()) {
+            let by = changed_by(site, line, change).await?;
+            return Err(Refusal::ChangedSince { what: change.what(), by }.into());
+        }
+        if change.has_ended(now) {
+            return Err(Refusal::NothingToModerate("it would already have ended").into());
+        }
+    }
+    if has_ended(line, now) {
+        return Err(Refusal::NothingToModerate("this has already ended").into());
+    }
+    // A comment is one field with its votes, which the effect itself checks.
+    let whole: Vec<(String, String, Option<String>)> = line
+        .changed
+        .iter()
+        .zip(fields)
+        .filter(|(change, _)| !matches!(change.part, Some(Part::Member(_) | Part::CommentState)))
+        .map(|(change, field)| (change.key.clone(), change.field.clone(), field))
+        .collect();
+    Ok(move |batch: &mut Batch| {
+        for (key, field, value) in whole {
+            batch.field_unchanged(key, field, value);
+        }
+    })
+}
+
+/// Whether the decision of a line has ended by itself.
+pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
+    line.until.is_some_and(|until| until <= now)
+}
+
+/// The last line that changed a fact after another, among the next [`LOG_LINES_SCANNED`]. Rounds: at most 11.
+async fn changed_by(site: &Site, line: &Line, change: &Change) -> Result<Option<ModerationId>, Error> {
+    if change.is_of_state() {
+        // A job may have removed it, whose line is about its author.
+        let by = site.store.fetch(read::field(keys::withdrawn(&line.thing), WITHDRAWN_BY).or_absent()).await?;
+        let by: Option<ModerationId> = by.and_then(|by| by.parse().ok());
+        if let Some(by) = by.filter(|by| *by > line.id) {
+            return Ok(Some(by));
+        }
+    }
+    let (mut same_place, mut same_thing) = (None, None);
+    let (mut after, mut scanned) = (line.id.0, 0);
+    while scanned < LOG_LINES_SCANNED {
+        let (lines, last) = log::lines_after(site, after).await?;
+        let Some(last) = last else { break };
+        for later in &lines {
+            if later.changed.iter().any(|other| other.is_at_place_of(change)) {
+                same_place = Some(later.id);
+            } else if later.thing.key() == line.thing.key() && !later.changed.is_empty() {
+                same_thing = Some(later.id);
+            }
+        }
+        (after, scanned) = (last.0, scanned + lines.len().max(1) as u64);
+    }
+    Ok(same_place.or(same_thing))
+}
+
+/// The lines that the viewer could undo now, of some that are about something that is still there. Rounds: 1, none
+/// for those who do not moderate.
+pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>, Error> {
+    let Some(viewer) = visit.know_viewer().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
+        return Ok(HashSet::new());
+    };
+    let (viewer, now) = (viewer.clone(), visit.now());
+    let open = |line: &&&Line| line.undone_by.is_none() && line.inverse().is_some() && !has_ended(line, now);
+    let open: Vec<&Line> = lines.iter().filter(open).copied().collect();
+    if open.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let changes = |line: &&Line| line.changed.iter().map(Change::read).collect::<Vec<_>>().or_absent();
+    let people = open.iter().flat_map(|line| line.concerns.into_iter().chain([line.moderator]));
+    let people: HashSet<UserId> = people.collect();
+    let role = |id: &UserId| {
+        let (id, flags) = (*id, read::field(keys::user(*id), "flags").or_absent());
+        flags.map(move |flags: Option<String>| (id, Flags::parse(&flags.unwrap_or_default()).given_role()))
+    };
+    let reads = (open.iter().map(changes).collect::<Vec<_>>(), people.iter().map(role).collect::<Vec<_>>());
+    let (fields, roles) = visit.fetch(reads).await?;
+    let roles: HashMap<UserId, Role> = roles.into_iter().collect();
+    let stand = open.into_iter().zip(fields).filter(|(line, fields)| {
+        let mut changes = line.changed.iter().zip(fields);
+        changes.all(|(change, field)| change.stands(field.as_deref()) && !change.has_ended(now))
+            && may_undo(&viewer, line, &roles)
+    });
+    Ok(stand.map(|(line, _)| line.id).collect())
+}
+
+/// Whether somebody's role lets them undo a line.
+fn may_undo(viewer: &User, line: &Line, roles: &HashMap<UserId, Role>) -> bool {
+    let role_of = |id| roles.get(&id).copied().unwrap_or_default();
+    let is_own = match &line.thing {
+        Thing::User(name) => name.eq_ignore_ascii_case(&viewer.username),
+        _ => line.concerns == Some(viewer.id),
+    };
+    if is_own || line.concerns.is_some_and(|person| role_of(person) > viewer.role()) {
+        return false;
+    }
+    let is_higher = line.moderator != viewer.id && role_of(line.moderator) == Role::Administrator;
+    viewer.role() == Role::Administrator || !(is_higher || line.action.is_of_administrators())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_stands_until_its_value_is_another() {
+        let whole = Change::of_field("news:7", "title", (Some("a"), Some("b")));
+        assert!(whole.stands(Some("b")) && !whole.stands(Some("a")) && !whole.stands(None));
+        let none = Change::of_field("news:7", "topics", (Some("a"), None));
+        assert!(none.stands(None) && none.stands(Some("")) && !none.stands(Some("a")));
+        let letter = Change::of_part("user:2", ("flags", Part::Letter('m')), (None, Some("m")));
+        assert!(letter.stands(Some("km")) && !letter.stands(Some("k")));
+        let text = Change::of_part("thread:1", ("1", Part::Member("body".into())), (Some("a"), Some("b")));
+        assert!(text.stands(Some(r#"{"body":"b","up":[1]}"#)) && !text.stands(Some(r#"{"body":"a"}"#)));
+    }
+
+    #[test]
+    fn flags_are_no_decision() {
+        let thing = Thing::Story(crate::values::ids::NewsId(7));
+        let kept = Change::of_state(&thing, None, (Some(&Withheld::Flagged), None)).unwrap();
+        assert!(kept.stands(None) && kept.stands(Some("flagged:")) && !kept.stands(Some("removed:x")));
+        assert_eq!(kept.before(), Some("flagged:"));
+    }
+
+    #[test]
+    fn a_change_is_stored_without_the_value_after_it() {
+        let change = Change::of_field("site", "announcement", (Some("a"), Some("a secret")));
+        let json = serde_json::to_string(&change).unwrap();
+        assert!(!json.contains("secret"), "{json}");
+        assert_eq!(serde_json::from_str::<Change>(&json).unwrap(), change);
+    }
+
+    #[test]
+    fn what_would_have_ended_is_not_put_back() {
+        let lifted = Change::of_field("user:2", "silenced", (Some("100:7:spam"), None));
+        assert!(!lifted.has_ended(Timestamp(99)) && lifted.has_ended(Timestamp(100)));
+        let other = Change::of_field("news:2", "title", (Some("100:7:spam"), None));
+        assert!(!other.has_ended(Timestamp(100)));
+    }
+}
