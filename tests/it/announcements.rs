@@ -115,3 +115,19 @@ async fn what_cannot_be_announced_is_refused_by_its_field() {
     let form = page(&alice, "/admin/site").await.form("/admin/announcement");
     assert_eq!(form.value("text"), Some(TEXT));
 }
+
+#[tokio::test]
+async fn a_form_does_not_replace_an_announcement_that_its_writer_has_not_seen() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    let old = page(&alice, "/admin/site").await.form("/admin/announcement");
+    let first = page(&alice, "/admin/site").await.form("/admin/announcement");
+    assert_eq!(first.with("text", "The first").send(&alice).await.status, 303);
+    assert_eq!(old.with("text", "The second").send(&alice).await.status, 409);
+    let now = ok(alice.api_get("/api/admin/announcement").await);
+    assert_eq!(now["text"], "The first");
+    let seen = now["made"].to_string();
+    let fields = [("text", "The second"), ("seen", &*seen)];
+    ok(alice.api_post("/api/admin/announcement", &fields).await);
+    assert!(refused(alice.api_post("/api/admin/announcement", &fields).await).contains("has changed since"));
+}

@@ -241,9 +241,8 @@ async fn the_page_takes_applications_and_says_that_they_wait() {
     let form = page(&visitor, "/register").await.form("/register");
     let form = form.with("username", "bob").with("password", PASSWORD).with(TEXT.0, TEXT.1);
     let answer = form.send(&visitor).await;
-    assert_eq!(redirects_to(&answer), "/register?applied");
     assert!(!answer.headers.contains_key("set-cookie"));
-    let shown = page(&visitor, "/register?applied").await;
+    let shown = crate::html::Page::of(&answer);
     assert!(shown.content().contains("Your application has been sent to the moderators."));
     let login = page(&visitor, "/login").await.form("/login");
     let answer = login.with("username", "bob").with("password", PASSWORD).send(&visitor).await;

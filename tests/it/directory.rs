@@ -3,6 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use tidings_domain::values::limits::MAX_NOTES;
 
 use crate::client::{Client, ok, refused};
 use crate::commands::Place;
@@ -188,6 +189,26 @@ async fn one_reason_for_several_people() {
         let shown = page(&alice, "/people").await;
         let all = shown.find("input", &[("name", "usernames")]);
         assert_eq!(all[0].attribute("value"), Some("dora,carl,bella,bob"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_repeat_after_a_failure_half_way_does_the_rest() {
+    each_engine(&[], async |server| {
+        let [_, moderator] = people(&server).await;
+        // The second person has as many notes as there may be.
+        for number in 0..MAX_NOTES {
+            server.set_field("user:6:notes", &(1_000 + number).to_string(), "1:1:a note").await;
+        }
+        let both = async || act(&moderator, "carl,dora,bob", "note", &[("request", "a name")]).await;
+        refused(both().await);
+        assert_eq!(server.string("moderation:count").await.as_deref(), Some("1"));
+        server.write(|batch| batch.delete_field("user:6:notes", "1000")).await;
+        assert_eq!(ok(both().await)["moderation_ids"], json!([1, 2, 3]));
+        assert_eq!(ok(both().await)["moderation_ids"], json!([1, 2, 3]));
+        assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
+        assert_eq!(server.hash("user:5:notes").await.len(), 1);
     })
     .await;
 }

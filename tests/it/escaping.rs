@@ -200,13 +200,13 @@ async fn what_comes_in_the_address_is_text() {
         let form = page(&alice, &format!("/submit?{asked}")).await.form("/submit");
         let shown = hostile.replace('\u{1}', "");
         assert_eq!((form.value("url"), form.value("title")), (Some(&*shown), Some(&*shown)));
-        let asked = encoded(&[("next", hostile), ("username", hostile), ("recomputed", hostile)]);
+        let asked = encoded(&[("next", hostile), ("username", hostile), ("notice", hostile)]);
         for path in ["/login", "/register"] {
             let asked = page(&server.visitor(), &format!("{path}?{asked}")).await;
             assert_eq!(asked.form(path).value("next"), Some("/"));
         }
         page(&alice, &format!("/admin?{asked}")).await;
-        page(&alice, &format!("/user/alice?saved={}", encoded(&[("x", hostile)]))).await;
+        page(&alice, &format!("/user/alice?notice={}", encoded(&[("x", hostile)]))).await;
         // An error repeats names of fields.
         let twice = format!("/login?{0}&{0}", encoded(&[(hostile, "1")]));
         let answer = server.visitor().get(&twice).await;

@@ -3,7 +3,7 @@
 
 use crate::client::{Client, PASSWORD};
 use crate::html::Page;
-use crate::pages::{error_message, page, redirects_to};
+use crate::pages::{error_message, page, redirects_saying, redirects_to};
 use crate::server::{Engine, Server};
 use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
@@ -72,7 +72,7 @@ async fn the_first_administrator_is_led_through_the_first_steps() {
     // The site of the tests is elsewhere than its setting says.
     begins(&done().await, &["Signing up"]);
     let form = page(&alice, "/admin/site").await.form("/admin/site").with("name", "Gazette");
-    assert_eq!(redirects_to(&form.send(&alice).await), "/admin/site?saved");
+    redirects_saying(&form.send(&alice).await, "/admin/site", "site_saved");
     begins(&done().await, &["Name", "Signing up"]);
     let submit = page(&alice, "/submit").await.form("/submit");
     let submit = submit.with("title", "First").with("text", "text").with("topics", "birds");

@@ -6,7 +6,7 @@ use reqwest::header::SET_COOKIE;
 use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::Community;
 use crate::html::{Form, Page};
-use crate::pages::{error_message, page, redirects_to, shown};
+use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
 
@@ -458,12 +458,12 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
         .with("email", "alice@example.org")
         .with("current_password", PASSWORD);
     let answer = changed.send(&alice).await;
-    assert_eq!(redirects_to(&answer), "/user/alice?saved");
+    let told = redirects_saying(&answer, "/user/alice", "profile_saved");
     assert!(!answer.headers.contains_key(SET_COOKIE));
-    let profile = page(&alice, "/user/alice?saved").await;
+    let profile = page(&alice, told).await;
     assert!(profile.one("p", &[("role", "status")]).text().contains("saved"));
     assert_eq!(profile.form("/profile").value("about"), Some("About\nme"));
-    assert!(page(&server.visitor(), "/user/alice?saved").await.find("p", &[("role", "status")]).is_empty());
+    assert!(page(&server.visitor(), told).await.find("p", &[("role", "status")]).is_empty());
 
     let before = server.dump().await;
     let long = "x".repeat(4_097);
@@ -489,7 +489,7 @@ async fn a_new_password_ends_all_sessions_but_this_browsers() {
     let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
     let form = form.with("current_password", PASSWORD);
     let answer = form.send(&alice).await;
-    assert_eq!(redirects_to(&answer), "/user/alice?saved");
+    redirects_saying(&answer, "/user/alice", "profile_saved");
     let here = given_session(&server, &answer);
     assert!(page(&here, "/").await.text().contains("Log out"));
     assert!(page(&alice, "/").await.text().contains("Sign up"));

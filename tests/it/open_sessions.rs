@@ -12,7 +12,7 @@ use tidings_keyspace::Expiry;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::original::{self, ACCOUNTS, APISECRET, AUTH, LEGACY_SALT};
-use crate::pages::{error_message, page, redirects_to};
+use crate::pages::{error_message, page, redirects_saying};
 use crate::server::{Engine, Server, each_engine};
 
 const HTTPS: (&str, &str) = ("site.url", "https://news.example.com");
@@ -115,14 +115,14 @@ async fn ending_all_others_replaces_the_secret_and_keeps_the_open_forms_of_this_
         let second = server.visitor().log_in("alice", PASSWORD).await;
         let before = page(&first, "/settings/sessions").await;
         let form = before.forms().into_iter().find(|form| form.value("session") == Some("others")).unwrap();
-        assert_eq!(redirects_to(&form.send(&first).await), "/settings/sessions?saved");
+        redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
         assert!(!has_session(&second).await && has_session(&first).await);
         assert_eq!(sessions(&first).await.len(), 1);
         let secret = server.field("user:1", "apisecret").await.unwrap();
         assert_ne!(Some(&secret), first.apisecret.as_ref());
         // Forms from before, plain and masked, and from now on.
         assert!(first.is_logged_in().await);
-        assert_eq!(redirects_to(&form.send(&first).await), "/settings/sessions?saved");
+        redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
         assert!(first.with_secrets(first.auth.as_deref(), Some(&secret)).is_logged_in().await);
         // In another session the former secret is worth nothing.
         let third = server.visitor().log_in("alice", PASSWORD).await;
@@ -141,7 +141,7 @@ async fn the_page_ends_one_session() {
     let ending = |id: &str| shown.forms().into_iter().find(|form| form.value("session") == Some(id));
     assert!(ending(&id(&first)).is_none());
     let form = ending(&id(&second)).unwrap();
-    assert_eq!(redirects_to(&form.send(&first).await), "/settings/sessions?saved");
+    redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
     assert!(!has_session(&second).await);
     let again = form.without("request").send(&first).await;
     assert!(error_message(&again, StatusCode::NOT_FOUND).contains("no such session"));

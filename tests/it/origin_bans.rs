@@ -161,3 +161,34 @@ async fn only_administrators_ban_and_the_log_does_not_say_what() {
     assert_eq!(form.with("reason", "over").send(&alice).await.status, 303);
     assert!(page(&alice, "/moderate/bans").await.content().contains("Nothing is banned."));
 }
+
+#[tokio::test]
+async fn the_same_origin_is_banned_once() {
+    each_engine(PROXY, async |server| {
+        let alice = server.register("alice").await;
+        for (what, value, again) in
+            [("domain", "spam.example", "@Spam.Example"), ("network", "192.0.2.0/24", "192.0.2.77/24")]
+        {
+            let fields = [("what", what), ("scope", "both"), ("reason", "a flood")];
+            let made = ok(ban(&alice, fields, &[("value", value), ("hours", "1")]).await);
+            let other = [("what", what), ("scope", "signup"), ("reason", "again")];
+            let why = refused(ban(&alice, other, &[("value", again)]).await);
+            assert_eq!(why, format!("This is already banned: see ban {} in the list.", made["ban_id"]));
+            // A lifted ban does not come back beside another, and keeps its reason and its end.
+            let before = server.hash("bans:origins").await;
+            let lift = [("ban_id", &*made["ban_id"].to_string()), ("reason", "over")];
+            let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
+            let second = ok(ban(&alice, other, &[("value", again)]).await);
+            let lifted = lifted["moderation_id"].as_u64().unwrap();
+            assert!(refused(undo(&alice, lifted).await).contains("already banned"));
+            ok(undo(&alice, second["moderation_id"].as_u64().unwrap()).await);
+            server.advance(60);
+            ok(undo(&alice, lifted).await);
+            assert_eq!(server.hash("bans:origins").await, before);
+            // One that has ended makes room.
+            server.advance(3_600);
+            ok(ban(&alice, other, &[("value", again)]).await);
+        }
+    })
+    .await;
+}

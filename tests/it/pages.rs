@@ -34,6 +34,15 @@ pub fn redirects_to(answer: &HttpResponse) -> &str {
     answer.headers[LOCATION].to_str().unwrap()
 }
 
+/// Where an answer leads to, which must be a page that says something: see `markup::notices`.
+#[track_caller]
+pub fn redirects_saying<'a>(answer: &'a HttpResponse, path: &str, notice: &str) -> &'a str {
+    let to = redirects_to(answer);
+    let joined = if path.contains('?') { '&' } else { '?' };
+    assert!(to.starts_with(&format!("{path}{joined}notice={notice}.")), "{to}");
+    to
+}
+
 /// Checks that a response is an error page, and returns its message.
 #[track_caller]
 pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::authenticator::{Authenticator, code};
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
-use crate::pages::{page, redirects_to, shown};
+use crate::pages::{page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine};
 use crate::two_factor::Protected;
 
@@ -270,7 +270,7 @@ async fn a_passkey_is_removed_with_the_password() {
         let Protected { client, secret, .. } = Protected::register(&server, "alice").await;
         let (mut authenticator, added) = add(&client, "phone").await;
         // There are recovery codes already.
-        assert_eq!(redirects_to(&added), "/settings/two-factor?saved");
+        redirects_saying(&added, "/settings/two-factor", "factors_changed");
         let overview = page(&client, "/settings/two-factor").await;
         let link =
             overview.all("a").filter_map(|link| link.attribute("href")).find(|link| link.starts_with(REMOVE));
@@ -278,7 +278,7 @@ async fn a_passkey_is_removed_with_the_password() {
         let refusal = Page::of(&form.clone().with("current_password", "wrong horse").send(&client).await);
         assert!(refusal.alert().unwrap().contains("wrong"));
         let form = form.with("current_password", PASSWORD);
-        assert_eq!(redirects_to(&form.clone().send(&client).await), "/settings/two-factor?saved");
+        redirects_saying(&form.clone().send(&client).await, "/settings/two-factor", "factors_changed");
         let again = form.without("request").send(&client).await;
         assert_eq!(again.status, StatusCode::NOT_FOUND);
         let visitor = server.visitor();

@@ -56,3 +56,28 @@ async fn moderators_are_reminded_once_of_what_waits_long() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn an_undecided_row_does_not_silence_reminders_of_later_ones() {
+    each_engine(&[("moderation.remind_after", "4h")], async |server| {
+        server.register("alice").await;
+        let (carol, dave) = (server.member("carol").await, server.member("dave").await);
+        let flag = async |story: u64| {
+            let story = story.to_string();
+            let fields = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
+            ok(carol.api_post("/api/flag", &fields).await);
+        };
+        let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
+        flag(dave.submit_text("The first", "text").await).await;
+        server.advance(4 * 3_600);
+        assert!(reminded().await && !reminded().await);
+        server.advance(60);
+        flag(dave.submit_text("The second", "text").await).await;
+        server.advance(4 * 3_600 - 1);
+        assert!(!reminded().await, "not for long enough");
+        server.advance(1);
+        assert!(reminded().await, "the first is undecided");
+        assert!(!reminded().await);
+    })
+    .await;
+}

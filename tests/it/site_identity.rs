@@ -3,7 +3,7 @@
 
 use crate::client::{Client, HttpResponse};
 use crate::html::{Form, Page};
-use crate::pages::{error_message, page, redirects_to, shown};
+use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine};
 use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -221,7 +221,7 @@ async fn a_logo_is_checked_by_its_bytes_served_and_removed() {
         let (alice, visitor) = (with_admin(&server).await, server.visitor());
         let secret = alice.apisecret.clone().unwrap();
         assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
-        assert_eq!(redirects_to(&send_logo(&alice, &secret, PNG).await), "/admin/site?saved");
+        redirects_saying(&send_logo(&alice, &secret, PNG).await, "/admin/site", "site_saved");
         let front = page(&visitor, "/").await;
         let logo = front.one("img", &[("alt", "")]);
         assert_eq!((logo.attribute("width"), logo.attribute("height")), (Some("1"), Some("1")));
@@ -249,7 +249,7 @@ async fn a_logo_is_checked_by_its_bytes_served_and_removed() {
         assert_eq!(server.dump().await, before);
 
         let remove = page(&alice, "/admin/site").await.form("/admin/site/removelogo");
-        assert_eq!(redirects_to(&remove.send(&alice).await), "/admin/site?saved");
+        redirects_saying(&remove.send(&alice).await, "/admin/site", "site_saved");
         assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
         server.advance(1);
         error_message(&visitor.get(address).await, StatusCode::NOT_FOUND);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, FORM, HttpResponse, PASSWORD, encoded, ok, refused};
 use crate::html::Page;
-use crate::pages::{error_message, page, redirects_to, shown};
+use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
 use crate::server::{Engine, Server, each_engine};
 
 /// The texts of the tweets on a page, in their order.
@@ -207,7 +207,7 @@ async fn a_profile_is_one_page_at_two_addresses() {
     assert!(own.links_to("/settings"));
     assert!(own.forms().iter().all(|form| form.action != "/profile"));
     let form = page(&bob, "/user/bob").await.form("/profile").with("about", "I write.");
-    assert_eq!(redirects_to(&form.send(&bob).await), "/user/bob?saved");
+    redirects_saying(&form.send(&bob).await, "/user/bob", "profile_saved");
     let kept = page(&bob, "/@bob").await;
     assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
 }
@@ -398,7 +398,7 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
     // Users can switch that off.
     let form = page(&alice, "/settings").await.form("/settings");
     assert_eq!(form.value("tweet_news"), Some("1"));
-    assert_eq!(redirects_to(&form.without("tweet_news").send(&alice).await), "/settings?saved");
+    redirects_saying(&form.without("tweet_news").send(&alice).await, "/settings", "profile_saved");
     alice.submit_text("Quietly", "Some text").await;
     assert_eq!(tweets(&page(&bob, "/@alice").await).len(), 2);
     assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);

@@ -15,6 +15,7 @@ pub mod identicon;
 pub mod layout;
 pub mod markdown;
 pub mod moderation_tools;
+pub mod notices;
 pub mod parts;
 pub mod qr_code;
 #[cfg(test)]

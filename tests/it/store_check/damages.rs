@@ -348,6 +348,7 @@ pub const DAMAGES: &[Damage] = &[
     named("an article that is none", "article:77", |b, key| b.set_field(key, "title", "x")),
     named("a subscriber is nobody", "news.subscribers:1", |b, key| b.sorted_add(key, "77", 5.0)),
     named("removed posts that are none", "moderation:1:posts", |b, key| b.sorted_add(key, "x", 5.0)),
+    named("the facts of a line are none", "moderation:1", |b, key| b.set_field(key, "changed", "x")),
     named("visits of nobody", "user:77:visits", |b, key| b.set_field(key, "1", "5 5 0 0 0")),
     named("a counter of votes is no number", "news:1", |b, key| b.set_field(key, "up", "x")),
 ];

@@ -12,7 +12,7 @@ use crate::accounts::session_store::{
     self, AllSessions, Device, EARLIER_ID, LoginMethod, OpenSession, Opening, Session, SessionKey,
     VisitSession,
 };
-use crate::accounts::users::{CREDENTIALS_VERSION, ROLE_PASSWORD, User};
+use crate::accounts::users::{ApiSecret, CREDENTIALS_VERSION, ROLE_PASSWORD, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -56,6 +56,15 @@ pub(crate) async fn confirm_password(
 ) -> Result<StoredPassword, Error> {
     let attempt = Attempt { username, password, address, now: None };
     Ok(login::verify(site, &attempt).await?.stored)
+}
+
+/// The secret that the forms of a user carry now. Rounds: 1.
+///
+/// # Errors
+/// The store's.
+pub async fn secret_of(site: &Site, user: UserId) -> Result<ApiSecret, Error> {
+    let secret = site.store.fetch(read::field(keys::user(user), "apisecret")).await?;
+    Ok(ApiSecret::new(&secret.unwrap_or_default()))
 }
 
 /// Adds what an account that was imported or made by an earlier version may lack, and opens a

@@ -12,6 +12,7 @@ use crate::values::restriction::Restrictions;
 use crate::values::rules::Rules;
 use crate::values::secrets;
 use crate::values::session_token::{SessionHash, SessionToken};
+use crate::values::signing::{Purpose, SigningKey};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -200,6 +201,9 @@ impl Flags {
     }
 }
 
+/// Bytes of the signature of a notice.
+const NOTICE_SIGNATURE_BYTES: usize = 16;
+
 /// A secret that never appears in logs.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ApiSecret(String);
@@ -222,6 +226,20 @@ impl ApiSecret {
             tracing::error!(%error, "cannot mask the secret of forms");
             String::new()
         })
+    }
+
+    /// The signature of a notice with this secret; `None` without a secret.
+    pub fn sign(&self, texts: &[&str]) -> Option<String> {
+        let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+        let key = Some(&self.0).filter(|secret| !secret.is_empty())?;
+        let signature = SigningKey::new(key.clone()).sign(Purpose::Notice, &texts);
+        Some(hex::encode(signature.get(..NOTICE_SIGNATURE_BYTES)?))
+    }
+
+    /// Whether this is the signature of a notice with this secret, in a time that does not depend on where it
+    /// differs.
+    pub fn has_signed(&self, texts: &[&str], signature: &str) -> bool {
+        self.sign(texts).is_some_and(|own| secrets::same_secret(&own, signature))
     }
 
     /// Whether this is the secret. An empty secret is nothing's.

@@ -58,7 +58,11 @@ pub(super) async fn close(case: &Case<'_>, id: MessageThreadId) -> Result<Effect
     let key = keys::message_thread(id);
     effect.batch.field_equals(&key, WAITING, waiting.to_string());
     effect.batch.delete_field(&key, WAITING);
-    effect.change(&key, CLOSED_BY, (thread.closed_by.map(|by| by.to_string()).as_deref(), Some(&case.id.to_string())));
+    effect.change(
+        &key,
+        CLOSED_BY,
+        (thread.closed_by.map(|by| by.to_string()).as_deref(), Some(&case.id.to_string())),
+    );
     review::settle(&mut effect.batch, case.thing);
     let text = told("The moderators have closed what you wrote to them, without an answer.", case.reason);
     effect.message = Some(format!("{text}\n\nYou can write again: {}/messages/{id}", case.site.address));

@@ -8,7 +8,7 @@ use crate::accounts::inbox::WITHDRAWN_BY;
 use crate::accounts::users::{Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
-use crate::identity::{ANNOUNCEMENT, REASONS};
+use crate::identity::ANNOUNCEMENT;
 use crate::keys;
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::site::Site;
@@ -251,12 +251,9 @@ fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<Change> {
         Action::Discount | Action::Recount => RestrictionKind::Discount,
         _ => return None,
     };
-    let is_lifted = matches!(
-        line.action,
-        Action::Unban | Action::Unsilence | Action::Unhold | Action::Recount
-    );
-    let after =
-        Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
+    let is_lifted =
+        matches!(line.action, Action::Unban | Action::Unsilence | Action::Unhold | Action::Recount);
+    let after = Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
     let after = (!is_lifted).then(|| after.to_string());
     Some(Change::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))
 }
@@ -355,7 +352,8 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 async fn changed_by(site: &Site, line: &Line, change: &Change) -> Result<Option<ModerationId>, Error> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
-        let by = site.store.fetch(read::field(keys::withdrawn(&line.thing), WITHDRAWN_BY).or_absent()).await?;
+        let by =
+            site.store.fetch(read::field(keys::withdrawn(&line.thing), WITHDRAWN_BY).or_absent()).await?;
         let by: Option<ModerationId> = by.and_then(|by| by.parse().ok());
         if let Some(by) = by.filter(|by| *by > line.id) {
             return Ok(Some(by));

@@ -2,8 +2,8 @@
 
 use super::case::{Case, Effect};
 use super::{
-    answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes, origin_changes,
-    people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
+    answers, appeals, applications, changes, comment_edits, erasing, held, keep, merging, notes,
+    origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
 use crate::error::Error;
 use crate::values::moderation::{Deed, SitePart, Thing};

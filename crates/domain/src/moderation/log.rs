@@ -31,6 +31,8 @@ pub(super) const FORMER: &str = "a former member";
 const APPLICANT: &str = "an applicant";
 /// Lines that are read in one round.
 const CHUNK: u64 = 200;
+/// The field with a note for the undo.
+const BEFORE: &str = "before";
 /// The field with the facts that the action changed.
 pub(super) const CHANGED: &str = "changed";
 /// The field that says by which line an action was undone.
@@ -129,7 +131,7 @@ impl Line {
             count: fields.read(COUNT),
             in_progress: text(IN_PROGRESS).is_some(),
             concerns: fields.read("concerns"),
-            before: text("before"),
+            before: text(BEFORE),
             changed: changed.unwrap_or_default(),
             row: fields.read("row"),
         };
@@ -148,6 +150,16 @@ impl Line {
     pub(super) fn state_before(&self) -> Option<Withheld> {
         let states = self.changed.iter().filter(|change| change.is_of_state());
         states.filter_map(Change::before).find_map(|state| state.parse().ok())
+    }
+
+    /// Adds to a batch that the line of an edit does not keep the texts before it. Returns whether it kept any.
+    pub(super) fn forget_texts(&self, batch: &mut Batch) -> bool {
+        let keeps = self.action == Action::Edit && (self.before.is_some() || !self.changed.is_empty());
+        if keeps {
+            batch.delete_field(keys::moderation(self.id), BEFORE);
+            batch.delete_field(keys::moderation(self.id), CHANGED);
+        }
+        keeps
     }
 
     /// The action that undoes the one of this line. The line has the facts that it needs, such as an
@@ -229,9 +241,12 @@ impl Line {
             (COUNT, shown(self.count)),
             (IN_PROGRESS, self.in_progress.then(|| "1".to_owned())),
             ("concerns", shown(self.concerns.map(|user| user.0))),
-            ("before", self.before.clone()),
+            (BEFORE, self.before.clone()),
             // Facts can be written as JSON.
-            (CHANGED, (!self.changed.is_empty()).then(|| serde_json::to_string(&self.changed).unwrap_or_default())),
+            (
+                CHANGED,
+                (!self.changed.is_empty()).then(|| serde_json::to_string(&self.changed).unwrap_or_default()),
+            ),
             ("row", self.row.map(|row| row.to_string())),
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -547,9 +562,8 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
     // Of what is gone, only a decision about its flags can be undone.
-    let is_there = |(line, subject): &(&Line, &LineSubject)| {
-        !subject.is_gone || line.before.as_deref() == Some(DELETED)
-    };
+    let is_there =
+        |(line, subject): &(&Line, &LineSubject)| !subject.is_gone || line.before.as_deref() == Some(DELETED);
     let there: Vec<&Line> = lines.iter().zip(&subjects).filter(is_there).map(|(line, _)| line).collect();
     let undoable = changes::undoable(visit, &there).await?;
     let entry = |(line, subject): (Line, LineSubject)| {

@@ -128,13 +128,13 @@ async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Erro
             }
             Ok(())
         }
-        (Action::Edit, _) if line.before.is_some() => {
+        _ => {
             let mut batch = Batch::new();
-            batch.delete_field(keys::moderation(line.id), "before");
-            site.store.commit(batch).await?;
+            if line.forget_texts(&mut batch) {
+                site.store.commit(batch).await?;
+            }
             Ok(())
         }
-        _ => Ok(()),
     }
 }
 

@@ -3,6 +3,8 @@
 use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
+use crate::moderation::changes::Change;
+use crate::moderation::log::CHANGED;
 use crate::review::QueuePlace;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
@@ -71,6 +73,10 @@ fn line(subject: &Subject, claims: &mut Claims) {
     }
     if hash.get("action").is_none() {
         claims.of("action").malformed("no field action", "a field action");
+    }
+    let is_list = |json: &str| serde_json::from_str::<Vec<Change>>(json).is_ok();
+    if hash.get(CHANGED).is_some_and(|changed| !is_list(changed)) {
+        claims.of(CHANGED).malformed("no facts in changed", "a list of facts as JSON");
     }
     let mut guard = Batch::new();
     guard.key_present(&subject.key);

@@ -2,7 +2,7 @@
 //! flags, and quotes in messages. Jobs go through the log, from the first line on.
 
 use super::erasing;
-use super::log::{self, CHANGED, Line};
+use super::log::{self, Line};
 use crate::accounts::inbox::erase_messages;
 use crate::action::Decision;
 use crate::contributions::erasing::{TRACES, place_of};
@@ -92,10 +92,7 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
         erasing::erase_unlisted(site, current.now, *person, posts).await?;
     }
     for line in about_it {
-        if line.action == Action::Edit && (line.before.is_some() || !line.changed.is_empty()) {
-            batch.delete_field(keys::moderation(line.id), "before");
-            batch.delete_field(keys::moderation(line.id), CHANGED);
-        }
+        line.forget_texts(&mut batch);
         if let Some(person) = line.concerns {
             let places = [place_of(&line.thing), format!("/appeal/{}", line.id)];
             // The message about a merge names both stories.

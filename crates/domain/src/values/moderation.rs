@@ -398,10 +398,7 @@ impl Deed {
 impl Action {
     /// Whether only administrators may do it, and undo it.
     pub const fn is_of_administrators(self) -> bool {
-        matches!(
-            self,
-            Self::MakeModerator | Self::UnmakeModerator | Self::Bar | Self::Unbar | Self::Announce
-        )
+        matches!(self, Self::MakeModerator | Self::UnmakeModerator | Self::Bar | Self::Unbar | Self::Announce)
     }
 
     /// Whether the person whom it concerns can appeal against it: it takes something from them,

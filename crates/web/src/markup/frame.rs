@@ -2,6 +2,7 @@
 
 use super::brand::Brand;
 use super::fragments::{DerivedKey, LinkTarget, PartKey};
+use super::moderation_tools::line_just_written;
 use crate::App;
 use crate::error::RequestError;
 use crate::request::form::Fields;
@@ -13,6 +14,7 @@ use std::cell::{Cell, OnceCell};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{CacheKind, Caches, Shared};
+use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 use tidings_domain::values::secrets::random_hex;
@@ -47,6 +49,8 @@ pub struct Frame<'a> {
     pub viewer: Option<&'a User>,
     /// How many rows of the review queue wait, if the viewer moderates and it is known.
     pub waiting_rows: Option<u64>,
+    /// What the viewer has just done as a moderator, if the address names its line of the log.
+    pub done: Option<LogEntry>,
     /// The name of the request that this page answers.
     answered: Option<String>,
     /// The fields that prove that a form is from the viewer's session, masked for this page.
@@ -75,6 +79,7 @@ impl<'a> Frame<'a> {
             way_back: here.way_back(),
             viewer,
             waiting_rows: None,
+            done: None,
             answered: answered.map(|request| request.name().to_owned()),
             signed_fields: OnceCell::new(),
             has_item_buttons: Cell::new(false),
@@ -96,8 +101,9 @@ impl<'a> Frame<'a> {
         visit.recognise().await?;
         let brand = app.brand_for(visit).await;
         let waiting_rows = visit.waiting_rows().await;
+        let done = line_just_written(visit, here).await?;
         let frame = Self::new(parts(app), brand, (now, here), visit.viewer().await?);
-        Ok(Self { waiting_rows, ..frame })
+        Ok(Self { waiting_rows, done, ..frame })
     }
 
     /// The frame of a page for a user who is logged in. [`SignedIn`](crate::request::viewer::SignedIn)

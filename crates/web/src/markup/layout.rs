@@ -8,6 +8,7 @@ use super::fragments::written;
 use super::frame::Frame;
 use super::head::{PageHead, icons};
 use super::moderation_tools::{done_line, saved_reasons};
+use super::notices::notice_line;
 use super::parts::{OUTSIDE, number};
 use crate::error::sentence;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
@@ -65,6 +66,7 @@ impl Frame<'_> {
             self.announcement().render_to(html);
             self.role_notice().render_to(html);
             done_line(self).render_to(html);
+            notice_line(self).render_to(html);
             self.silence_notice().render_to(html);
             content.render_to(html);
             saved_reasons(self).render_to(html);

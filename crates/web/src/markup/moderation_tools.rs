@@ -6,20 +6,18 @@
 
 use super::addresses::{address_of_thing, profile_address};
 use super::frame::Frame;
+use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
+use tidings_domain::Error;
 use tidings_domain::accounts::users::Role;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::moderation::log::{self, LogEntry};
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, SitePart, Thing};
 
-/// The parameter of a page that names the line of the log that was just written.
+/// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";
-
-/// The parameters of a page that name the action that was just done, and what it was done to.
-pub const DID: [&str; 3] = ["did", "to", "which"];
-
-/// The parameter of a page that names the person who was just banned.
-pub const BANNED: &str = "banned";
 
 /// Whether the viewer is a moderator or an administrator.
 #[must_use]
@@ -132,19 +130,36 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
 /// in the log, and how to undo it.
 #[must_use]
 pub fn done_line(frame: &Frame<'_>) -> Markup {
-    let id: Option<ModerationId> = frame.here.parameter(DONE).and_then(|id| id.parse().ok());
     html! {
-        @if let Some(id) = id.filter(|_| is_moderator(frame)) {
+        @if let Some(done) = &frame.done {
             div.notice.undo role="status" {
                 span {
-                    (done_words(frame)) " (" (log_link(id)) " of the moderation log)."
-                    @if let Some(banned) = frame.here.parameter(BANNED).filter(|name| !name.is_empty()) {
+                    "Done: " (action_words(done.action)) " "
+                    a href=(address_of_thing(&done.thing)) {
+                        @match &done.thing {
+                            Thing::User(name) => (name),
+                            other => (thing_name(other)),
+                        }
+                    }
+                    " (" (log_link(done.id)) " of the moderation log)."
+                    @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
                         " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
                 }
-                @if frame.here.parameter(DID[0]) != Some(Action::Erase.name()) { (undo_form(frame, id)) }
+                @if done.can_be_undone { (undo_form(frame, done.id)) }
             }
         }
+    }
+}
+
+/// The line of the log that a page names, if its viewer has just written it.
+///
+/// # Errors
+/// The store's.
+pub async fn line_just_written(visit: &mut Visit, here: &LocalPath) -> Result<Option<LogEntry>, Error> {
+    match here.parameter(DONE).and_then(|id| id.parse().ok()) {
+        Some(id) => log::just_written(visit, id).await,
+        None => Ok(None),
     }
 }
 
@@ -204,27 +219,6 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::Origin(id) => format!("ban {id} of a network or a domain"),
         Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
         Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
-    }
-}
-
-/// The action that was done, and its thing, as the address of the page names them.
-fn done_words(frame: &Frame<'_>) -> Markup {
-    let [did, kind, id] = DID.map(|name| frame.here.parameter(name));
-    let (action, thing) =
-        (did.and_then(Action::named), kind.zip(id).and_then(|(kind, id)| Thing::parse(kind, id).ok()));
-    html! {
-        @match (action, thing) {
-            (Some(action), Some(thing)) => {
-                "Done: " (action_words(action)) " "
-                a href=(address_of_thing(&thing)) {
-                    @match &thing {
-                        Thing::User(name) => (name),
-                        other => (thing_name(other)),
-                    }
-                }
-            }
-            _ => "Done",
-        }
     }
 }
 

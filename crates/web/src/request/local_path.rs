@@ -80,9 +80,14 @@ impl LocalPath {
 
     /// The value of a parameter, if it is short and plain.
     pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.field(name).filter(|value| is_short(value))
+    }
+
+    /// The value of a parameter as it is in the address.
+    pub fn field(&self, name: &str) -> Option<&str> {
         let query = self.0.split('#').next()?.split_once('?')?.1;
         let mut fields = query.split('&').filter_map(|field| field.split_once('='));
-        fields.find_map(|(known, value)| (known == name).then_some(value)).filter(|value| is_short(value))
+        fields.find_map(|(known, value)| (known == name).then_some(value))
     }
 
     /// The address without query and fragment.

@@ -8,6 +8,7 @@ use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::notices::Notice;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
@@ -21,7 +22,7 @@ const HEADING: &str = "Confirm your e-mail address";
 
 /// The notice for a viewer whose address is not confirmed: the action to take, and the button that
 /// sends the link again. Empty for everybody else, and on a site that does not require a confirmation.
-pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
+pub fn reminder(frame: &Frame<'_>) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {
         @if let Some((viewer, email)) = unconfirmed.map(|viewer| (viewer, viewer.typed_email())) {
@@ -38,17 +39,16 @@ pub fn reminder(frame: &Frame<'_>, is_sent: bool) -> Markup {
                         strong { (email) } ". If that is not your address, change it in your "
                         a href=(MAIL_SETTINGS) { "settings" } "."
                     }
-                    @if viewer.email_to_confirm().is_some() { (send_again_form(frame, is_sent)) }
+                    @if viewer.email_to_confirm().is_some() { (send_again_form(frame)) }
                 }
             }
         }
     }
 }
 
-/// The button that sends the link again, and whether that has been done.
-fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
+/// The button that sends the link again.
+fn send_again_form(frame: &Frame<'_>) -> Markup {
     html! {
-        @if is_sent { p role="status" { "The link has been sent again." } }
         form method="post" action="/settings/confirm-email" {
             (frame.signed_fields())
             button.button.small { "Send the link again" }
@@ -58,7 +58,7 @@ fn send_again_form(frame: &Frame<'_>, is_sent: bool) -> Markup {
 
 /// Notices about a person's mail that does not arrive: it waits until an address is confirmed, or
 /// is stopped because the address refuses it. For the settings page of a site that sends mail.
-pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
+pub fn state_of_mail(frame: &Frame<'_>) -> Markup {
     let Some(viewer) = frame.viewer else { return Markup::default() };
     let subscribes = viewer.preferences.mail_replies || viewer.preferences.digest != Digest::Off;
     let is_asked = viewer.unconfirmed && frame.rules.accounts.confirm_email;
@@ -83,7 +83,7 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
                          mailed to " strong { (email) } "."
                     }
                 }
-                (send_again_form(frame, is_sent))
+                (send_again_form(frame))
             }
         }
         @if viewer.is_mail_stopped() {
@@ -102,8 +102,8 @@ pub fn state_of_mail(frame: &Frame<'_>, is_sent: bool) -> Markup {
 /// POST /settings/confirm-email: apisecret.
 pub async fn send_again(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     let is_sent = form.user.once(&app.site, mail_link_again(&app, form.user.id)).await?;
-    let sent = format!("{MAIL_SETTINGS}?sent");
-    Ok(Redirect::to(if is_sent { &sent } else { MAIL_SETTINGS }))
+    let sent = || Notice::LinkSent.redirect(&app, &form.user, MAIL_SETTINGS);
+    Ok(if is_sent { sent() } else { Redirect::to(MAIL_SETTINGS) })
 }
 
 /// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.
@@ -157,7 +157,7 @@ mod tests {
                 rules.accounts.confirm_email = is_on;
                 let parts = (frame.settings, &rules, frame.caches);
                 let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), frame.viewer);
-                reminder(&frame, false).into_string()
+                reminder(&frame).into_string()
             })
         };
         assert_eq!(html(&alice, true), "");

@@ -9,13 +9,12 @@ use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_address};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, number};
-use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use strum::{EnumString, IntoStaticStr};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::INVITATION_SECONDS;
@@ -31,7 +30,6 @@ struct InvitationsPage<'a> {
     /// Whether the site sends mail.
     has_mail: bool,
     email: &'a str,
-    done: Option<Done>,
     refused: Option<&'a RefusedForm>,
 }
 
@@ -40,7 +38,6 @@ impl InvitationsPage<'_> {
         let content = html! {
             h1 { "Invitations" }
             (summary(self.refused))
-            @if let Some(done) = self.done { p.notice role="status" { (done.message()) } }
             p {
                 "Everyone can see who you invited, in the "
                 a href="/people/tree" { "tree of invitations" } " and on their profiles."
@@ -129,46 +126,11 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
     }
 }
 
-/// The action that was just done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Done {
-    /// An invitation was made.
-    Made,
-    /// And it is being mailed.
-    Mailed,
-    /// One was withdrawn.
-    Withdrawn,
-}
-
-impl Done {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-
-    const fn message(self) -> &'static str {
-        match self {
-            Self::Made => "Here is your invitation. Send this link to the person you want to invite.",
-            Self::Mailed => "Your invitation is on its way.",
-            Self::Withdrawn => "The invitation has been withdrawn. It no longer works.",
-        }
-    }
-
-    fn redirect(self) -> Redirect {
-        Redirect::to(&format!("{PAGE}?done={}", self.name()))
-    }
-}
-
-/// GET /settings/invitations: done.
-pub async fn page(
-    app: App,
-    SignedIn { user, here, .. }: SignedIn,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
-    let done = fields.text("done").parse().ok();
+/// GET /settings/invitations.
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
-    let page = InvitationsPage { own: &own, has_mail, email: "", done, refused: None };
+    let page = InvitationsPage { own: &own, has_mail, email: "", refused: None };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -194,15 +156,15 @@ async fn answer_to_invitation(
     let has_mail = app.mailer.is_some();
     let failure = match invited {
         Ok((invite, _)) if invite.email.is_some() && has_mail => {
-            return Ok(Done::Mailed.redirect().into_response());
+            return Ok(Notice::InvitationMailed.redirect(&app, &form.user, PAGE).into_response());
         }
-        Ok(_) => return Ok(Done::Made.redirect().into_response()),
+        Ok(_) => return Ok(Notice::InvitationMade.redirect(&app, &form.user, PAGE).into_response()),
         Err(failure) => failure,
     };
     let refused = RefusedForm::from_failure(failure)?.beside(&["email"]);
     let own = invitations::own_invitations(&app.site, app.now(), &form.user).await?;
     let email = form.fields.text("email");
-    let page = InvitationsPage { own: &own, has_mail, email, done: None, refused: Some(&refused) };
+    let page = InvitationsPage { own: &own, has_mail, email, refused: Some(&refused) };
     let here = LocalPath::parse(PAGE);
     Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }
@@ -214,7 +176,7 @@ pub async fn withdraw(
 ) -> Result<Redirect, RequestError> {
     let code = InvitationCode::parse(fields.required("invitation")?).ok_or(Refusal::NoSuchInvitation)?;
     user.once(&app.site, invitations::withdraw(&app.site, &user, &code)).await?;
-    Ok(Done::Withdrawn.redirect())
+    Ok(Notice::InvitationWithdrawn.redirect(&app, &user, PAGE))
 }
 
 /// Makes an invitation, and mails it if there is an address and the site sends mail.
@@ -240,7 +202,7 @@ mod tests {
 
     fn html(own: &OwnInvitations) -> String {
         let alice = user("1", "alice", "");
-        let page = InvitationsPage { own, has_mail: true, email: "\"><b>", done: None, refused: None };
+        let page = InvitationsPage { own, has_mail: true, email: "\"><b>", refused: None };
         framed(Some(&alice), |frame| page.render(frame)).into_string()
     }
 

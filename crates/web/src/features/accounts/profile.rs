@@ -17,6 +17,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{age, empty_but, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
 use crate::request::form::Fields;
@@ -57,7 +58,6 @@ struct ProfilePage<'a> {
     /// The form of earlier versions, for the owner: on `/user/<name>`.
     form: Option<ProfileEditor<'a>>,
     refused: Option<&'a RefusedForm>,
-    saved: bool,
     /// For moderators.
     file: Option<PersonFile>,
 }
@@ -71,7 +71,6 @@ impl ProfilePage<'_> {
         }
         let content = html! {
             (summary(self.refused))
-            @if is_own && self.saved { p.notice role="status" { "Your profile has been saved." } }
             (self.person(frame, is_own))
             @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
@@ -239,8 +238,7 @@ pub async fn profile(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let query = (fields.read()?, fields.get("saved").is_some());
-    show(&app, visit, &here, &name, query, true).await
+    show(&app, visit, &here, &name, fields.read()?, true).await
 }
 
 /// GET /@:name. Without timelines, it leads to the other address.
@@ -251,7 +249,7 @@ pub async fn at(
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let query = (fields.read()?, fields.get("saved").is_some());
+    let query = fields.read()?;
     if !app.site.rules.features.timelines {
         return Ok(Redirect::to(&user_address("user", &name, "")).into_response());
     }
@@ -263,7 +261,7 @@ async fn show(
     visit: Visit,
     here: &LocalPath,
     name: &str,
-    (query, saved): (PageQuery, bool),
+    query: PageQuery,
     with_form: bool,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
@@ -284,7 +282,6 @@ async fn show(
         reader: reader.as_deref(),
         form,
         refused: None,
-        saved,
         file,
     };
     Ok(page.render(&frame))
@@ -299,9 +296,12 @@ pub async fn other_method(PathOf(AtName(_)): PathOf<AtName>) -> RequestError {
 /// POST /profile: about, email, password (may be empty), current_password (may be empty if
 /// e-mail and password stay), apisecret.
 pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
-    let saved = user_address("user", &form.user.username, "?saved");
     match save_profile(&app, &form).await {
-        Ok(session) => Ok(with_session(&app, session, Redirect::to(&saved))),
+        Ok(session) => {
+            let own = user_address("user", &form.user.username, "");
+            let saved = Notice::ProfileSaved.redirect_anew(&app, form.user.id, &own).await?;
+            Ok(with_session(&app, session, saved))
+        }
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&PROFILE_FIELDS);
             let profile = profiles::profile(&mut form.visit, &form.user.username).await?;
@@ -314,7 +314,6 @@ pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result
                 reader: None,
                 form: Some(ProfileEditor { about, email }),
                 refused: Some(&refused),
-                saved: false,
                 file: None,
             };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
@@ -353,7 +352,6 @@ mod tests {
             reader: None,
             form: Some(form),
             refused,
-            saved: true,
             file: None,
         };
         framed(viewer, |frame| page.render(frame)).into_string()

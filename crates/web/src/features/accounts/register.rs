@@ -12,7 +12,7 @@ use crate::markup::frame::Frame;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
@@ -206,7 +206,7 @@ async fn facts_of(
     Ok(SignupFacts { is_invitation_invalid: facts.is_invitation_invalid || is_unreadable, ..facts })
 }
 
-/// GET /register: next, reason, invitation, token, applied.
+/// GET /register: next, reason, invitation, token.
 pub async fn form(
     app: App,
     mut visit: Visit,
@@ -218,14 +218,12 @@ pub async fn form(
     let token = welcome_token(&fields)?;
     let facts = facts_of(&mut visit, fields.text("invitation"), token.as_ref(), is_local).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    if fields.get("applied").is_some() {
-        return Ok(applied_page(&frame));
-    }
     let typed = &fields.only(&["invitation"]);
     let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
     Ok(page.render(&frame))
 }
 
+/// The answer to an application.
 fn applied_page(frame: &Frame<'_>) -> Markup {
     let content = html! {
         h1 { "Your application" }
@@ -257,7 +255,11 @@ pub async fn register(
     let wanted: WantedPage = fields.read()?;
     match outcome.map(|signed_up| signed_up.session) {
         Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up())),
-        Ok(None) => Ok(Redirect::to("/register?applied").into_response()),
+        // Who applies has no session that could prove it to another page.
+        Ok(None) => {
+            let mut visit = app.visitor();
+            Ok(applied_page(&Frame::of(&app, &mut visit, &here).await?).into_response())
+        }
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
             let mut visit = app.visitor();

@@ -12,6 +12,7 @@ use crate::markup::addresses::{
 };
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::tab;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -65,12 +66,12 @@ impl Tab {
     }
 
     /// The notice after its form was saved.
-    const fn saved(self) -> &'static str {
+    const fn saved(self) -> Notice {
         match self {
-            Self::Profile => "Your profile has been saved.",
-            Self::Reading => "Your reading settings have been saved.",
-            Self::Mail => "Your mail settings have been saved.",
-            Self::Account => "Your password has been changed. Your other sessions have ended.",
+            Self::Profile => Notice::ProfileSaved,
+            Self::Reading => Notice::ReadingSaved,
+            Self::Mail => Notice::MailSaved,
+            Self::Account => Notice::PasswordChanged,
         }
     }
 }
@@ -115,9 +116,6 @@ struct SettingsPage<'a> {
     values: Values<'a>,
     user: &'a User,
     refused: Option<&'a RefusedForm>,
-    saved: bool,
-    /// Whether the link that confirms the address has just been sent again.
-    sent: bool,
     /// Whether the site sends mail.
     has_mail: bool,
 }
@@ -133,9 +131,8 @@ impl SettingsPage<'_> {
                 }
             }
             (summary(self.refused))
-            @if self.saved { p.notice role="status" { (here.saved()) } }
-            (reminder(frame, self.sent))
-            @if here == Tab::Mail && self.has_mail { (state_of_mail(frame, self.sent)) }
+            (reminder(frame))
+            @if here == Tab::Mail && self.has_mail { (state_of_mail(frame)) }
             form.form method="post" action=(address) {
                 (frame.signed_fields())
                 @match here {
@@ -279,14 +276,12 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
     }
 }
 
-/// GET /settings, /settings/reading, /settings/mail, /settings/account: saved, sent.
-pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn, fields: Fields) -> Markup {
+/// GET /settings, /settings/reading, /settings/mail, /settings/account.
+pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
     let page = SettingsPage {
         values: Values::of(&user),
         user: &user,
         refused: None,
-        saved: fields.get("saved").is_some(),
-        sent: fields.get("sent").is_some(),
         has_mail: app.mailer.is_some(),
     };
     page.render(&Frame::for_user(&app, &here, &user))
@@ -308,18 +303,14 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         profile_change(&own)
     };
     match change_profile(&app, &form, read).await {
-        Ok(session) => Ok(with_session(&app, session, Redirect::to(&format!("{address}?saved")))),
+        Ok(session) => {
+            let saved = tab.saved().redirect_anew(&app, form.user.id, address).await?;
+            Ok(with_session(&app, session, saved))
+        }
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&TYPED);
             let (values, has_mail) = (Values::typed(&form.fields), app.mailer.is_some());
-            let page = SettingsPage {
-                values,
-                user: &form.user,
-                refused: Some(&refused),
-                saved: false,
-                sent: false,
-                has_mail,
-            };
+            let page = SettingsPage { values, user: &form.user, refused: Some(&refused), has_mail };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }

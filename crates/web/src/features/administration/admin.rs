@@ -12,6 +12,7 @@ use crate::error::RequestError;
 use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
 use crate::request::form::Fields;
 use crate::request::viewer::{SignedForm, SignedIn};
@@ -24,16 +25,8 @@ use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
 use tidings_domain::values::rules::Economy;
-use tidings_domain::values::words::{self, counted};
+use tidings_domain::values::words;
 use tidings_domain::{Error, administration, jobs};
-
-/// The outcome of a recomputation.
-enum Recomputed {
-    /// It is done, for this many stories.
-    Items(u64),
-    /// It is still running.
-    Later,
-}
 
 /// The administration page.
 struct AdminPage<'a> {
@@ -46,8 +39,6 @@ struct AdminPage<'a> {
     search: Markup,
     top: &'a [NewsLine],
     tab: Tab,
-    /// The outcome of a recomputation that was just requested.
-    recomputed: Option<Recomputed>,
 }
 
 /// A part of the page.
@@ -88,14 +79,6 @@ impl AdminPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Administration" }
-            @if let Some(recomputed) = &self.recomputed {
-                p.notice role="status" {
-                    @match recomputed {
-                        Recomputed::Items(items) => { "Recomputed " (counted(*items, "story", "stories")) "." }
-                        Recomputed::Later => { "Recomputing all stories. The log will say when it is done." }
-                    }
-                }
-            }
             nav.tabs aria-label="Administration" {
                 ul {
                     @for (part, address, name) in Tab::ALL { (tab(address, name, part == self.tab)) }
@@ -256,7 +239,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
     wide_table("Caches", &columns, &rows)
 }
 
-/// GET /admin: tab; recomputed, the outcome of a recomputation that was just requested.
+/// GET /admin: tab.
 pub async fn admin(
     app: App,
     SignedIn { mut visit, user, here }: SignedIn,
@@ -285,10 +268,6 @@ pub async fn admin(
             "server" => Tab::Server,
             _ => Tab::Today,
         },
-        recomputed: match fields.text("recomputed") {
-            "later" => Some(Recomputed::Later),
-            items => items.parse().ok().map(Recomputed::Items),
-        },
     };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
@@ -296,8 +275,8 @@ pub async fn admin(
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.
 pub async fn recompute(app: App, form: SignedForm<()>) -> Result<Redirect, RequestError> {
     let recomputed = form.user.once(&app.site, start_recomputing(&app, form.user.clone())).await?;
-    let shown = recomputed.map_or_else(|| "later".to_owned(), |stored| stored.to_string());
-    Ok(Redirect::to(&format!("/admin?tab=server&recomputed={shown}")))
+    let (notice, stored) = recomputed.map_or((Notice::Recomputing, 0), |stored| (Notice::Recomputed, stored));
+    Ok(notice.redirect_with(stored, &app, &form.user, "/admin?tab=server"))
 }
 
 /// Recomputes all ranks. Returns how many; `None` while it is still running.
@@ -360,7 +339,6 @@ mod tests {
             counts: SiteCounts { users: 12, news: 345, listed: 340 },
             top: &top,
             tab: Tab::Server,
-            recomputed: Some(Recomputed::Items(15_020)),
         };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         for part in [

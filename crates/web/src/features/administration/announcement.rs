@@ -47,6 +47,10 @@ pub struct AnnouncementForm {
     /// For how long the stories are pinned.
     #[schema(value_type = values::Hours, required = false)]
     pub pinned_hours: Hours,
+    /// When the announcement was made that the caller has seen, 0 for none, as `GET` tells it. If there is another by
+    /// now, the change is refused.
+    #[schema(value_type = u64, required = false)]
+    pub seen: Option<Timestamp>,
 }
 
 impl FromFields for AnnouncementForm {
@@ -59,6 +63,7 @@ impl FromFields for AnnouncementForm {
             hours: hours(fields, "hours")?,
             pinned: numbers.collect::<Result<_, _>>()?,
             pinned_hours: hours(fields, "pinned_hours")?,
+            seen: fields.parsed_optional("seen", "it must be a time in whole seconds")?.map(Timestamp),
         };
         form.at(Timestamp::default())?;
         Ok(form)
@@ -110,6 +115,9 @@ pub struct AnnouncementResponse {
     pinned: Vec<u64>,
     /// The hours for which they are still pinned, rounded up; 0 without an end.
     pinned_hours: u64,
+    /// When it was made, in Unix seconds; 0 if there has been none.
+    #[schema(value_type = u64)]
+    made: Timestamp,
 }
 
 impl AnnouncementResponse {
@@ -124,6 +132,7 @@ impl AnnouncementResponse {
             hours: if is_shown { left(announcement.until, now) } else { 0 },
             pinned: pinned.iter().map(|id| id.0).collect(),
             pinned_hours: if pinned.is_empty() { 0 } else { left(announcement.pinned_until, now) },
+            made: announcement.made,
         }
     }
 }
@@ -158,7 +167,7 @@ pub fn actions() -> Vec<ActionEntry> {
             |app, by, form: &AnnouncementForm| {
                 Box::pin(async move {
                     let now = app.moment();
-                    let announcement = form.at(now.timestamp())?;
+                    let announcement = (form.at(now.timestamp())?, form.seen);
                     Ok::<_, RequestError>(announcing::change(&app.site, now, by.user, announcement).await?)
                 })
             },
@@ -197,6 +206,7 @@ pub fn section(frame: &Frame<'_>) -> Markup {
         p { "The " a href="/moderations?kind=site" { "moderation log" } " lists announcements, and you can undo them there." }
         form.form.narrow method="post" action="/admin/announcement" {
             (frame.signed_fields())
+            input type="hidden" name="seen" value=(current.made);
             @for field in [text, url, end, stories, pinned_end] { (field.input(None)) }
             button.button { "Announce" }
         }

@@ -7,7 +7,7 @@ use crate::error::{Malformed, RequestError, sentence};
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
 use crate::markup::frame::Frame;
-use crate::request::form::Fields;
+use crate::markup::notices::Notice;
 use crate::request::json::read_body;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn, demand_secret};
@@ -27,7 +27,7 @@ use tidings_domain::values::logo::{Logo, LogoError};
 use tidings_domain::values::words::grouped;
 
 /// The page to return to after a change.
-const SAVED: &str = "/admin/site?saved";
+const ADDRESS: &str = "/admin/site";
 
 /// The texts of the form, by the names of the fields: as stored, or as typed.
 struct Typed<'a>(&'a dyn Fn(&str) -> String);
@@ -37,14 +37,12 @@ struct AdminSitePage<'a> {
     typed: Typed<'a>,
     errors: &'a FieldErrors,
     logo_error: Option<LogoError>,
-    saved: bool,
 }
 
 impl AdminSitePage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "This site" }
-            @if self.saved { p.notice role="status" { "Your changes have been saved. Everyone sees them now." } }
             @if !self.errors.is_empty() {
                 p.alert role="alert" { "Nothing has been saved yet. Correct the fields marked below." }
             }
@@ -231,16 +229,11 @@ fn stored(identity: &Identity, name: &str) -> String {
 }
 
 /// GET /admin/site.
-pub async fn page(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     user.require_admin()?;
     let identity: Shared<Identity> = visit.identity().await;
     let typed = |name: &str| stored(&identity, name);
-    let saved = fields.get("saved").is_some();
-    let page = AdminSitePage { typed: Typed(&typed), errors: &FieldErrors::new(), logo_error: None, saved };
+    let page = AdminSitePage { typed: Typed(&typed), errors: &FieldErrors::new(), logo_error: None };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -252,12 +245,11 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         Ok(identity) => {
             let changing = administration::change_identity(&app.site, &form.user, &identity);
             form.user.once(&app.site, changing).await?;
-            Ok(Redirect::to(SAVED).into_response())
+            Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS).into_response())
         }
         Err(errors) => {
             let typed = |name: &str| form.fields.text(name).to_owned();
-            let page =
-                AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None, saved: false };
+            let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None };
             let page = page.render(&Frame::for_user(&app, &here, &form.user));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -306,18 +298,13 @@ pub async fn change_logo(
     match picture {
         Ok(logo) => {
             administration::change_logo(&app.site, &signed_in.user, Some(&logo)).await?;
-            Ok(Redirect::to(SAVED).into_response())
+            Ok(Notice::SiteSaved.redirect(&app, &signed_in.user, ADDRESS).into_response())
         }
         Err(error) => {
             let identity = signed_in.visit.identity().await;
             let typed = |name: &str| stored(&identity, name);
-            let (errors, here) = (FieldErrors::new(), LocalPath::parse("/admin/site"));
-            let page = AdminSitePage {
-                typed: Typed(&typed),
-                errors: &errors,
-                logo_error: Some(error),
-                saved: false,
-            };
+            let (errors, here) = (FieldErrors::new(), LocalPath::parse(ADDRESS));
+            let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: Some(error) };
             let page = page.render(&Frame::for_user(&app, &here, &signed_in.user));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -328,7 +315,7 @@ pub async fn change_logo(
 pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     let changing = administration::change_logo(&app.site, &form.user, None);
     form.user.once(&app.site, changing).await?;
-    Ok(Redirect::to(SAVED))
+    Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))
 }
 
 #[cfg(test)]
@@ -342,7 +329,7 @@ mod tests {
         let admin = user("1", "alice", "a");
         let typed = |name: &str| format!("<{name}>");
         let errors = vec![("accent", IdentityError::Colour), ("link2_address", IdentityError::HalfALink)];
-        let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None, saved: false };
+        let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None };
         let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
         for part in [
             r#"value="&lt;accent&gt;""#,

@@ -36,7 +36,7 @@ impl WelcomePage<'_> {
         let content = html! {
             div.prose {
                 h1 { "Welcome to " (site.name) }
-                (reminder(frame, false))
+                (reminder(frame))
                 @if self.next.as_str() != "/" {
                     p { a.action href=(self.next) { "Back to what you were reading" } }
                 }

@@ -24,18 +24,24 @@ pub(crate) async fn moderate(
     user.once(&app.site, async {
         // Of several actions each is noted by itself, so that a repeat after a failure half-way does the rest.
         let part = |number: usize| {
-            let of = |all: &NamedRequest| all.part(&number.to_string());
-            let request = user.request.as_ref().map(of).filter(|_| !further.is_empty());
-            User { request: request.or_else(|| user.request.clone()), ..user.clone() }
+            let mut user = user.clone();
+            user.request = user.request.map(|all| all.part(&number.to_string()));
+            user
         };
-        let first = part(0);
-        let id = first.once(&app.site, moderate_once(app, &first, request)).await?;
+        let now = app.moment();
+        let id = if further.is_empty() {
+            moderation::moderate(&app.site, now, user, request).await?
+        } else {
+            let user = part(0);
+            user.once(&app.site, moderation::moderate(&app.site, now, &user, request)).await?
+        };
         if let Deed::Erase(_) = request.deed {
             erasing::wait_for_traces(&app.site, app.moment(), &request.thing).await;
         }
         for (number, request) in (1..).zip(further) {
             let user = part(number);
-            match user.once(&app.site, moderate_once(app, &user, request)).await {
+            let acting = moderation::moderate(&app.site, app.moment(), &user, request);
+            match user.once(&app.site, acting).await {
                 // Such as a profile without a text.
                 Ok(_) | Err(Error::Refused(Refusal::NothingToModerate(_))) => {}
                 Err(error) => return Err(error.into()),

@@ -83,6 +83,10 @@ pub struct LogLine {
     /// The line by which it was undone; null if it was not.
     #[schema(value_type = Option<u64>, required = true)]
     undone_by: Option<ModerationId>,
+    /// True if the caller moderates and could undo it now; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    can_be_undone: Option<bool>,
     /// The line that it undid; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
@@ -116,6 +120,7 @@ impl From<LogEntry> for LogLine {
             target: entry.thing.id(),
             reason: entry.reason,
             undone_by: entry.undone_by,
+            can_be_undone: entry.can_be_undone.then_some(true),
             undoes: entry.undoes,
             until: entry.until,
             count: entry.count,

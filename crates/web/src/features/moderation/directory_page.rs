@@ -7,11 +7,12 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, choice, summary};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use strum::VariantArray;
 use tidings_domain::accounts::users::User;
@@ -24,9 +25,6 @@ use url::form_urlencoded::Serializer;
 
 /// The address of the page.
 pub const ADDRESS: &str = "/people";
-
-/// The parameter of the page that says for how many people something was done.
-const DONE: &str = "done";
 
 const ACTIONS: [(Action, &str); 3] =
     [(Action::Ban, "Ban"), (Action::Silence, "Silence"), (Action::Note, "Write a note")];
@@ -50,12 +48,6 @@ async fn show(
     let frame = Frame::for_user(app, here, user);
     let content = html! {
         h1 { "People" }
-        @if let Some(people) = here.parameter(DONE).and_then(|people| people.parse().ok()) {
-            p.notice role="status" {
-                "Done for " (counted(people, "person", "people")) ". The "
-                a href="/moderations" { "moderation log" } " has a line for each, and can undo it."
-            }
-        }
         @if !part.is_searched {
             p.hint { "Without search, this page finds whole usernames only, and shows the newest accounts first." }
         }
@@ -233,7 +225,9 @@ pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result
         Err(failure) => Err(failure),
     };
     match done {
-        Ok(people) => Ok(Redirect::to(&format!("{ADDRESS}?{DONE}={people}")).into_response()),
+        Ok(people) => {
+            Ok(Notice::DoneForPeople.redirect_with(people as u64, &app, &form.user, ADDRESS).into_response())
+        }
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["reason", "hours"]);
             let query = DirectoryQuery {

@@ -8,7 +8,7 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, t
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{action_words, is_moderator, thing_name, undo_form};
+use crate::markup::moderation_tools::{action_words, thing_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -184,7 +184,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             }
             @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
             @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
-            @if entry.can_be_undone && is_moderator(frame) {
+            @if entry.can_be_undone {
                 details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }
             }
         }

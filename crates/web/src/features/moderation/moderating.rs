@@ -5,33 +5,21 @@ use super::form::{ModerationForm, UndoForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{self, ActionEntry};
-use crate::markup::moderation_tools::{BANNED, DID, DONE};
+use crate::markup::moderation_tools::DONE;
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::SignedForm;
 use axum::response::Redirect;
 use tidings_domain::moderation;
 use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::moderation::Action;
 
 /// POST /moderate: as [`crate::features::moderation::calls::moderate`], and next.
 pub async fn moderate(
     app: App,
     SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
 ) -> Result<Redirect, RequestError> {
-    let did = (form.action, form.id.clone());
-    let bans = form.action == Action::Ban || (form.action == Action::RemoveAll && form.ban);
-    let banned = bans.then(|| form.id.id());
     let id = super::acting::moderate(&app, &user, &form.requests()?).await?;
-    let mut back = back.next.way_back();
-    if let Some(banned) = &banned {
-        add_parameter(&mut back, BANNED, banned);
-    }
-    let (action, thing) = did;
-    for (name, value) in DID.into_iter().zip([action.name(), thing.kind(), &thing.id()]) {
-        add_parameter(&mut back, name, value);
-    }
-    Ok(done(back, id))
+    Ok(done(back.next.way_back(), id))
 }
 
 /// The actions behind the forms of this file.

@@ -15,10 +15,10 @@ use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::moderation::saved_reasons::{self, ReasonChange};
+use tidings_domain::moderation::saved_reasons;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::MAX_SAVED_REASONS;
-use tidings_domain::values::saved_reason::SavedReason;
+use tidings_domain::values::saved_reason::{ReasonChange, SavedReason};
 use utoipa::ToSchema;
 
 /// The address of the page.
@@ -177,9 +177,7 @@ pub fn actions() -> Vec<ActionEntry> {
                 })
             },
         )
-        .answering(async |_, (_, moderation_id)| {
-            Ok(ReasonChangedResponse { status: Status::Ok, moderation_id })
-        })
+        .answering(async |_, moderation_id| Ok(ReasonChangedResponse { status: Status::Ok, moderation_id }))
         .then(|_, ()| ADDRESS.to_owned()),
     ]
 }

@@ -9,6 +9,7 @@ use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{age, small_form};
 use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
@@ -93,8 +94,6 @@ struct MutesPage<'a> {
     avoided: &'a Avoided,
     /// The action of a refused form, its fields as they were typed, and the reason.
     refused: Option<(&'a str, &'a Fields, &'a RefusedForm)>,
-    /// Whether somebody has just been unblocked.
-    unblocked: bool,
 }
 
 impl MutesPage<'_> {
@@ -102,9 +101,6 @@ impl MutesPage<'_> {
         let content = html! {
             h1 { "Muted and blocked" }
             (summary(self.refused.map(|(_, _, refused)| refused)))
-            @if self.unblocked {
-                p.notice role="status" { "Unblocked. " (NO_FOLLOW_BACK) }
-            }
             p.hint {
                 "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
                  see this."
@@ -220,14 +216,9 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 }
 
 /// GET /settings/mutes.
-pub async fn page(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
-    let unblocked = fields.get("unblocked").is_some();
-    let page = MutesPage { avoided: &avoided, refused: None, unblocked };
+    let page = MutesPage { avoided: &avoided, refused: None };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -275,7 +266,7 @@ pub fn actions() -> Vec<ActionEntry> {
         })
         .page(async |sent, done| {
             if done.is_ok() && sent.form.fields.text("next").starts_with(MUTES) {
-                return Ok(Redirect::to(&format!("{MUTES}?unblocked")).into_response());
+                return Ok(Notice::Unblocked.redirect(&sent.app, &sent.form.user, MUTES).into_response());
             }
             answer(sent, ("/unblock", &[]), done.err()).await
         }),
@@ -303,8 +294,7 @@ async fn answer(
     };
     let refused = RefusedForm::from_failure(failure)?.beside(fields);
     let avoided = mutes::avoided(&mut form.visit, form.user.id).await?;
-    let page =
-        MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)), unblocked: false };
+    let page = MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)) };
     let here = LocalPath::parse(MUTES);
     Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }

@@ -6,12 +6,12 @@ use crate::features::accounts::form::EndedSession;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{age, alert};
 use crate::request::agent_name::agent_name;
-use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
@@ -20,7 +20,6 @@ use tidings_domain::accounts::sessions;
 struct SessionsPage<'a> {
     sessions: &'a [OpenSession],
     message: Option<&'a str>,
-    saved: bool,
 }
 
 impl SessionsPage<'_> {
@@ -29,7 +28,6 @@ impl SessionsPage<'_> {
         let content = html! {
             h1 { "Sessions" }
             (alert(self.message))
-            @if self.saved { p.notice role="status" { "Done." } }
             p {
                 "You are logged in with these browsers and programs. End any session you don't recognise or need."
             }
@@ -87,15 +85,10 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 }
 
 /// GET /settings/sessions.
-pub async fn page(
-    app: App,
-    SignedIn { visit, user, here }: SignedIn,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
-    let saved = fields.get("saved").is_some();
-    let page = SessionsPage { sessions: &sessions, message: None, saved };
+    let page = SessionsPage { sessions: &sessions, message: None };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -106,11 +99,14 @@ pub async fn end(app: App, here: LocalPath, mut form: SignedFields) -> Result<Re
         form.set_a_state();
     }
     match end_session(&app, &form).await {
-        Ok(()) => Ok(Redirect::to("/settings/sessions?saved").into_response()),
+        Ok(()) => Ok(Notice::SessionsEnded
+            .redirect_anew(&app, form.user.id, "/settings/sessions")
+            .await?
+            .into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             let sessions = sessions::list(&app.site, form.session()?).await?;
-            let page = SessionsPage { sessions: &sessions, message: Some(&refused.message), saved: false };
+            let page = SessionsPage { sessions: &sessions, message: Some(&refused.message) };
             Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
         }
     }
@@ -147,7 +143,7 @@ mod tests {
         };
         let alice = user("1", "alice", "");
         let render = |sessions: &[OpenSession]| {
-            let page = SessionsPage { sessions, message: None, saved: false };
+            let page = SessionsPage { sessions, message: None };
             framed(Some(&alice), |frame| page.render(frame)).into_string()
         };
         let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];

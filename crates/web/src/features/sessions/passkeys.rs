@@ -7,10 +7,11 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
@@ -126,7 +127,10 @@ pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Re
     let frame = Frame::for_user(&app, &here, &form.user);
     match two_factor::add_passkey(&app, &form).await {
         Ok(Some(codes)) => Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response()),
-        Ok(None) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
+        Ok(None) => Ok(Notice::FactorsChanged
+            .redirect_anew(&app, form.user.id, "/settings/two-factor")
+            .await?
+            .into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?;
             Ok(refused.response(add_page(&frame, form.fields.text("name"), Some(&refused))))
@@ -172,7 +176,10 @@ pub async fn remove_form(
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
 pub async fn remove(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     match two_factor::remove_passkey(&app, &form).await {
-        Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
+        Ok(()) => Ok(Notice::FactorsChanged
+            .redirect_anew(&app, form.user.id, "/settings/two-factor")
+            .await?
+            .into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
             let passkey = find(&app, &form.user, form.fields.text("passkey")).await?;

@@ -7,12 +7,12 @@ use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
-use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::limits::RECOVERY_CODES;
@@ -22,14 +22,12 @@ struct TwoFactorPage<'a> {
     state: &'a TwoFactorState,
     /// Whether passkeys work at the address of the site.
     has_passkeys: bool,
-    saved: bool,
 }
 
 impl TwoFactorPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Two-step login" }
-            @if self.saved { p.notice role="status" { "Done." } }
             p.prose {
                 "With a second step, your password alone is not enough to log in. Set up an app on your phone"
                 @if self.has_passkeys { ", or a passkey" } "."
@@ -132,14 +130,9 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 }
 
 /// GET /settings/two-factor.
-pub async fn page(
-    app: App,
-    SignedIn { user, here, .. }: SignedIn,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
-    let saved = fields.get("saved").is_some();
-    let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app), saved };
+    let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app) };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -232,7 +225,10 @@ pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Resul
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
 pub async fn remove_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
     match two_factor::end_totp(&app, &form).await {
-        Ok(()) => Ok(Redirect::to("/settings/two-factor?saved").into_response()),
+        Ok(()) => Ok(Notice::FactorsChanged
+            .redirect_anew(&app, form.user.id, "/settings/two-factor")
+            .await?
+            .into_response()),
         Err(failure) => {
             let refused = RefusedForm::from_failure(failure)?.beside(&["current_password", "code"]);
             let frame = Frame::for_user(&app, &here, &form.user);
@@ -283,7 +279,7 @@ mod tests {
 
     fn render(state: &TwoFactorState, has_passkeys: bool) -> String {
         let alice = user("1", "alice", "");
-        let page = TwoFactorPage { state, has_passkeys, saved: false };
+        let page = TwoFactorPage { state, has_passkeys };
         framed(Some(&alice), |frame| page.render(frame)).into_string()
     }
 

@@ -8,6 +8,7 @@ use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{Column, number, wide_table};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -39,8 +40,6 @@ struct AdminSitesPage<'a> {
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
-    /// Whether a ban that was just requested is still updating votes.
-    is_updating: bool,
 }
 
 impl AdminSitesPage<'_> {
@@ -48,9 +47,6 @@ impl AdminSitesPage<'_> {
         let content = html! {
             h1 { "Votes on sites" }
             (summary(self.refused))
-            @if self.is_updating {
-                p.notice role="status" { "The votes are still being updated. Reload this page to see the progress." }
-            }
             (self.settings(frame))
             h2 { "Look up a voter" }
             (self.search())
@@ -253,8 +249,6 @@ async fn show(
         day,
         voters: &voters,
         audit: &audit,
-        // A ban was just begun or lifted, and the move of votes continues.
-        is_updating: fields.get("goes_on").is_some(),
     };
     let page = page.render(&Frame::for_user(app, &here, &user));
     Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
@@ -269,14 +263,14 @@ pub fn actions() -> Vec<ActionEntry> {
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
         )
         .called("/api/sites/admin/ban")
-        .page(async |_, banned| banned.map(page_of_voter)),
+        .page(async |sent, banned| banned.map(|banned| page_of_voter(&sent, &banned))),
         Action::once(
             "/admin/sites/unban",
             "Lift a ban (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
         )
         .called("/api/sites/admin/unban")
-        .page(async |_, unbanned| unbanned.map(page_of_voter)),
+        .page(async |sent, unbanned| unbanned.map(|unbanned| page_of_voter(&sent, &unbanned))),
         Action::once(
             "/admin/sites/settings",
             "Change the settings for votes on sites (administrators only).",
@@ -290,10 +284,13 @@ pub fn actions() -> Vec<ActionEntry> {
 }
 
 /// Redirects to the voter, and says whether the votes are still being updated.
-fn page_of_voter((form, is_done): (VoterForm, bool)) -> Redirect {
-    let voter = form.user_id;
-    let updating = if is_done { "" } else { "&goes_on=1" };
-    Redirect::to(&format!("/admin/sites?voter={voter}{updating}#voter"))
+fn page_of_voter(sent: &SentForm, (form, is_done): &(VoterForm, bool)) -> Redirect {
+    let page = format!("/admin/sites?voter={}#voter", form.user_id);
+    if *is_done {
+        Redirect::to(&page)
+    } else {
+        Notice::UpdatingVotes.redirect(&sent.app, &sent.form.user, &page)
+    }
 }
 
 /// Redirects to the page, or shows it with what was refused.
@@ -355,7 +352,6 @@ mod tests {
                 day: "2026-11-21".parse().unwrap(),
                 voters: &[DailyVoter { id, count: 3, sum: -3 }],
                 audit: &[],
-                is_updating: false,
             };
             let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
             let switch = format!(r#"name="voting_is_disabled" value="{}""#, u8::from(!is_banned));

@@ -9,8 +9,8 @@ use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
+use crate::markup::notices::Notice;
 use crate::markup::parts::{empty_but, fitting, number, small_form};
-use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -31,17 +31,12 @@ use tidings_keyspace::Within;
 /// The page of all topics.
 struct TopicsPage<'a> {
     overview: &'a TopicsOverview,
-    /// Whether a move that was just requested is still running.
-    moving: bool,
 }
 
 impl TopicsPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Topics" }
-            @if self.moving {
-                p.notice role="status" { "The stories are being moved. The move is listed here until it is finished." }
-            }
             p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
             @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
             (self.moves(frame))
@@ -261,16 +256,11 @@ fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &R
     }
 }
 
-/// GET /topics: moving, if a move that was just requested is still running.
-pub async fn topics(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+/// GET /topics.
+pub async fn topics(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(TopicsPage { overview: &overview, moving: fields.get("moving").is_some() }.render(&frame))
+    Ok(TopicsPage { overview: &overview }.render(&frame))
 }
 
 /// Redirects to the topic that has the articles now, or shows the form again.
@@ -280,7 +270,7 @@ fn answer_to_move(
     moved: Result<(Topic, Option<u64>), RequestError>,
 ) -> Result<Response, RequestError> {
     let failure = match moved {
-        Ok((to, articles)) => return Ok(redirect_after_move(to, articles).into_response()),
+        Ok((to, articles)) => return Ok(redirect_after_move((app, &form.user), to, articles).into_response()),
         Err(failure) => failure,
     };
     // Only administrators have this form, and only for a topic.
@@ -387,11 +377,11 @@ pub fn actions() -> Vec<ActionEntry> {
 }
 
 /// Redirects to the new topic, or to the list of topics if the move is still running.
-fn redirect_after_move(to: Topic, articles: Option<u64>) -> Redirect {
-    Redirect::to(&match articles {
-        Some(_) => choice_address(&to.into()),
-        None => "/topics?moving=yes".to_owned(),
-    })
+fn redirect_after_move((app, user): (&App, &User), to: Topic, articles: Option<u64>) -> Redirect {
+    match articles {
+        Some(_) => Redirect::to(&choice_address(&to.into())),
+        None => Notice::MovingTopic.redirect(app, user, "/topics"),
+    }
 }
 
 /// Renames or merges a topic. Returns how many articles were moved; `None` while the move is still running. The
@@ -430,7 +420,7 @@ mod tests {
             }],
             moves: [("old".to_owned(), "rust".to_owned())].into(),
         };
-        let page = TopicsPage { overview: &overview, moving: false };
+        let page = TopicsPage { overview: &overview };
         for (flags, expected) in [("", false), ("a", true)] {
             let viewer = user("2", "bob", flags);
             let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();

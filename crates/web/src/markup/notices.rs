@@ -1,0 +1,207 @@
+//! What a page says once, after the action that led to it. An address could be made by anybody, so no sentence comes
+//! from one: the parameter [`NOTICE`] is signed with the secret of the viewer's session, and holds for
+//! [`NOTICE_SECONDS`]. What moderators did comes from the log: see `moderation_tools`.
+
+use super::frame::Frame;
+use crate::App;
+use crate::error::RequestError;
+use crate::request::local_path::add_parameter;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use strum::{EnumIter, EnumString, IntoStaticStr};
+use tidings_domain::accounts::sessions;
+use tidings_domain::accounts::users::{ApiSecret, User};
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::limits::NOTICE_SECONDS;
+use tidings_domain::values::words::counted;
+
+/// The parameter of a page that names what was done.
+pub const NOTICE: &str = "notice";
+
+/// Something that its viewer has just done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Notice {
+    /// The profile was changed.
+    ProfileSaved,
+    /// The choices for reading were changed.
+    ReadingSaved,
+    /// The choices for mail were changed.
+    MailSaved,
+    /// The password was changed.
+    PasswordChanged,
+    /// Sessions have ended.
+    SessionsEnded,
+    /// The second factors of the account were changed.
+    FactorsChanged,
+    /// The link that confirms an address was sent again.
+    LinkSent,
+    /// Somebody was unblocked.
+    Unblocked,
+    /// An invitation was made.
+    InvitationMade,
+    /// And it is being mailed.
+    InvitationMailed,
+    /// One was withdrawn.
+    InvitationWithdrawn,
+    /// The look of the site was changed.
+    SiteSaved,
+    /// So many ranks were computed again.
+    Recomputed,
+    /// Ranks are being computed again.
+    Recomputing,
+    /// The stories of a topic are being moved.
+    MovingTopic,
+    /// The votes of a voter are being updated.
+    UpdatingVotes,
+    /// Something was done for so many people.
+    DoneForPeople,
+}
+
+impl Notice {
+    fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The address of a page of the site that says it to a user, with a number for those that have one.
+    #[must_use]
+    pub fn address(
+        self,
+        number: u64,
+        (user, secret): (UserId, &ApiSecret),
+        (to, now): (&str, Timestamp),
+    ) -> String {
+        let parts = [self.name(), &number.to_string(), &now.to_string()];
+        let (path, fragment) = to.split_once('#').map_or((to, None), |(path, part)| (path, Some(part)));
+        let mut address = path.to_owned();
+        if let Some(signature) = secret.sign(&signed(user, parts).each_ref().map(String::as_str)) {
+            add_parameter(&mut address, NOTICE, &format!("{}.{signature}", parts.join(".")));
+        }
+        if let Some(fragment) = fragment {
+            address.push('#');
+            address.push_str(fragment);
+        }
+        address
+    }
+
+    /// Redirects a user to a page that says it.
+    #[must_use]
+    pub fn redirect(self, app: &App, user: &User, to: &str) -> Redirect {
+        self.redirect_with(0, app, user, to)
+    }
+
+    /// The same with a number.
+    #[must_use]
+    pub fn redirect_with(self, number: u64, app: &App, user: &User, to: &str) -> Redirect {
+        Redirect::to(&self.address(number, (user.id, &user.apisecret), (to, app.now())))
+    }
+
+    /// The same after an action that may have replaced the secret of the session. Rounds: 1.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn redirect_anew(self, app: &App, user: UserId, to: &str) -> Result<Redirect, RequestError> {
+        let secret = sessions::secret_of(&app.site, user).await?;
+        Ok(Redirect::to(&self.address(0, (user, &secret), (to, app.now()))))
+    }
+
+    /// The notice in a parameter, with its number, if it is of this user and of the last minutes.
+    fn read(text: &str, viewer: &User, now: Timestamp) -> Option<(Self, u64)> {
+        let mut parts = text.split('.');
+        let (Some(name), Some(number), Some(time), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return None;
+        };
+        let made: Timestamp = Timestamp(time.parse().ok()?);
+        let is_recent = made <= now && now.seconds_since(made) < NOTICE_SECONDS;
+        let signed = signed(viewer.id, [name, number, time]);
+        let is_signed = viewer.apisecret.has_signed(&signed.each_ref().map(String::as_str), signature);
+        (is_recent && is_signed).then_some((name.parse().ok()?, number.parse().ok()?))
+    }
+
+    fn words(self, number: u64) -> Markup {
+        html! {
+            @match self {
+                Self::ProfileSaved => "Your profile has been saved.",
+                Self::ReadingSaved => "Your reading settings have been saved.",
+                Self::MailSaved => "Your mail settings have been saved.",
+                Self::PasswordChanged => "Your password has been changed. Your other sessions have ended.",
+                Self::SessionsEnded | Self::FactorsChanged => "Done.",
+                Self::LinkSent => "The link has been sent again.",
+                Self::Unblocked => {
+                    "Unblocked. If they followed you before, they have to follow you again."
+                }
+                Self::InvitationMade => {
+                    "Here is your invitation. Send this link to the person you want to invite."
+                }
+                Self::InvitationMailed => "Your invitation is on its way.",
+                Self::InvitationWithdrawn => "The invitation has been withdrawn. It no longer works.",
+                Self::SiteSaved => "Your changes have been saved. Everyone sees them now.",
+                Self::Recomputed => { "Recomputed " (counted(number, "story", "stories")) "." }
+                Self::Recomputing => "Recomputing all stories. The log will say when it is done.",
+                Self::MovingTopic => {
+                    "The stories are being moved. The move is listed here until it is finished."
+                }
+                Self::UpdatingVotes => {
+                    "The votes are still being updated. Reload this page to see the progress."
+                }
+                Self::DoneForPeople => {
+                    "Done for " (counted(number, "person", "people")) ". The "
+                    a href="/moderations" { "moderation log" } " has a line for each, and can undo it."
+                }
+            }
+        }
+    }
+}
+
+/// The texts that are signed.
+fn signed(user: UserId, [name, number, time]: [&str; 3]) -> [String; 4] {
+    [user.to_string(), name.to_owned(), number.to_owned(), time.to_owned()]
+}
+
+/// What the viewer of a page has just done, if its address proves it.
+#[must_use]
+pub fn notice_line(frame: &Frame<'_>) -> Markup {
+    let told = frame.viewer.zip(frame.here.field(NOTICE));
+    let told = told.and_then(|(viewer, text)| Notice::read(text, viewer, frame.now));
+    html! {
+        @if let Some((notice, number)) = told { p.notice role="status" { (notice.words(number)) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::test_support::{NOW, user};
+    use strum::IntoEnumIterator;
+
+    #[test]
+    fn a_notice_is_for_its_user_its_session_and_some_minutes() {
+        let mut alice = user("1", "alice", "");
+        let read = |text: &str, viewer: &User, now| Notice::read(text, viewer, now);
+        for notice in Notice::iter() {
+            let address = notice.address(47, (alice.id, &alice.apisecret), ("/people?q=a#b", NOW));
+            let text = address.strip_prefix("/people?q=a&notice=").and_then(|rest| rest.strip_suffix("#b"));
+            let text = text.unwrap_or_default();
+            let end = Timestamp(NOW.0 + NOTICE_SECONDS);
+            assert_eq!(read(text, &alice, NOW), Some((notice, 47)), "{address}");
+            assert_eq!(read(text, &alice, Timestamp(end.0 - 1)), Some((notice, 47)));
+            for (viewer, now) in [(&alice, end), (&alice, Timestamp(NOW.0 - 1)), (&user("2", "bob", ""), NOW)]
+            {
+                assert_eq!(read(text, viewer, now), None, "{address}");
+            }
+            for other in
+                [text.replace(".47.", ".48."), format!("{text}0"), format!("{text}.x"), String::new()]
+            {
+                assert_eq!(read(&other, &alice, NOW), None, "{other}");
+            }
+        }
+        let address = Notice::ProfileSaved.address(0, (alice.id, &alice.apisecret), ("/", NOW));
+        alice.apisecret = ApiSecret::default();
+        let text = address.trim_start_matches("/?notice=");
+        assert_eq!(read(text, &alice, NOW), None, "another session");
+        assert_eq!(Notice::ProfileSaved.address(0, (alice.id, &alice.apisecret), ("/", NOW)), "/");
+    }
+}

@@ -1,0 +1,132 @@
+//! What pages say of what was just done. No sentence comes from an address that somebody else made.
+
+use crate::client::{Client, encoded, ok};
+use crate::community::{Access, Community, PAGES};
+use crate::html::Page;
+use crate::moderation::{people, undo};
+use crate::pages::{page, redirects_saying, redirects_to};
+use crate::server::{Engine, Server};
+
+/// Parameters that say, or once said, that something was done. The line 1 of the log is alice's.
+const CLAIMS: [&str; 2] = [
+    "moderated=99&did=remove&to=story&which=1&banned=bob&done=47&saved&sent&unblocked&applied&recomputed=4711\
+     &moving=yes&goes_on=1",
+    "moderated=1&did=remove&to=story&which=1&banned=bob&done=withdrawn&recomputed=later",
+];
+
+/// What a page says of what was done.
+fn said(page: &Page) -> Vec<String> {
+    let said =
+        page.find("p", &[("role", "status")]).into_iter().chain(page.find("div", &[("role", "status")]));
+    let notices = page
+        .find("p", &[("class", "notice")])
+        .into_iter()
+        .chain(page.find("div", &[("class", "notice undo")]));
+    said.chain(notices).map(|element| element.text().to_owned()).collect()
+}
+
+async fn shown(client: &Client, path: &str) -> Page {
+    Page::of(&client.get(path).await)
+}
+
+/// An address with further parameters.
+fn with(path: &str, more: &str) -> String {
+    format!("{path}{}{more}", if path.contains('?') { '&' } else { '?' })
+}
+
+#[tokio::test]
+async fn no_page_says_what_nobody_did() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    // A line of another moderator, and a notice of another session.
+    server.set_field("user:2", "flags", "m").await;
+    let fields = [("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
+    ok(alice.api_post("/api/moderate", &fields).await);
+    let form = page(&bob, "/settings/reading").await.form("/settings/reading");
+    let answer = form.send(&bob).await;
+    let told = redirects_saying(&answer, "/settings/reading", "reading_saved").to_owned();
+    let notice = told.split_once('?').unwrap().1.to_owned();
+    assert_eq!(said(&shown(&bob, &told).await).concat(), "Your reading settings have been saved.".repeat(2));
+    let forged = notice.replace("reading_saved", "password_changed");
+    let mut tried = 0;
+    for (path, access) in PAGES {
+        let [all, of_another] = CLAIMS;
+        let visitor = server.visitor();
+        let mut addresses = vec![(&alice, format!("{all}&{notice}"))];
+        if *access != Access::Alice {
+            let of_bob = format!("{of_another}&{forged}");
+            addresses.extend([
+                (&bob, of_bob.clone()),
+                (&visitor, format!("{all}&{notice}")),
+                (&visitor, of_bob),
+            ]);
+        }
+        for (viewer, claims) in addresses {
+            let expected = said(&shown(viewer, path).await);
+            assert_eq!(said(&shown(viewer, &with(path, &claims)).await), expected, "{path} {claims}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 250, "{tried}");
+}
+
+#[tokio::test]
+async fn a_line_is_told_to_its_writer_for_ten_minutes() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [alice, moderator, bob, _] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    let path = format!("/news/{story}");
+    let fields =
+        [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "a quarrel"), ("next", &*path)];
+    let answer = moderator.post("/moderate", &fields).await;
+    let told = redirects_to(&answer).to_owned();
+    assert_eq!(told, format!("{path}?moderated=2"));
+    // The words are those of the line, whatever the address says.
+    let lying = format!("{told}&did=ban&to=user&which=carol&banned=carol");
+    for address in [&told, &lying] {
+        let said = said(&page(&moderator, address).await).concat();
+        assert!(said.contains("Done: locked the thread of story 1 (line 2"), "{said}");
+        assert!(!said.contains("carol"), "{said}");
+    }
+    for other in [&alice, &bob, &server.visitor()] {
+        assert!(!page(other, &told).await.content().contains("Done: "));
+    }
+    // Another number is another line, which somebody else wrote.
+    assert!(!page(&moderator, &format!("{path}?moderated=1")).await.content().contains("Done: "));
+    let undoes = async || {
+        let forms = page(&moderator, &told).await.forms();
+        forms.iter().any(|form| form.action == "/moderate/undo" && form.value("moderation_id") == Some("2"))
+    };
+    assert!(undoes().await);
+    server.advance(599);
+    assert!(undoes().await);
+    // It is offered as long as it works.
+    ok(undo(&alice, 2).await);
+    assert!(page(&moderator, &told).await.content().contains("Done: ") && !undoes().await);
+    server.advance(1);
+    assert!(!page(&moderator, &told).await.content().contains("Done: "));
+}
+
+#[tokio::test]
+async fn a_signed_notice_is_told_to_its_user_for_ten_minutes() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let alice = server.register("alice").await;
+    server.member("bob").await;
+    let fields = [("usernames", "bob"), ("action", "note"), ("reason", "a note")];
+    let answer = alice.post("/people", &fields).await;
+    let told = redirects_saying(&answer, "/people", "done_for_people").to_owned();
+    let is_told =
+        async |client: &Client, path: &str| shown(client, path).await.content().contains("Done for 1 person");
+    assert!(is_told(&alice, &told).await);
+    // In another session of hers, too: it was she.
+    let other = server.visitor().log_in("alice", crate::client::PASSWORD).await;
+    assert!(is_told(&other, &told).await);
+    for wrong in [told.replace(".1.", ".47."), encoded(&[("notice", "done_for_people.1")])] {
+        let path = if wrong.starts_with('/') { wrong } else { format!("/people?{wrong}") };
+        let text = shown(&alice, &path).await.content().to_owned();
+        assert!(!text.contains("Done for"), "{path}");
+    }
+    server.advance(599);
+    assert!(is_told(&alice, &told).await);
+    server.advance(1);
+    assert!(!is_told(&alice, &told).await);
+}
