@@ -135,7 +135,7 @@ async fn members_choose_whether_keys_are_shortcuts() {
         let script = format!("document.querySelector('#shortcuts').value = '{choice}'");
         browser.run(&script).await;
         browser.press("Save").await;
-        browser.arrive("/settings/reading?saved").await;
+        browser.wait_for_text("main [role=status]", "Your reading settings have been saved.").await;
         browser.go("/").await;
     };
     choose("modifier").await;

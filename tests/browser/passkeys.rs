@@ -76,7 +76,7 @@ async fn a_passkey_is_added_and_logs_in_alone_and_as_the_second_step() {
     browser.click(".people .button").await;
     browser.fill("Your password", PASSWORD).await;
     browser.press("Remove the passkey").await;
-    browser.arrive("/settings/two-factor?saved").await;
+    browser.wait_for_text("main [role=status]", "Done.").await;
     assert_eq!(browser.count(".people li").await, 0);
 }
 

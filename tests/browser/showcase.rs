@@ -352,7 +352,6 @@ impl Showcase {
             (Anonymous, "/confirm-email/TOKEN"),
             (Anonymous, "/register?invitation=TOKEN"),
             (Anonymous, "/register?invitation=unknown"),
-            (Anonymous, "/register?applied"),
             (Anonymous, "/settings/deactivated"),
             (Anonymous, "/people/tree"),
             (Anonymous, "/people/tree/25"),

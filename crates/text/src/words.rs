@@ -289,7 +289,8 @@ mod tests {
             words.iter().any(|word| word.position == position && word.text == *text)
         };
         !asked.is_empty()
-            && (0..words.len()).any(|start| asked.iter().enumerate().all(|(at, text)| is_at(start + at, text)))
+            && (0..words.len())
+                .any(|start| asked.iter().enumerate().all(|(at, text)| is_at(start + at, text)))
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::case::{Case, Effect};
 use super::log::{self, Line};
 use super::{origin_changes, rule_changes};
 use crate::accounts::inbox::WITHDRAWN_BY;
-use crate::accounts::users::{Flags, Role, User};
+use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::identity::ANNOUNCEMENT;
@@ -28,6 +28,9 @@ use tidings_keyspace::{Batch, Fetch, read};
 /// Hexadecimal digits that tell a value again: 128 bits.
 const DIGEST_DIGITS: usize = 32;
 
+/// The value of [`Part::Presence`].
+pub(super) const PRESENT: &str = "1";
+
 /// A part of a field that is a fact of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +41,8 @@ pub(super) enum Part {
     Member(String),
     /// One of the saved reasons, by its number.
     Reason(u64),
+    /// That there is anything.
+    Presence,
     /// Why a post or a profile is withheld. That flags hide it is no decision, and counts as nothing.
     State,
     /// The same of a comment.
@@ -131,6 +136,7 @@ impl Change {
         };
         let value = match &self.part {
             None => field.map(str::to_owned),
+            Some(Part::Presence) => field.map(|_| PRESENT.to_owned()),
             Some(Part::Letter(letter)) => field?.contains(*letter).then(|| letter.to_string()),
             Some(Part::Member(name)) => member(name),
             Some(Part::Reason(id)) => reason_json(&reasons_of(field), *id),
@@ -392,12 +398,15 @@ pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashS
     let people = open.iter().flat_map(|line| line.concerns.into_iter().chain([line.moderator]));
     let people: HashSet<UserId> = people.collect();
     let role = |id: &UserId| {
-        let (id, flags) = (*id, read::field(keys::user(*id), "flags").or_absent());
-        flags.map(move |flags: Option<String>| (id, Flags::parse(&flags.unwrap_or_default()).given_role()))
+        let (id, fields) = (*id, read::fields(keys::user(*id), ["flags", DEACTIVATED]).or_absent());
+        fields.map(move |[flags, left]: [Option<String>; 2]| {
+            let role = Flags::parse(&flags.unwrap_or_default()).given_role();
+            (id, left.is_none().then_some(role))
+        })
     };
     let reads = (open.iter().map(changes).collect::<Vec<_>>(), people.iter().map(role).collect::<Vec<_>>());
     let (fields, roles) = visit.fetch(reads).await?;
-    let roles: HashMap<UserId, Role> = roles.into_iter().collect();
+    let roles: Roles = roles.into_iter().collect();
     let stand = open.into_iter().zip(fields).filter(|(line, fields)| {
         let mut changes = line.changed.iter().zip(fields);
         changes.all(|(change, field)| change.stands(field.as_deref()) && !change.has_ended(now))
@@ -406,9 +415,16 @@ pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashS
     Ok(stand.map(|(line, _)| line.id).collect())
 }
 
-/// Whether somebody's role lets them undo a line.
-fn may_undo(viewer: &User, line: &Line, roles: &HashMap<UserId, Role>) -> bool {
-    let role_of = |id| roles.get(&id).copied().unwrap_or_default();
+/// The roles that people were given; `None` for those who have left.
+type Roles = HashMap<UserId, Option<Role>>;
+
+/// Whether somebody's role lets them undo a line about what is still there.
+fn may_undo(viewer: &User, line: &Line, roles: &Roles) -> bool {
+    let known = |id| roles.get(&id).copied().flatten();
+    let role_of = |id| known(id).unwrap_or_default();
+    if matches!(line.thing, Thing::User(_)) && line.concerns.is_some_and(|person| known(person).is_none()) {
+        return false;
+    }
     let is_own = match &line.thing {
         Thing::User(name) => name.eq_ignore_ascii_case(&viewer.username),
         _ => line.concerns == Some(viewer.id),
