@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::Page;
-use crate::pages::{page, redirects_to};
+use crate::pages::{page, redirects_saying};
 use crate::server::{Engine, Server, each_engine};
 
 const PAGES: [&str; 4] = ["/settings", "/settings/reading", "/settings/mail", "/settings/account"];

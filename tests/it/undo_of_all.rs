@@ -352,7 +352,7 @@ async fn what_has_ended_is_not_offered() {
         let alice = server.register("alice").await;
         server.member("mod").await;
         server.member("bob").await;
-        let silence = on!("silence", "user", BOB, ("hours", "1"));
+        let silence: Call = on!("silence", "user", BOB, ("hours", "1"));
         let line = line_of(&alice, silence).await;
         server.advance(3_600);
         assert!(!offers(&alice, line).await);
