@@ -203,7 +203,7 @@ async fn a_rejection_whose_name_is_taken_stays() {
     apply(&server, "bob").await;
     let before = server.dump().await;
     let error = refused(undo(&alice, &line).await);
-    assert!(error.starts_with("There is no such application."), "{error}");
+    assert_eq!(error, "The application has changed since.");
     assert_eq!(server.dump().await, before);
 }
 

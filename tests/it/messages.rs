@@ -155,7 +155,7 @@ async fn a_decision_has_one_thread_and_a_warning_can_be_answered() {
         demand_clean(&server).await;
         let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
         write(&bob, &[("text", "No"), ("thread", "1")]).await;
-        assert!(refused(undo(&moderator, closed).await).contains("reopened already"));
+        assert!(refused(undo(&moderator, closed).await).contains("has changed since"));
         // An answer to what has changed since the moderator read it.
         let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
         assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));

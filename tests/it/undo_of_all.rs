@@ -21,7 +21,7 @@ struct Case {
     about: (&'static str, &'static [&'static str]),
     before: &'static [Call],
     act: Call,
-    /// What changes the same later, and the beginning of the refusal to undo the action then.
+    /// The call that changes the same later, and a part of the refusal to undo the action then.
     later: Option<(Call, &'static str)>,
 }
 
@@ -328,7 +328,7 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
 fn every_action_that_can_be_undone_is_tried() {
     let tried: BTreeSet<&str> = cases().iter().map(|case| case.action).collect();
     let has_none = [
-        // What cannot be undone, and what only undoes.
+        // Actions that cannot be undone, or that only undo.
         "erase",
         "split",
         "warn",

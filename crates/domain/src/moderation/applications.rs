@@ -1,7 +1,7 @@
 //! Decisions about applications for accounts.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use crate::accounts::applications::{self, Application, REJECTED};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
@@ -12,7 +12,7 @@ pub(super) async fn approve(case: &Case<'_>, name: &str) -> Result<Effect, Error
     let mut effect = Effect::default();
     let decided = applications::write_approval(case.site, &mut effect.batch, name).await?;
     let account = keys::user(decided.user_id);
-    effect.changed.push(Change::of_field(account, DEACTIVATED, (None, None)));
+    effect.changed.push(ChangedFact::of_field(account, DEACTIVATED, (None, None)));
     Ok(concerning(effect, &decided))
 }
 
@@ -22,7 +22,7 @@ pub(super) async fn reject(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     let decision = (name, case.reason.as_str());
     let decided = applications::write_rejection(case.site, &mut effect.batch, now, decision).await?;
     let account = keys::user(decided.user_id);
-    effect.changed.push(Change::of_field(account, REJECTED, (None, Some(&now.to_string()))));
+    effect.changed.push(ChangedFact::of_field(account, REJECTED, (None, Some(&now.to_string()))));
     Ok(concerning(effect, &decided))
 }
 

@@ -1,6 +1,6 @@
 //! Requests of moderators: the request, the case that is decided, and its effect.
 
-use super::changes::Change;
+use super::changes::ChangedFact;
 use super::log::Line;
 use super::row::ActedRow;
 use crate::accounts::users::{Role, User};
@@ -142,7 +142,7 @@ pub(super) struct Effect {
     /// A note for its undo, beside the facts.
     pub(super) before: Option<String>,
     /// The facts that it changes, and that its undo compares.
-    pub(super) changed: Vec<Change>,
+    pub(super) changed: Vec<ChangedFact>,
     /// The work that follows.
     pub(super) then: Vec<Then>,
 }

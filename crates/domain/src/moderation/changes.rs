@@ -4,7 +4,9 @@
 use super::case::{Case, Effect};
 use super::log::{self, Line};
 use super::{origin_changes, rule_changes};
+use crate::accounts::applications::REJECTED;
 use crate::accounts::inbox::WITHDRAWN_BY;
+use crate::accounts::message_threads::CLOSED_BY;
 use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
@@ -28,13 +30,13 @@ use tidings_keyspace::{Batch, Fetch, read};
 /// Hexadecimal digits that tell a value again: 128 bits.
 const DIGEST_DIGITS: usize = 32;
 
-/// The value of [`Part::Presence`].
+/// The value of [`FactPart::Presence`].
 pub(super) const PRESENT: &str = "1";
 
 /// A part of a field that is a fact of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(super) enum FactPart {
     /// A letter of a text.
     Letter(char),
     /// A text of a JSON object.
@@ -51,21 +53,21 @@ pub(super) enum Part {
 
 /// A fact that an action changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Change {
+pub(super) struct ChangedFact {
     key: String,
     field: String,
     /// The part of the field, if it is not the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    part: Option<Part>,
+    part: Option<FactPart>,
     /// The value before; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<String>,
-    /// What tells the value after it again; `None` if there was none.
+    /// The digest that tells the value after it again; `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<String>,
 }
 
-impl Change {
+impl ChangedFact {
     /// A change of a field. An empty value is none.
     pub(super) fn of_field(
         key: impl Into<String>,
@@ -79,7 +81,7 @@ impl Change {
     /// A change of a part of a field. The values are those of the part.
     pub(super) fn of_part(
         key: impl Into<String>,
-        (field, part): (impl Into<String>, Part),
+        (field, part): (impl Into<String>, FactPart),
         values: (Option<&str>, Option<&str>),
     ) -> Self {
         Self { part: Some(part), ..Self::of_field(key, field, values) }
@@ -92,10 +94,10 @@ impl Change {
         (before, after): (Option<&Withheld>, Option<&Withheld>),
     ) -> Option<Self> {
         let (key, field, part) = match thing {
-            Thing::Story(id) => (keys::news(*id), WITHHELD.to_owned(), Part::State),
-            Thing::Tweet(id) => (keys::tweet(*id), WITHHELD.to_owned(), Part::State),
-            Thing::User(_) => (keys::user(person?), WITHHELD.to_owned(), Part::State),
-            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string(), Part::CommentState),
+            Thing::Story(id) => (keys::news(*id), WITHHELD.to_owned(), FactPart::State),
+            Thing::Tweet(id) => (keys::tweet(*id), WITHHELD.to_owned(), FactPart::State),
+            Thing::User(_) => (keys::user(person?), WITHHELD.to_owned(), FactPart::State),
+            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string(), FactPart::CommentState),
             _ => return None,
         };
         let [before, after] = [before, after].map(|state| state.map(Withheld::to_string));
@@ -115,7 +117,7 @@ impl Change {
 
     /// Whether it is why something is withheld.
     pub(super) const fn is_of_state(&self) -> bool {
-        matches!(self.part, Some(Part::State | Part::CommentState))
+        matches!(self.part, Some(FactPart::State | FactPart::CommentState))
     }
 
     /// The value before; `None` if there was none.
@@ -136,12 +138,12 @@ impl Change {
         };
         let value = match &self.part {
             None => field.map(str::to_owned),
-            Some(Part::Presence) => field.map(|_| PRESENT.to_owned()),
-            Some(Part::Letter(letter)) => field?.contains(*letter).then(|| letter.to_string()),
-            Some(Part::Member(name)) => member(name),
-            Some(Part::Reason(id)) => reason_json(&reasons_of(field), *id),
-            Some(Part::State) => field.filter(|state| !is_flagged(state)).map(str::to_owned),
-            Some(Part::CommentState) => member(WITHHELD).filter(|state| !is_flagged(state)),
+            Some(FactPart::Presence) => field.map(|_| PRESENT.to_owned()),
+            Some(FactPart::Letter(letter)) => field?.contains(*letter).then(|| letter.to_string()),
+            Some(FactPart::Member(name)) => member(name),
+            Some(FactPart::Reason(id)) => reason_json(&reasons_of(field), *id),
+            Some(FactPart::State) => field.filter(|state| !is_flagged(state)).map(str::to_owned),
+            Some(FactPart::CommentState) => member(WITHHELD).filter(|state| !is_flagged(state)),
         };
         value.filter(|value| !value.is_empty())
     }
@@ -154,7 +156,7 @@ impl Change {
     /// The whole field once the value before is back.
     fn restored(&self, field: Option<&str>) -> Option<String> {
         match self.part {
-            Some(Part::Reason(id)) => {
+            Some(FactPart::Reason(id)) => {
                 let reasons = reasons_of(field);
                 let reason = self.before().and_then(|json| serde_json::from_str::<SavedReason>(json).ok());
                 let reasons = reason.map_or_else(|| reasons.without(id), |reason| reasons.with(reason));
@@ -168,18 +170,20 @@ impl Change {
         (&self.key, &self.field, &self.part) == (&other.key, &other.field, &other.part)
     }
 
-    /// What it is about, in a refusal.
+    /// Its name in a refusal.
     fn what(&self) -> &'static str {
         match (&self.part, &*self.field) {
-            (Some(Part::Letter(_)), _) => "the role of this person",
-            (Some(Part::Member(_)), _) => "the text",
-            (Some(Part::Reason(_)), _) => "this saved reason",
+            (Some(FactPart::Letter(_)), _) => "the role of this person",
+            (Some(FactPart::Member(_)), _) => "the text",
+            (Some(FactPart::Reason(_)), _) => "this saved reason",
             (_, "title") => "the title",
             (_, "topics") => "the list of topics",
             (_, "url") => "the URL or the text",
             (_, EDITED) => "the note that this story was edited",
             (_, LOCKED) => "the lock of this thread",
             (_, ANNOUNCEMENT) => "the announcement",
+            (_, REJECTED | DEACTIVATED) => "the application",
+            (_, CLOSED_BY) => "this thread of messages",
             _ if self.key == keys::RULES => "this rule",
             _ if self.key == keys::ORIGIN_BANS => "this ban",
             (_, field) => match RestrictionKind::ALL.into_iter().find(|kind| kind.field() == field) {
@@ -228,28 +232,28 @@ pub(super) fn reason_json(reasons: &SavedReasons, id: u64) -> Option<String> {
 }
 
 /// The facts of a line that was written before lines had them, as far as they follow from the rest of it.
-pub(super) fn of_older_line(line: &Line) -> Vec<Change> {
+pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
     let before = line.before.as_deref();
     let change = match (&line.action, &line.thing) {
         (Action::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) | (Action::Merge, _) => {
-            Some(Change::of_removal(&line.thing, line.id))
+            Some(ChangedFact::of_removal(&line.thing, line.id))
         }
         (Action::Lock, Thing::Story(id)) => {
             let lock = Lock { moderation: line.id, reason: line.reason.as_str().into() };
-            Some(Change::of_field(keys::news(*id), LOCKED, (None, Some(&lock.to_string()))))
+            Some(ChangedFact::of_field(keys::news(*id), LOCKED, (None, Some(&lock.to_string()))))
         }
         (Action::Unrule, Thing::Rule(id)) => {
-            Some(Change::of_field(keys::RULES, id.to_string(), (before, None)))
+            Some(ChangedFact::of_field(keys::RULES, id.to_string(), (before, None)))
         }
         (Action::Unbar, Thing::Origin(id)) => {
-            Some(Change::of_field(keys::ORIGIN_BANS, id.to_string(), (before, None)))
+            Some(ChangedFact::of_field(keys::ORIGIN_BANS, id.to_string(), (before, None)))
         }
         _ => of_older_restriction(line, before),
     };
     change.into_iter().collect()
 }
 
-fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<Change> {
+fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<ChangedFact> {
     let kind = match line.action {
         Action::Ban | Action::Unban => RestrictionKind::Ban,
         Action::Silence | Action::Unsilence => RestrictionKind::Silence,
@@ -261,7 +265,7 @@ fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<Change> {
         matches!(line.action, Action::Unban | Action::Unsilence | Action::Unhold | Action::Recount);
     let after = Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
     let after = (!is_lifted).then(|| after.to_string());
-    Some(Change::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))
+    Some(ChangedFact::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))
 }
 
 impl Effect {
@@ -274,7 +278,7 @@ impl Effect {
     ) {
         let (key, field) = (key.into(), field.into());
         write(&mut self.batch, (&key, &field), (before, after));
-        self.changed.push(Change::of_field(key, field, (before, after)));
+        self.changed.push(ChangedFact::of_field(key, field, (before, after)));
     }
 }
 
@@ -292,7 +296,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
     if line.action.is_of_administrators() {
         case.demand_administrator()?;
     }
-    let fields = line.changed.iter().map(Change::read).collect::<Vec<_>>();
+    let fields = line.changed.iter().map(ChangedFact::read).collect::<Vec<_>>();
     let fields = case.site.store.fetch(fields.or_absent()).await?;
     let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
     for (change, field) in line.changed.iter().zip(fields) {
@@ -309,7 +313,7 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
         }
         write(&mut effect.batch, (&change.key, &change.field), (field.as_deref(), back.as_deref()));
         let value = change.value(field.as_deref());
-        effect.changed.push(Change { before: value, after: digest(change.before()), ..change.clone() });
+        effect.changed.push(ChangedFact { before: value, after: digest(change.before()), ..change.clone() });
     }
     Ok(effect)
 }
@@ -320,7 +324,7 @@ pub(super) async fn demand_standing(
     (site, now): (&Site, Timestamp),
     line: &Line,
 ) -> Result<impl FnOnce(&mut Batch) + Send + use<>, Error> {
-    let fields: Vec<_> = line.changed.iter().map(Change::read).collect();
+    let fields: Vec<_> = line.changed.iter().map(ChangedFact::read).collect();
     let fields = site.store.fetch(fields.or_absent()).await?;
     for (change, field) in line.changed.iter().zip(&fields) {
         if !change.stands(field.as_deref()) {
@@ -339,7 +343,7 @@ pub(super) async fn demand_standing(
         .changed
         .iter()
         .zip(fields)
-        .filter(|(change, _)| !matches!(change.part, Some(Part::Member(_) | Part::CommentState)))
+        .filter(|(change, _)| !matches!(change.part, Some(FactPart::Member(_) | FactPart::CommentState)))
         .map(|(change, field)| (change.key.clone(), change.field.clone(), field))
         .collect();
     Ok(move |batch: &mut Batch| {
@@ -355,7 +359,7 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 }
 
 /// The last line that changed a fact after another, among the next [`LOG_LINES_SCANNED`]. Rounds: at most 11.
-async fn changed_by(site: &Site, line: &Line, change: &Change) -> Result<Option<ModerationId>, Error> {
+async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>, Error> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
         let by =
@@ -394,7 +398,7 @@ pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashS
     if open.is_empty() {
         return Ok(HashSet::new());
     }
-    let changes = |line: &&Line| line.changed.iter().map(Change::read).collect::<Vec<_>>().or_absent();
+    let changes = |line: &&Line| line.changed.iter().map(ChangedFact::read).collect::<Vec<_>>().or_absent();
     let people = open.iter().flat_map(|line| line.concerns.into_iter().chain([line.moderator]));
     let people: HashSet<UserId> = people.collect();
     let role = |id: &UserId| {
@@ -442,37 +446,38 @@ mod tests {
 
     #[test]
     fn a_change_stands_until_its_value_is_another() {
-        let whole = Change::of_field("news:7", "title", (Some("a"), Some("b")));
+        let whole = ChangedFact::of_field("news:7", "title", (Some("a"), Some("b")));
         assert!(whole.stands(Some("b")) && !whole.stands(Some("a")) && !whole.stands(None));
-        let none = Change::of_field("news:7", "topics", (Some("a"), None));
+        let none = ChangedFact::of_field("news:7", "topics", (Some("a"), None));
         assert!(none.stands(None) && none.stands(Some("")) && !none.stands(Some("a")));
-        let letter = Change::of_part("user:2", ("flags", Part::Letter('m')), (None, Some("m")));
+        let letter = ChangedFact::of_part("user:2", ("flags", FactPart::Letter('m')), (None, Some("m")));
         assert!(letter.stands(Some("km")) && !letter.stands(Some("k")));
-        let text = Change::of_part("thread:1", ("1", Part::Member("body".into())), (Some("a"), Some("b")));
+        let text =
+            ChangedFact::of_part("thread:1", ("1", FactPart::Member("body".into())), (Some("a"), Some("b")));
         assert!(text.stands(Some(r#"{"body":"b","up":[1]}"#)) && !text.stands(Some(r#"{"body":"a"}"#)));
     }
 
     #[test]
     fn flags_are_no_decision() {
         let thing = Thing::Story(crate::values::ids::NewsId(7));
-        let kept = Change::of_state(&thing, None, (Some(&Withheld::Flagged), None)).unwrap();
+        let kept = ChangedFact::of_state(&thing, None, (Some(&Withheld::Flagged), None)).unwrap();
         assert!(kept.stands(None) && kept.stands(Some("flagged:")) && !kept.stands(Some("removed:x")));
         assert_eq!(kept.before(), Some("flagged:"));
     }
 
     #[test]
     fn a_change_is_stored_without_the_value_after_it() {
-        let change = Change::of_field("site", "announcement", (Some("a"), Some("a secret")));
+        let change = ChangedFact::of_field("site", "announcement", (Some("a"), Some("a secret")));
         let json = serde_json::to_string(&change).unwrap();
         assert!(!json.contains("secret"), "{json}");
-        assert_eq!(serde_json::from_str::<Change>(&json).unwrap(), change);
+        assert_eq!(serde_json::from_str::<ChangedFact>(&json).unwrap(), change);
     }
 
     #[test]
     fn what_would_have_ended_is_not_put_back() {
-        let lifted = Change::of_field("user:2", "silenced", (Some("100:7:spam"), None));
+        let lifted = ChangedFact::of_field("user:2", "silenced", (Some("100:7:spam"), None));
         assert!(!lifted.has_ended(Timestamp(99)) && lifted.has_ended(Timestamp(100)));
-        let other = Change::of_field("news:2", "title", (Some("100:7:spam"), None));
+        let other = ChangedFact::of_field("news:2", "title", (Some("100:7:spam"), None));
         assert!(!other.has_ended(Timestamp(100)));
     }
 }

@@ -1,7 +1,7 @@
 //! Editing comments.
 
 use super::case::{Case, Effect};
-use super::changes::{Change, Part};
+use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
@@ -34,7 +34,11 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     // A moderator has looked at it.
     comment.withheld = None;
     comment::write_change(&mut effect.batch, address, &stored.json, &comment);
-    let place = (address.comment.to_string(), Part::Member("body".to_owned()));
-    effect.changed.push(Change::of_part(keys::thread(address.news), place, (Some(&before), Some(&after))));
+    let place = (address.comment.to_string(), FactPart::Member("body".to_owned()));
+    effect.changed.push(ChangedFact::of_part(
+        keys::thread(address.news),
+        place,
+        (Some(&before), Some(&after)),
+    ));
     Ok(effect)
 }

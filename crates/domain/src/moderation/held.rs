@@ -1,7 +1,7 @@
 //! Contributions that wait for a moderator: approving and rejecting them, and taking a rejection back.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use crate::accounts::users::User;
 use crate::comments::held::{CommentPublication, HeldComment};
 use crate::contributions::Contribution;
@@ -17,7 +17,7 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     contribution.demand_held()?;
     let (site, now) = (case.site, case.now);
     let mut effect = decided(case, &contribution, "approved");
-    effect.changed.extend(Change::of_state(case.thing, None, (contribution.withheld(), None)));
+    effect.changed.extend(ChangedFact::of_state(case.thing, None, (contribution.withheld(), None)));
     match contribution {
         Contribution::Story(news) => {
             let author = site.store.fetch(User::by_id(news.user_id)).await?;
@@ -48,7 +48,11 @@ pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
     contribution.demand_held()?;
     let mut effect = decided(case, &contribution, "rejected");
     let rejected = Withheld::removed(case.reason.as_str());
-    effect.changed.extend(Change::of_state(case.thing, None, (contribution.withheld(), Some(&rejected))));
+    effect.changed.extend(ChangedFact::of_state(
+        case.thing,
+        None,
+        (contribution.withheld(), Some(&rejected)),
+    ));
     contribution.write_withheld(&mut effect.batch, Some(&rejected));
     Ok(effect)
 }

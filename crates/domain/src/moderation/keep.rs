@@ -1,7 +1,7 @@
 //! Keeping what readers flagged, and opening the case again.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use super::log::Line;
 use crate::comments::comment::Comment;
 use crate::contributions::Contribution;
@@ -28,7 +28,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         None => {}
     }
     let states = (subject.withheld(), None);
-    effect.changed.extend(Change::of_state(case.thing, Some(subject.author()), states));
+    effect.changed.extend(ChangedFact::of_state(case.thing, Some(subject.author()), states));
     Ok(effect)
 }
 

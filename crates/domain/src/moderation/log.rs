@@ -1,7 +1,7 @@
 //! The log of moderation: `moderation:log` and `moderation:<id>`. Lines are only added; the line
 //! of an action that was undone says by which other line.
 
-use super::changes::{self, Change};
+use super::changes::{self, ChangedFact};
 use super::keep::DELETED;
 use super::remove_all::POSTS;
 use crate::accounts::people::{People, id_of};
@@ -103,7 +103,7 @@ pub(super) struct Line {
     /// A note for its undo, beside the facts. Never shown.
     pub(super) before: Option<String>,
     /// The facts that it changed. Never shown.
-    pub(super) changed: Vec<Change>,
+    pub(super) changed: Vec<ChangedFact>,
     /// The row of the review queue that it settled.
     pub(super) row: Option<SettledRow>,
 }
@@ -113,7 +113,7 @@ impl Line {
         let fields = StoredFields::new(hash, || keys::moderation(id));
         let text = |field: &str| fields.text(field).map(str::to_owned);
         let stored = fields.text(CHANGED);
-        let changed: Option<Vec<Change>> = stored.and_then(|json| serde_json::from_str(json).ok());
+        let changed: Option<Vec<ChangedFact>> = stored.and_then(|json| serde_json::from_str(json).ok());
         if changed.is_none() && stored.is_some() {
             fields::report(&keys::moderation(id), Some(CHANGED));
         }
@@ -143,13 +143,13 @@ impl Line {
 
     /// The value that a field had before the action; `None` if the action did not change it.
     pub(super) fn changed_from(&self, field: &str) -> Option<Option<&str>> {
-        self.changed.iter().find(|change| change.field() == field).map(Change::before)
+        self.changed.iter().find(|change| change.field() == field).map(ChangedFact::before)
     }
 
     /// Why its thing was withheld before the action.
     pub(super) fn state_before(&self) -> Option<Withheld> {
         let states = self.changed.iter().filter(|change| change.is_of_state());
-        states.filter_map(Change::before).find_map(|state| state.parse().ok())
+        states.filter_map(ChangedFact::before).find_map(|state| state.parse().ok())
     }
 
     /// Adds to a batch that the line of an edit does not keep the texts before it. Returns whether it kept any.

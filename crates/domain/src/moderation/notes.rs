@@ -3,7 +3,7 @@
 //! Keys: `user:<id>:notes`.
 
 use super::case::{Case, Effect};
-use super::changes::{Change, PRESENT, Part};
+use super::changes::{ChangedFact, FactPart, PRESENT};
 use super::people::read_person;
 use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
@@ -73,8 +73,8 @@ pub(super) async fn add(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let note = StoredNote { time, moderator, text: case.reason.to_string() };
     // The person is not told, so the line does not concern them.
     let mut effect = Effect::default();
-    let place = (case.id.to_string(), Part::Presence);
-    effect.changed.push(Change::of_part(&*key, place, (None, Some(PRESENT))));
+    let place = (case.id.to_string(), FactPart::Presence);
+    effect.changed.push(ChangedFact::of_part(&*key, place, (None, Some(PRESENT))));
     effect.batch.set_field(key, case.id.to_string(), note.to_string());
     Ok(effect)
 }

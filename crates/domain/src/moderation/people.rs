@@ -2,7 +2,7 @@
 
 use super::bans;
 use super::case::{Case, Effect};
-use super::changes::{Change, Part};
+use super::changes::{ChangedFact, FactPart};
 use crate::accounts::roles;
 use crate::accounts::users::{MODERATOR_FLAG, User};
 use crate::error::{Error, Refusal};
@@ -147,8 +147,8 @@ pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> R
     roles::write_role_password(&mut effect.batch, person.user.id, [flags, &new]);
     let letter = MODERATOR_FLAG.to_string();
     let [was, is] = [!makes, makes].map(|has| has.then_some(&*letter));
-    let part = ("flags", Part::Letter(MODERATOR_FLAG));
-    effect.changed.push(Change::of_part(&*key, part, (was, is)));
+    let part = ("flags", FactPart::Letter(MODERATOR_FLAG));
+    effect.changed.push(ChangedFact::of_part(&*key, part, (was, is)));
     effect.batch.set_field(key, "flags", new);
     let now = if makes { "You are now a moderator." } else { "You are no longer a moderator." };
     effect.message = Some(told(now, case.reason));

@@ -1,7 +1,7 @@
 //! Removing what people say about themselves, and putting it back.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
@@ -41,7 +41,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
         effect.batch.set_field(&key, *field, "");
     }
     effect.batch.key_absent(keys::withdrawn(&thing(person.user.id)));
-    effect.changed.push(Change::of_removal(&thing(person.user.id), case.id));
+    effect.changed.push(ChangedFact::of_removal(&thing(person.user.id), case.id));
     let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
     let record = (case.id, None, &Taken::default());
     Withdrawn::write(&mut effect.batch, &thing(person.user.id), record, stored);

@@ -1,7 +1,7 @@
 //! Removing stories, comments and tweets, and putting them back.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use super::log;
 use crate::accounts::inbox::Withdrawn;
 use crate::contributions::Contribution;
@@ -28,8 +28,8 @@ pub(super) async fn withdraw(
 ) -> Result<Effect, Error> {
     let mut effect = Effect { concerns: Some(contribution.author()), ..Effect::default() };
     let states = (contribution.withheld(), Some(&state));
-    effect.changed.extend(Change::of_state(case.thing, None, states));
-    effect.changed.push(Change::of_removal(case.thing, case.id));
+    effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
+    effect.changed.push(ChangedFact::of_removal(case.thing, case.id));
     let withdrawal = contribution.withdrawal(case.site, case.now, state).await?;
     withdrawal.write(&mut effect.batch, case.now, case.id);
     effect.starts(withdrawal.job(), case.now);
@@ -59,7 +59,7 @@ pub(super) async fn put_back(
     let ends = ended_by(case, record.line).await?;
     let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
     let states = (contribution.withheld(), record.earlier.as_ref());
-    effect.changed.extend(Change::of_state(case.thing, None, states));
+    effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
     let back = contribution.returning(case.site, case.now, record).await?;
     back.write(&mut effect.batch, case.site, case.now);
     for job in back.jobs(case.site) {

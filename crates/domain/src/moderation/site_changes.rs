@@ -1,7 +1,7 @@
 //! The effects of changing the announcement, the pinned stories and the saved reasons.
 
 use super::case::{Case, Effect};
-use super::changes::{Change, Part, reason_json};
+use super::changes::{ChangedFact, FactPart, reason_json};
 use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, REASONS};
 use crate::keys;
@@ -73,7 +73,7 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
         effect.batch.set_field(keys::SITE, REASONS, reasons.to_json());
     }
     let [was, is] = [&present, &reasons].map(|reasons| reason_json(reasons, id));
-    let part = (REASONS, Part::Reason(id));
-    effect.changed.push(Change::of_part(keys::SITE, part, (was.as_deref(), is.as_deref())));
+    let part = (REASONS, FactPart::Reason(id));
+    effect.changed.push(ChangedFact::of_part(keys::SITE, part, (was.as_deref(), is.as_deref())));
     Ok(effect)
 }

@@ -3,7 +3,7 @@
 use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
-use crate::moderation::changes::Change;
+use crate::moderation::changes::ChangedFact;
 use crate::moderation::log::CHANGED;
 use crate::review::QueuePlace;
 use crate::store_rules::Rule;
@@ -74,7 +74,7 @@ fn line(subject: &Subject, claims: &mut Claims) {
     if hash.get("action").is_none() {
         claims.of("action").malformed("no field action", "a field action");
     }
-    let is_list = |json: &str| serde_json::from_str::<Vec<Change>>(json).is_ok();
+    let is_list = |json: &str| serde_json::from_str::<Vec<ChangedFact>>(json).is_ok();
     if hash.get(CHANGED).is_some_and(|changed| !is_list(changed)) {
         claims.of(CHANGED).malformed("no facts in changed", "a list of facts as JSON");
     }

@@ -1,7 +1,7 @@
 //! Editing the title, the topics, the URL or the text of a story, with a note that readers see.
 
 use super::case::{Case, Effect};
-use super::changes::Change;
+use super::changes::ChangedFact;
 use super::threads::read_story;
 use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
@@ -121,11 +121,11 @@ async fn change(
     let now = Version::of(news);
     let parts = [("title", &now.title, &to.title), ("url", &now.url, &to.url)];
     for (field, before, after) in parts.into_iter().filter(|(_, before, after)| before != after) {
-        effect.changed.push(Change::of_field(&key, field, (Some(before), Some(after))));
+        effect.changed.push(ChangedFact::of_field(&key, field, (Some(before), Some(after))));
     }
     if to.topics != now.topics {
         let (before, after) = (news.stored_topics.as_deref(), topics.stored());
-        effect.changed.push(Change::of_field(&key, "topics", (before, Some(&after))));
+        effect.changed.push(ChangedFact::of_field(&key, "topics", (before, Some(&after))));
     }
     effect.change(&key, EDITED, (note_before.as_deref(), note_after.as_deref()));
     let what = to.differences(&Version::of(news)).join(" and ");

@@ -110,7 +110,7 @@ pub(crate) enum Purpose {
     /// The link that makes somebody the first administrator.
     #[strum(serialize = "first administrator")]
     FirstAdministrator,
-    /// What a page says once, after an action of its viewer.
+    /// A sentence that a page says once, after an action of its viewer.
     Notice,
 }
 

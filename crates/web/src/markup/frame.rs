@@ -49,7 +49,7 @@ pub struct Frame<'a> {
     pub viewer: Option<&'a User>,
     /// How many rows of the review queue wait, if the viewer moderates and it is known.
     pub waiting_rows: Option<u64>,
-    /// What the viewer has just done as a moderator, if the address names its line of the log.
+    /// The action that the viewer has just done as a moderator, if the address names its line of the log.
     pub done: Option<LogEntry>,
     /// The name of the request that this page answers.
     answered: Option<String>,

@@ -1,6 +1,6 @@
-//! What a page says once, after the action that led to it. An address could be made by anybody, so no sentence comes
-//! from one: the parameter [`NOTICE`] is signed with the secret of the viewer's session, and holds for
-//! [`NOTICE_SECONDS`]. What moderators did comes from the log: see `moderation_tools`.
+//! Sentences that a page says once, after the action that led to it. An address could be made by anybody, so no
+//! sentence comes from one: the parameter [`NOTICE`] is signed with the secret of the viewer's session, and holds for
+//! [`NOTICE_SECONDS`]. The words about actions of moderators come from the log: see `moderation_tools`.
 
 use super::frame::Frame;
 use crate::App;
@@ -161,7 +161,7 @@ fn signed(user: UserId, [name, number, time]: [&str; 3]) -> [String; 4] {
     [user.to_string(), name.to_owned(), number.to_owned(), time.to_owned()]
 }
 
-/// What the viewer of a page has just done, if its address proves it.
+/// The notice about an action that the viewer of a page has just done, if its address proves it.
 #[must_use]
 pub fn notice_line(frame: &Frame<'_>) -> Markup {
     let told = frame.viewer.zip(frame.here.field(NOTICE));

@@ -255,7 +255,7 @@ pub async fn register(
     let wanted: WantedPage = fields.read()?;
     match outcome.map(|signed_up| signed_up.session) {
         Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up())),
-        // Who applies has no session that could prove it to another page.
+        // An applicant has no session that could prove it to another page.
         Ok(None) => {
             let mut visit = app.visitor();
             Ok(applied_page(&Frame::of(&app, &mut visit, &here).await?).into_response())
