@@ -18,10 +18,10 @@ pub(super) async fn ban(
 ) -> Result<Effect, Error> {
     case.demand_administrator()?;
     let now = case.now.timestamp();
-    let mut effect = Effect::default();
-    effect.until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+    let until = hours.map(|hours| Timestamp(now.0.saturating_add(hours.saturating_mul(3_600))));
+    let mut effect = Effect { until, ..Effect::default() };
     let reason = case.reason.clone();
-    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until: effect.until };
+    let ban = OriginBan { id, origin: origin.clone(), scope, reason, until };
     demand_room_for(case, &mut effect.batch, &ban).await?;
     effect.change(keys::ORIGIN_BANS, id.to_string(), (None, Some(&ban.to_json())));
     Ok(effect)

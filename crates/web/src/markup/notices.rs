@@ -86,13 +86,11 @@ impl Notice {
     }
 
     /// Redirects a user to a page that says it.
-    #[must_use]
     pub fn redirect(self, app: &App, user: &User, to: &str) -> Redirect {
         self.redirect_with(0, app, user, to)
     }
 
     /// The same with a number.
-    #[must_use]
     pub fn redirect_with(self, number: u64, app: &App, user: &User, to: &str) -> Redirect {
         Redirect::to(&self.address(number, (user.id, &user.apisecret), (to, app.now())))
     }
