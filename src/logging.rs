@@ -23,6 +23,8 @@ const PARTS: [&str; 6] =
     ["tidings", "tidings_web", "tidings_domain", "tidings_keyspace", "tidings_supervision", "rustls"];
 /// The level of parts that `TIDINGS_LOG` does not name.
 const DEFAULT_LEVEL: LevelFilter = LevelFilter::INFO;
+/// A crate that logs malformed passkeys, which strangers can send, as errors. The site counts them as failed logins.
+const LOGS_STRANGERS: &str = "webauthn_rs_core";
 
 /// How the last line of the program looks, once that is known.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
@@ -88,7 +90,7 @@ fn last_line(message: &str) -> Value {
 
 /// The filter for a value of `TIDINGS_LOG`: levels, each for a part or for all others.
 fn filter_of(text: &str) -> Result<Targets, WrongFilter> {
-    let mut filter = Targets::new().with_default(DEFAULT_LEVEL);
+    let mut filter = Targets::new().with_default(DEFAULT_LEVEL).with_target(LOGS_STRANGERS, LevelFilter::OFF);
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let wrong = || WrongFilter { part: part.to_owned() };
         filter = match part.split_once('=') {

@@ -1,8 +1,9 @@
-//! Each dependency has a licence that `deny.toml` allows, comes from crates.io and is not one that
-//! `deny.toml` forbids.
+//! Each dependency has a licence that `deny.toml` allows, comes from crates.io, is not one that
+//! `deny.toml` forbids and no pre-release. Those that decide about security are listed with the reason.
 
 use serde_json::Value;
 use spdx::{Expression, ParseMode};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -84,6 +85,62 @@ fn licences_and_sources_of_dependencies_are_allowed() {
         .filter_map(|package| refusal(&rules, package))
         .collect();
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// A file of the project.
+fn file(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+/// Whether a version is one before a release. What follows a plus sign says how it was built.
+fn is_pre_release(version: &str) -> bool {
+    version.split('+').next().unwrap().contains('-')
+}
+
+/// The names and versions in `Cargo.lock`.
+fn locked() -> Vec<(String, String)> {
+    let lock: toml::Table = file("Cargo.lock").parse().unwrap();
+    let text = |value: &toml::Value| value.as_str().unwrap().to_owned();
+    let packages = lock["package"].as_array().unwrap().iter();
+    packages.map(|package| (text(&package["name"]), text(&package["version"]))).collect()
+}
+
+#[test]
+fn no_dependency_is_a_pre_release() {
+    let found: Vec<_> = locked().into_iter().filter(|(_, version)| is_pre_release(version)).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    for (version, is_one) in
+        [("0.10.0-rc.19", true), ("1.0.0-alpha.1+x", true), ("0.11.1+wasi-snapshot", false), ("1.2.3", false)]
+    {
+        assert_eq!(is_pre_release(version), is_one, "{version}");
+    }
+}
+
+#[test]
+fn crates_that_decide_about_security_are_listed_with_the_reason() {
+    let document = file("docs/security.md");
+    let (_, table) = document.split_once("## Crates that decide").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    assert!(rows.iter().all(|row| row.len() == 3 && row.iter().all(|cell| !cell.is_empty())), "{rows:#?}");
+    let listed: BTreeSet<&str> =
+        rows.iter().flat_map(|row| row[0].split(", ")).map(|name| name.trim_matches('`')).collect();
+    let locked = locked();
+    for name in &listed {
+        assert!(locked.iter().any(|(known, _)| known == name), "{name} is no dependency");
+    }
+    // The part of Cargo.toml with the crates for secrets.
+    let manifest = file("Cargo.toml");
+    let (_, secrets) = manifest.split_once("\n# Secrets\n").unwrap();
+    let (secrets, _) = secrets.split_once("\n\n").unwrap();
+    for line in secrets.lines() {
+        let (name, _) = line.split_once(' ').unwrap();
+        assert!(listed.contains(name), "{name} is not in the table of docs/security.md");
+    }
 }
 
 #[test]

@@ -1,10 +1,16 @@
 //! Passkeys, with an authenticator made of software. `tests/browser/passkeys.rs` uses one of
 //! Chromium.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use p256::ecdsa::SigningKey;
 use reqwest::StatusCode;
+use ring::rsa::KeyPair as RsaKeyPair;
+use ring::signature::Ed25519KeyPair;
 use serde_json::Value;
 
-use crate::authenticator::{Authenticator, code};
+use crate::authenticator::{Authenticator, Key, code};
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_saying, redirects_to, shown};
@@ -134,6 +140,34 @@ async fn a_use_of_a_passkey_counts_once_and_for_five_minutes() {
     .await;
 }
 
+/// Tries each mistake of an authenticator, alone and as the second step.
+async fn refuse_mistakes(visitor: &Client, right: &Authenticator, takes_another_key: Change<'_>) {
+    let mistakes: [(&str, Change<'_>); 6] = [
+        ("another site", &|passkey| "https://evil.example.com".clone_into(&mut passkey.origin)),
+        ("another host", &|passkey| "evil.example.com".clone_into(&mut passkey.host)),
+        ("a page within one of another site", &|passkey| passkey.is_framed = true),
+        ("nobody there", &|passkey| passkey.is_present = false),
+        ("another key", takes_another_key),
+        ("no PIN", &|passkey| passkey.verifies = false),
+    ];
+    for (what, change) in mistakes {
+        let mut passkey = right.clone();
+        change(&mut passkey);
+        let (form, options_alone) = alone(visitor).await;
+        let mut answers =
+            vec![form.with("passkey", &passkey.clone().get(&options_alone)).send(visitor).await];
+        // A key without a PIN is a second step.
+        if what != "no PIN" {
+            let step = second_step(visitor).await;
+            answers.push(finish(visitor, &step, &passkey.get(&options(&step, "/login/code"))).await);
+        }
+        for answer in answers {
+            assert_eq!(Page::of(&answer).alert(), Some(NOT_ACCEPTED), "{what}");
+            assert!(!answer.headers.contains_key("set-cookie"), "{what}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_not_right_about_a_passkey_is_refused() {
     let server = Server::start(Engine::Memory, &SETTINGS).await;
@@ -142,21 +176,12 @@ async fn what_is_not_right_about_a_passkey_is_refused() {
     let (right, _) = add(&alice, "phone").await;
     let (of_bob, _) = add(&bob, "phone").await;
     let visitor = server.visitor();
-    let mistakes: [(&str, Change<'_>); 5] = [
-        ("another site", &|passkey| "https://evil.example.com".clone_into(&mut passkey.origin)),
-        ("another host", &|passkey| "evil.example.com".clone_into(&mut passkey.host)),
-        ("no PIN", &|passkey| passkey.verifies = false),
-        ("another key", &|passkey| passkey.take_key_of(&of_bob)),
-        ("another person", &|passkey| passkey.take_handle_of(&of_bob)),
-    ];
-    for (what, change) in mistakes {
-        let (form, options) = alone(&visitor).await;
-        let mut passkey = right.clone();
-        change(&mut passkey);
-        let answer = form.with("passkey", &passkey.get(&options)).send(&visitor).await;
-        assert_eq!(Page::of(&answer).alert(), Some(NOT_ACCEPTED), "{what}");
-        assert!(!answer.headers.contains_key("set-cookie"), "{what}");
-    }
+    refuse_mistakes(&visitor, &right, &|passkey| passkey.take_key_of(&of_bob)).await;
+    let (form, options) = alone(&visitor).await;
+    let mut of_somebody_else = right.clone();
+    of_somebody_else.take_handle_of(&of_bob);
+    let answer = form.with("passkey", &of_somebody_else.get(&options)).send(&visitor).await;
+    check_not_accepted(&answer, NOT_ACCEPTED);
     let (form, options) = alone(&visitor).await;
     for no_passkey in ["", "{}", "[]", "null", "{\"rawId\":\"\"}", &"[".repeat(2_000)] {
         check_not_accepted(&form.clone().with("passkey", no_passkey).send(&visitor).await, NOT_ACCEPTED);
@@ -339,4 +364,101 @@ async fn wrong_passkeys_count_as_failed_logins_of_their_address() {
     }
     assert_eq!(form.with("passkey", "{}").send(&visitor).await.status, StatusCode::TOO_MANY_REQUESTS);
     assert!(server.dump().await.keys().all(|key| !key.starts_with("passkey:used:")));
+}
+
+/// The second factors of an account that registered three passkeys when another crate checked them.
+const REGISTERED_BEFORE: &str = include_str!("passkeys/registered_before.json");
+
+/// The keys of those passkeys. The number of each is its counter and the bytes of its id.
+fn earlier_keys() -> [(u8, Key); 3] {
+    [
+        (1, Key::Es256(SigningKey::from_slice(&[7; 32]).unwrap())),
+        (2, ed25519(7)),
+        (3, Key::Rs256(Arc::new(RsaKeyPair::from_pkcs8(include_bytes!("passkeys/rsa.der")).unwrap()))),
+    ]
+}
+
+fn ed25519(seed: u8) -> Key {
+    Key::Ed25519(Arc::new(Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap()))
+}
+
+/// Gives an account these passkeys, and returns their authenticators.
+async fn give_earlier_passkeys(server: &Server, user_id: u64) -> Vec<Authenticator> {
+    let factors: BTreeMap<String, String> = serde_json::from_str(REGISTERED_BEFORE).unwrap();
+    let user = format!("user:{user_id}");
+    server.set_field(&user, "two_factor", "passkeys").await;
+    for (field, value) in &factors {
+        server.set_field(&format!("{user}:two_factor"), field, value).await;
+    }
+    let authenticator = |(number, key): (u8, Key)| {
+        let mut authenticator = Authenticator::with_key(key, vec![number; 32], (ORIGIN, HOST));
+        authenticator.counter = number.into();
+        authenticator.take_user(user_id);
+        authenticator
+    };
+    earlier_keys().into_iter().map(authenticator).collect()
+}
+
+#[tokio::test]
+async fn passkeys_of_the_version_before_go_on_working() {
+    each_engine(&SETTINGS, async |server| {
+        let alice = server.register("alice").await;
+        let authenticators = give_earlier_passkeys(&server, 1).await;
+        crate::store_check::demand_clean(&server).await;
+        assert_eq!(page(&alice, "/settings/two-factor").await.all("strong").count(), 3);
+        let visitor = server.visitor();
+        for mut authenticator in authenticators {
+            // A copy that has counted no further is noticed.
+            let mut copy = authenticator.clone();
+            let (form, options_alone) = alone(&visitor).await;
+            let done = form.with("passkey", &authenticator.get(&options_alone)).send(&visitor).await;
+            assert_eq!(redirects_to(&done), "/latest/0");
+            let (form, options_alone) = alone(&visitor).await;
+            let answer = form.with("passkey", &copy.get(&options_alone)).send(&visitor).await;
+            check_not_accepted(&answer, NOT_ACCEPTED);
+            // Some browsers do not say whose passkey it is.
+            authenticator.forget_user();
+            let step = second_step(&visitor).await;
+            let options = options(&step, "/login/code");
+            assert_eq!(options["allowCredentials"].as_array().map(Vec::len), Some(3));
+            assert_eq!(redirects_to(&finish(&visitor, &step, &authenticator.get(&options)).await), "/");
+        }
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_right_about_a_passkey_of_another_kind_is_refused() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    server.register("alice").await;
+    let authenticators = give_earlier_passkeys(&server, 1).await;
+    let visitor = server.visitor();
+    let [_, of_ed25519, of_rsa] = &*authenticators else { unreachable!() };
+    refuse_mistakes(&visitor, of_ed25519, &|passkey| passkey.take_key(ed25519(8))).await;
+    refuse_mistakes(&visitor, of_rsa, &|passkey| passkey.take_key_of(of_ed25519)).await;
+}
+
+#[tokio::test]
+async fn new_passkeys_are_of_the_kinds_that_the_site_asks_for() {
+    let server = Server::start(Engine::Memory, &SETTINGS).await;
+    let alice = server.register("alice").await;
+    for (number, key) in earlier_keys() {
+        let begun = begin(&alice, "key").await;
+        let options = options(&begun, CONFIRM);
+        let asked: Vec<i64> = options["pubKeyCredParams"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|parameter| parameter["alg"].as_i64().unwrap())
+            .collect();
+        assert_eq!(asked, [-7, -35, -257]);
+        assert_eq!(options["authenticatorSelection"]["residentKey"], "preferred");
+        assert_eq!(options["authenticatorSelection"]["userVerification"], "preferred");
+        let is_asked_for = !matches!(key, Key::Ed25519(_));
+        let passkey = Authenticator::with_key(key, vec![number; 32], (ORIGIN, HOST)).create(&options);
+        let answer = begun.form(CONFIRM).with("passkey", &passkey).send(&alice).await;
+        assert_eq!(answer.status == StatusCode::UNPROCESSABLE_ENTITY, !is_asked_for, "{number}");
+    }
+    crate::store_check::demand_clean(&server).await;
 }

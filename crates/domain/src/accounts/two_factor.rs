@@ -13,6 +13,7 @@ mod attestation;
 mod codes;
 mod other_host;
 pub mod passkeys;
+pub(crate) mod public_key;
 pub(crate) mod relying_party;
 pub(crate) mod second_step;
 pub mod setup;

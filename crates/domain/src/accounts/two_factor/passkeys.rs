@@ -172,7 +172,7 @@ async fn check_alone(
 ) -> Result<LoginGrant, Error> {
     let credential = relying_party::parse_use(credential)?;
     let user_id = relying_party::user_of(&credential).ok_or(Refusal::PasskeyRefused)?;
-    let id = stored::passkey_id(&relying_party::credential_id(&credential)?);
+    let id = stored::passkey_id(credential.get_credential_id());
     let reads = (read::hash(keys::user(user_id)), StoredFactors::of_user(user_id));
     let (user, factors) = site.store.fetch(reads).await?;
     // A deactivated account is nobody's.

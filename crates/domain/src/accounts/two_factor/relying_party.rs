@@ -4,6 +4,7 @@
 //! steps of a ceremony.
 
 use crate::accounts::two_factor::attestation;
+use crate::accounts::two_factor::public_key::StoredKey;
 use crate::accounts::two_factor::signing_key::{signing_key, signing_key_for_strangers};
 use crate::accounts::two_factor::stored::StoredFactors;
 use crate::error::{Error, Refusal};
@@ -12,19 +13,26 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES, SECOND_STEP_SECONDS};
 use crate::values::signing::Purpose;
-use passki::{
-    AuthenticationCredential, AuthenticationOptions, ClientData, Passki, PasskiError, RegistrationCredential,
-    RegistrationOptions, ResidentKeyRequirement, StoredPasskey, UserVerificationRequirement,
-};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::time::Duration;
 use url::{Host, Url};
+use webauthn_rs::prelude::{
+    Credential, Passkey, PublicKeyCredential, RegisterPublicKeyCredential, Uuid, Webauthn, WebauthnBuilder,
+    WebauthnError,
+};
+use webauthn_rs_proto::{
+    AuthenticatorSelectionCriteria, CollectedClientData, ResidentKeyRequirement, UserVerificationPolicy,
+};
 
-/// The prefix of a user's number in the handle that authenticators store with a passkey. The
-/// handle has at least 16 bytes.
-const HANDLE: &[u8; 8] = b"tidings:";
+/// The prefix of a user's number in the handle that authenticators store with a passkey.
+const HANDLE: [u8; 8] = *b"tidings:";
 
 /// The site as passkeys know it.
-pub struct RelyingParty(Passki);
+pub struct RelyingParty(Webauthn);
 
 /// Whether the person must show that it is them, with a PIN or a finger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +44,10 @@ pub(crate) enum UserVerification {
 }
 
 impl UserVerification {
-    const fn requirement(self) -> UserVerificationRequirement {
+    const fn policy(self) -> UserVerificationPolicy {
         match self {
-            Self::Required => UserVerificationRequirement::Required,
-            Self::Preferred => UserVerificationRequirement::Preferred,
+            Self::Required => UserVerificationPolicy::Required,
+            Self::Preferred => UserVerificationPolicy::Preferred,
         }
     }
 }
@@ -48,8 +56,8 @@ impl UserVerification {
 pub(crate) struct Used {
     /// The signed challenge, which must not be used again.
     pub(crate) challenge: Vec<u8>,
-    /// The counter of the authenticator.
-    pub(crate) counter: u32,
+    /// The key with what its authenticator counts.
+    pub(crate) key: StoredKey,
 }
 
 impl RelyingParty {
@@ -60,7 +68,9 @@ impl RelyingParty {
         let Some(Host::Domain(host)) = url.host() else {
             return None;
         };
-        Some(Self(Passki::new(host, &[url.origin().ascii_serialization()], name)))
+        let timeout = Duration::from_secs(SECOND_STEP_SECONDS);
+        let party = WebauthnBuilder::new(host, &url).ok()?.rp_name(name).timeout(timeout).build();
+        party.ok().map(Self)
     }
 
     /// The options that a browser needs to use a passkey, as JSON. Without `factors` it may be anybody's.
@@ -70,13 +80,14 @@ impl RelyingParty {
         now: Timestamp,
         factors: Option<&StoredFactors>,
     ) -> Result<String, Error> {
-        let passkeys: Vec<StoredPasskey> = factors.map(passkeys_of).unwrap_or_default();
+        let passkeys: Vec<Passkey> = factors.map(passkeys_of).unwrap_or_default();
         let verification =
             if factors.is_some() { UserVerification::Preferred } else { UserVerification::Required };
-        let (mut options, _) =
-            self.0.start_passkey_authentication(&passkeys, authentication(verification)).map_err(internal)?;
-        let challenge = signing_key_for_strangers(site).await?.challenge(Purpose::LogIn, now, b"")?;
-        options.challenge = Passki::base64_encode(&challenge);
+        let (options, _) = self.0.start_passkey_authentication(&passkeys).map_err(internal)?;
+        let mut options = options.public_key;
+        let key = signing_key_for_strangers(site).await?;
+        options.challenge = key.challenge(Purpose::LogIn, now, b"")?.to_vec();
+        options.user_verification = verification.policy();
         json(&options)
     }
 
@@ -84,18 +95,25 @@ impl RelyingParty {
     pub(crate) async fn check_use(
         &self,
         (site, now): (&Site, Timestamp),
-        credential: &AuthenticationCredential,
-        (passkey, verification): (&StoredPasskey, UserVerification),
+        used: &PublicKeyCredential,
+        (key, verification): (&StoredKey, UserVerification),
     ) -> Result<Used, Error> {
-        let challenge = challenge_of(&credential.response.client_data_json)?;
+        let challenge = challenge_of(&used.response.client_data_json)?;
         if !signing_key_for_strangers(site).await?.is_challenge(Purpose::LogIn, now, (&challenge, b"")) {
             return Err(Refusal::LoginExpired.into());
         }
-        let options = authentication(verification);
-        let (_, mut state) = self.0.start_passkey_authentication(&[], options).map_err(internal)?;
-        state.challenge.clone_from(&challenge);
-        let used = self.0.finish_passkey_authentication(credential, &state, passkey).map_err(refused)?;
-        Ok(Used { challenge, counter: used.counter })
+        let verification = if key.demands_verification() { UserVerification::Required } else { verification };
+        let passkey = key.passkey().ok_or(Refusal::PasskeyRefused)?;
+        let (_, state) = self.0.start_passkey_authentication(&[passkey]).map_err(internal)?;
+        let state = with_challenge(&state, "/ast", (&challenge, verification))?;
+        let key = match self.0.finish_passkey_authentication(used, &state) {
+            Ok(result) => key.after(&result),
+            // The crate looks at the signature last, and does not know this kind. The test of mistakes is made
+            // with such a key, too.
+            Err(WebauthnError::SshPublicKeyEDUnsupported) => key.check_ed25519(used)?,
+            Err(error) => return Err(refused(&error)),
+        };
+        Ok(Used { challenge, key })
     }
 
     /// The options that a browser needs to make a passkey, as JSON.
@@ -105,14 +123,20 @@ impl RelyingParty {
         (user_id, username): (UserId, &str),
         factors: &StoredFactors,
     ) -> Result<String, Error> {
-        let known = passkeys_of(factors);
-        let mut options = registration();
-        options.exclude_credentials = Some(&known);
+        let known = passkeys_of(factors).iter().map(|passkey| passkey.cred_id().clone()).collect();
         let handle = handle(user_id);
-        let started = self.0.start_passkey_registration(&handle, username, username, options);
-        let (mut options, _) = started.map_err(internal)?;
-        let challenge = signing_key(site).await?.challenge(Purpose::AddPasskey, now, &handle)?;
-        options.challenge = Passki::base64_encode(&challenge);
+        let started =
+            self.0.start_passkey_registration(Uuid::from_bytes(handle), username, username, Some(known));
+        let (options, _) = started.map_err(internal)?;
+        let mut options = options.public_key;
+        options.challenge = signing_key(site).await?.challenge(Purpose::AddPasskey, now, &handle)?.to_vec();
+        options.extensions = None;
+        options.authenticator_selection = Some(AuthenticatorSelectionCriteria {
+            // Preferred, so that a key without a PIN can be a second factor.
+            resident_key: Some(ResidentKeyRequirement::Preferred),
+            user_verification: UserVerificationPolicy::Preferred,
+            ..AuthenticatorSelectionCriteria::default()
+        });
         json(&options)
     }
 
@@ -122,72 +146,81 @@ impl RelyingParty {
         (site, now): (&Site, Timestamp),
         user_id: UserId,
         credential: &str,
-    ) -> Result<StoredPasskey, Error> {
-        let credential: RegistrationCredential =
+    ) -> Result<StoredKey, Error> {
+        let new: RegisterPublicKeyCredential =
             serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused)?;
-        let challenge = challenge_of(&credential.response.client_data_json)?;
+        let challenge = challenge_of(&new.response.client_data_json)?;
         let handle = handle(user_id);
         if !signing_key(site).await?.is_challenge(Purpose::AddPasskey, now, (&challenge, &handle)) {
             return Err(Refusal::SetupExpired.into());
         }
-        let object = Passki::base64_decode(&credential.response.attestation_object).map_err(refused)?;
-        if !attestation::is_accepted(&object) {
+        if !attestation::is_accepted(&new.response.attestation_object) {
             return Err(Refusal::PasskeyRefused.into());
         }
-        let started = self.0.start_passkey_registration(&handle, "", "", registration());
-        let (_, mut state) = started.map_err(internal)?;
-        state.challenge = challenge;
-        let passkey = self.0.finish_passkey_registration(&credential, &state).map_err(refused)?;
-        let is_bounded = passkey.credential_id.len() <= MAX_CREDENTIAL_ID_BYTES
-            && passkey.public_key.len() <= MAX_PUBLIC_KEY_BYTES;
-        if is_bounded { Ok(passkey) } else { Err(Refusal::PasskeyRefused.into()) }
+        // The names are only for the browser.
+        let started = self.0.start_passkey_registration(Uuid::from_bytes(handle), "-", "-", None);
+        let (_, state) = started.map_err(internal)?;
+        let state = with_challenge(&state, "/rs", (&challenge, UserVerification::Preferred))?;
+        let passkey = self.0.finish_passkey_registration(&new, &state).map_err(|error| refused(&error))?;
+        let key = StoredKey::new(&Credential::from(passkey), new.response.transports.unwrap_or_default());
+        let key = key.filter(|key| {
+            key.credential_id.len() <= MAX_CREDENTIAL_ID_BYTES && key.public_key.len() <= MAX_PUBLIC_KEY_BYTES
+        });
+        key.ok_or_else(|| Refusal::PasskeyRefused.into())
     }
 }
 
 /// Reads what a browser sends after a passkey was used.
-pub(crate) fn parse_use(credential: &str) -> Result<AuthenticationCredential, Error> {
+pub(crate) fn parse_use(credential: &str) -> Result<PublicKeyCredential, Error> {
     serde_json::from_str(credential).map_err(|_| Refusal::PasskeyRefused.into())
 }
 
 /// The number of the user whose passkey was used, if the authenticator says so.
-pub(crate) fn user_of(credential: &AuthenticationCredential) -> Option<UserId> {
-    let handle = Passki::base64_decode(credential.response.user_handle.as_deref()?).ok()?;
-    let number = handle.strip_prefix(HANDLE)?.try_into().ok()?;
+pub(crate) fn user_of(used: &PublicKeyCredential) -> Option<UserId> {
+    let number = used.get_user_unique_id()?.strip_prefix(&HANDLE)?.try_into().ok()?;
     Some(UserId(u64::from_be_bytes(number)))
 }
 
-/// The credential id of a passkey that was used.
-pub(crate) fn credential_id(credential: &AuthenticationCredential) -> Result<Vec<u8>, Error> {
-    Passki::base64_decode(&credential.raw_id).map_err(refused)
+fn handle(user_id: UserId) -> [u8; 16] {
+    let mut handle = [0; 16];
+    let (prefix, number) = handle.split_at_mut(HANDLE.len());
+    prefix.copy_from_slice(&HANDLE);
+    number.copy_from_slice(&user_id.0.to_be_bytes());
+    handle
 }
 
-fn handle(user_id: UserId) -> Vec<u8> {
-    [&HANDLE[..], &user_id.0.to_be_bytes()].concat()
+fn passkeys_of(factors: &StoredFactors) -> Vec<Passkey> {
+    factors.passkeys().iter().filter_map(|(_, passkey)| passkey.passkey.passkey()).collect()
 }
 
-fn passkeys_of(factors: &StoredFactors) -> Vec<StoredPasskey> {
-    factors.passkeys().into_iter().map(|(_, passkey)| passkey.passkey).collect()
+/// The challenge that a browser has answered, from a page of the site itself and not within one of another site.
+fn challenge_of(client_data: &[u8]) -> Result<Vec<u8>, Error> {
+    let client_data: CollectedClientData =
+        serde_json::from_slice(client_data).map_err(|_| Refusal::PasskeyRefused)?;
+    if client_data.cross_origin == Some(true) {
+        return Err(Refusal::PasskeyRefused.into());
+    }
+    Ok(client_data.challenge)
 }
 
-fn authentication(verification: UserVerification) -> AuthenticationOptions {
-    let mut options = AuthenticationOptions::default();
-    options.timeout = SECOND_STEP_SECONDS * 1_000;
-    options.user_verification = verification.requirement();
-    options
+/// The state of a ceremony whose challenge the site has signed, instead of one that was stored.
+fn with_challenge<T: Serialize + DeserializeOwned>(
+    state: &T,
+    part: &str,
+    (challenge, verification): (&[u8], UserVerification),
+) -> Result<T, Error> {
+    let internal = |error: serde_json::Error| Error::Internal(error.to_string());
+    let mut state = serde_json::to_value(state).map_err(internal)?;
+    let Some(Value::Object(fields)) = state.pointer_mut(part) else {
+        return Err(Error::Internal(format!("the state of a ceremony has no {part}")));
+    };
+    fields.insert("challenge".to_owned(), base64_url(challenge).into());
+    fields.insert("policy".to_owned(), serde_json::to_value(verification.policy()).map_err(internal)?);
+    serde_json::from_value(state).map_err(internal)
 }
 
-fn registration<'a>() -> RegistrationOptions<'a> {
-    let mut options = RegistrationOptions::default();
-    options.timeout = SECOND_STEP_SECONDS * 1_000;
-    // Preferred, so that a key without a PIN can be a second factor.
-    options.resident_key = ResidentKeyRequirement::Preferred;
-    options.user_verification = UserVerificationRequirement::Preferred;
-    options
-}
-
-fn challenge_of(client_data: &str) -> Result<Vec<u8>, Error> {
-    let client_data = ClientData::from_base64(client_data).map_err(refused)?;
-    Passki::base64_decode(&client_data.challenge).map_err(refused)
+fn base64_url(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
 }
 
 fn json(value: &impl Serialize) -> Result<String, Error> {
@@ -195,12 +228,12 @@ fn json(value: &impl Serialize) -> Result<String, Error> {
 }
 
 /// A failure that the browser or the authenticator has caused. The reason holds no secret.
-fn refused(error: PasskiError) -> Error {
+fn refused(error: &WebauthnError) -> Error {
     tracing::debug!(%error, "passkey refused");
     Refusal::PasskeyRefused.into()
 }
 
-fn internal(error: PasskiError) -> Error {
+fn internal(error: WebauthnError) -> Error {
     Error::Internal(error.to_string())
 }
 
@@ -216,10 +249,21 @@ mod tests {
             ("https://EXAMPLE.com:443/", "example.com", "https://example.com"),
         ] {
             let party = RelyingParty::new(address, "News").unwrap();
-            assert_eq!((party.0.rp_id.as_str(), party.0.rp_origins), (id, vec![origin.to_owned()]));
+            let (options, _) = party.0.start_passkey_authentication(&[]).unwrap();
+            let origins = party.0.get_allowed_origins().iter().map(|url| url.origin().ascii_serialization());
+            assert_eq!(
+                (&*options.public_key.rp_id, origins.collect::<Vec<_>>()),
+                (id, vec![origin.to_owned()])
+            );
         }
         for address in ["http://127.0.0.1:8080", "http://[::1]/", "", "localhost"] {
             assert!(RelyingParty::new(address, "News").is_none(), "{address}");
         }
+    }
+
+    #[test]
+    fn a_handle_has_the_number_of_its_user() {
+        let handle = handle(UserId(0x0102_0304));
+        assert_eq!(&handle, b"tidings:\0\0\0\0\x01\x02\x03\x04");
     }
 }

@@ -92,7 +92,7 @@ impl PasskeyUse {
         used: Used,
     ) -> Result<Self, Error> {
         passkey.used = Some(now.0);
-        passkey.passkey.counter = used.counter;
+        passkey.passkey = used.key;
         let after = stored::passkey_json(&passkey)?;
         Ok(Self { id, before, after, challenge: used.challenge })
     }
@@ -158,7 +158,7 @@ async fn check_passkey(
     (credential, party): (&str, &RelyingParty),
 ) -> Result<Proof, Error> {
     let credential = relying_party::parse_use(credential)?;
-    let id = stored::passkey_id(&relying_party::credential_id(&credential)?);
+    let id = stored::passkey_id(credential.get_credential_id());
     let before = factors.passkey_text(&id).ok_or(Refusal::PasskeyRefused)?.to_owned();
     let passkey = factors.passkey(&id).ok_or(Refusal::PasskeyRefused)?;
     let wanted = (&passkey.passkey, UserVerification::Preferred);

@@ -3,6 +3,7 @@
 use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::two_factor::codes::{self, TotpSecret};
+use crate::accounts::two_factor::public_key::StoredKey;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::error::{Error, Refusal};
@@ -11,7 +12,6 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use passki::StoredPasskey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -40,7 +40,7 @@ pub(crate) struct Passkey {
     /// When it was last used, in Unix seconds.
     pub(crate) used: Option<u64>,
     /// The public key and what belongs to it.
-    pub(crate) passkey: StoredPasskey,
+    pub(crate) passkey: StoredKey,
 }
 
 /// The id of a passkey in keys, pages and forms: a part of the hash of what its authenticator
@@ -248,7 +248,9 @@ pub(crate) fn malformed_fields(stored: &Hash) -> impl Iterator<Item = &str> {
         TOTP => TotpSecret::parse(value).is_some(),
         TOTP_STEP | VERSION => value.parse::<u64>().is_ok(),
         field if field.starts_with(RECOVERY) => value.parse::<u64>().is_ok(),
-        field if field.starts_with(PASSKEY) => serde_json::from_str::<Passkey>(value).is_ok(),
+        field if field.starts_with(PASSKEY) => {
+            serde_json::from_str(value).is_ok_and(|stored: Passkey| stored.passkey.passkey().is_some())
+        }
         _ => false,
     };
     let fields = stored.0.iter();
