@@ -92,6 +92,34 @@ async fn a_ban_covers_what_it_says_and_ends() {
 }
 
 #[tokio::test]
+async fn a_domain_of_another_script_is_banned_however_it_is_written() {
+    let server = Server::start(Engine::Memory, PROXY).await;
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let story = bob.submit_text("A story", "text").await;
+    let visitor = server.visitor();
+    // Typed before domains were stored in one form.
+    server.set_field("user:2", "email", "bob@Mail.Bücher.example").await;
+    bob.get("/").await;
+    let fields = [("what", "domain"), ("scope", "both"), ("reason", "spam")];
+    let tried = ok(ban(&alice, fields, &[("value", "bücher.example"), ("dry_run", "1")]).await);
+    assert_eq!(tried["stops"], 1, "{tried}");
+    ok(ban(&alice, fields, &[("value", "bücher.example")]).await);
+    assert!(refused(bob.try_comment(story, None, "a comment").await).contains("Posts with this domain"));
+    for address in ["e@bücher.example", "e@BÜCHER.example", "e@xn--bcher-kva.example", "e@ｂücher。example"]
+    {
+        let error = refused(sign_up(&visitor, "eve", &[("email", address)]).await);
+        assert!(error.starts_with("New accounts with this domain"), "{address}: {error}");
+    }
+    for undecodable in ["e@xn--a.example", "e@xn--bücher.example"] {
+        let error = refused(sign_up(&visitor, "eve", &[("email", undecodable)]).await);
+        assert!(error.contains("is not the name of a host"), "{undecodable}: {error}");
+    }
+    ok(sign_up(&visitor, "frank", &[("email", "Frank@Müller.example")]).await);
+    assert_eq!(server.field("user:3", "email").await.as_deref(), Some("Frank@xn--mller-kva.example"));
+}
+
+#[tokio::test]
 async fn a_trial_counts_those_whom_a_ban_would_stop() {
     each_engine(PROXY, async |server| {
         let alice = server.register("alice").await;

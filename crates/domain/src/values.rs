@@ -66,6 +66,7 @@ pub mod clock;
 pub mod colour;
 pub mod cursor;
 pub mod day;
+pub mod email;
 pub mod flag;
 pub mod hook;
 pub mod hostname;

@@ -16,9 +16,10 @@ use crate::passwords::HashingSource;
 use crate::post_rules::CheckedPost;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
+use crate::values::email::{self, Email};
 use crate::values::ids::UserId;
 use crate::values::preferences::{Digest, PreferencesChange};
-use crate::values::text::{About, Email, FullName, NewPassword};
+use crate::values::text::{About, FullName, NewPassword};
 use tidings_keyspace::Batch;
 
 /// A change of a user's profile.
@@ -115,7 +116,7 @@ pub async fn update_profile(
         EmailChange::Keep => user.typed_email(),
         EmailChange::To(email) => email.as_ref().map_or("", Email::as_str),
     };
-    let has_new_email = email != user.typed_email();
+    let has_new_email = !email::is_same(user.typed_email(), email);
     let confirmed = if change.password.is_some() || has_new_email {
         Some(confirm_current_password(site, owner, &change.current_password).await?)
     } else {

@@ -20,13 +20,13 @@ use crate::keys;
 use crate::repeats::{self, KeptAnswer};
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
+use crate::values::email::Email;
 use crate::values::ids::UserId;
 use crate::values::limits::{
     INVITATION_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS,
 };
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
-use crate::values::text::Email;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 

@@ -27,12 +27,13 @@ use crate::keys;
 use crate::passwords::HashingSource;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
+use crate::values::email::Email;
 use crate::values::ids::UserId;
 use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
 use crate::values::rules::AccountRules;
 use crate::values::secrets::random_token;
 use crate::values::signup::{ApplicationText, InvitationCode, SignupAnswer, SignupMode, WelcomeToken};
-use crate::values::text::{Email, InputError, NewPassword, Username};
+use crate::values::text::{InputError, NewPassword, Username};
 use tidings_keyspace::{Batch, Query, read};
 
 const FIRST_USER: UserId = UserId(1);

@@ -1,6 +1,7 @@
 //! Bans of where people come from: of networks, and of the domains of e-mail addresses.
 
 use crate::values::clock::Timestamp;
+use crate::values::email;
 use crate::values::ids::OriginBanId;
 use crate::values::moderation::Reason;
 use crate::values::mutes::muted_domain;
@@ -117,8 +118,7 @@ impl BannedOrigin {
     pub fn is_of(&self, address: IpAddr, email: &str) -> bool {
         match self {
             Self::Network(network) => network.contains(&address.to_canonical()),
-            Self::Domain(domain) => email.rsplit_once('@').is_some_and(|(_, of_email)| {
-                let of_email = of_email.to_lowercase();
+            Self::Domain(domain) => email::domain_of(email).is_some_and(|of_email| {
                 let inner = of_email.strip_suffix(&**domain);
                 inner.is_some_and(|inner| inner.is_empty() || inner.ends_with('.'))
             }),
@@ -229,11 +229,36 @@ mod tests {
         for (email, is_inside) in [
             ("a@example.com", true),
             ("a@Mail.Example.COM", true),
+            ("a@ｅｘａｍｐｌｅ.com", true),
+            ("a@mail.example。com", true),
             ("a@notexample.com", false),
             ("example.com@example.org", false),
             ("", false),
         ] {
             assert_eq!(domain.is_of(somewhere, email), is_inside, "{email}");
+        }
+    }
+
+    #[test]
+    fn a_domain_of_another_script_is_one_domain_however_it_is_written() {
+        let somewhere = "::1".parse().unwrap();
+        for banned in ["bücher.example", "BÜCHER.example", "xn--bcher-kva.example"] {
+            let origin = BannedOrigin::parse(OriginKind::Domain, banned).unwrap();
+            for email in [
+                "a@bücher.example",
+                "a@Mail.Bücher.Example",
+                "a@xn--bcher-kva.example",
+                "a@bu\u{308}cher.example",
+            ] {
+                assert!(origin.is_of(somewhere, email), "{banned} {email}");
+            }
+        }
+        for undecodable in ["xn--a.example", "a.xn--bücher"] {
+            assert_eq!(
+                BannedOrigin::parse(OriginKind::Domain, undecodable),
+                Err(NotBannable::Domain),
+                "{undecodable}"
+            );
         }
     }
 

@@ -4,9 +4,10 @@ use crate::error::RequestError;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
+use tidings_domain::values::email::Email;
 use tidings_domain::values::preferences::{Choice, PreferencesChange};
 use tidings_domain::values::signup::{ApplicationText, InvitationCode, SignupAnswer, WelcomeToken};
-use tidings_domain::values::text::{About, Email, FullName, NewPassword, Username};
+use tidings_domain::values::text::{About, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
 

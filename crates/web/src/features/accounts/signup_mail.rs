@@ -9,10 +9,10 @@ use crate::settings::SiteSettings;
 use tidings_domain::Error;
 use tidings_domain::accounts::confirmation::{self, ConfirmationMail};
 use tidings_domain::accounts::{applications, staff};
+use tidings_domain::values::email::Email;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{CONFIRMATION_SECONDS, INVITATION_SECONDS, SIGNUP_BURST_SECONDS};
 use tidings_domain::values::signup::InvitationCode;
-use tidings_domain::values::text::Email;
 use tidings_domain::values::words::{counted, span};
 
 /// Mails an invitation of a user.
