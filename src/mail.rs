@@ -4,155 +4,30 @@
 //! at all, unless `mail.tls = none` says otherwise. An attacker who removes the relay's offer
 //! of STARTTLS gets neither.
 
-use std::error::Error;
+mod trouble;
+
+pub use trouble::MailError;
+
 use std::time::Duration;
 
+use email_encoding::headers::rfc2047;
+use email_encoding::headers::writer::EmailWriter;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MessageBuilder};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
-use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
 use crate::config::{Mail, MailTls, Relay};
+use tidings_domain::values::email::Email;
 use tidings_keyspace::certificates;
-use tidings_web::mail::{Failure, Letter, SendError, SendMail, Sending};
+use tidings_web::mail::{Failure, Letter, SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The port on which TLS starts at once (RFC 8314).
 const IMPLICIT_TLS_PORT: u16 = 465;
-
-/// Why a message could not be sent.
-#[derive(Debug, thiserror::Error)]
-pub enum MailError {
-    /// The relay's name is not one that a certificate can have.
-    #[error("cannot use mail.relay {host}: {source}")]
-    Relay {
-        /// The host of the relay.
-        host: String,
-        /// The error of the library.
-        source: lettre::transport::smtp::Error,
-    },
-    /// The recipient is not a valid address.
-    #[error("not a mail address: {0}")]
-    Address(#[from] lettre::address::AddressError),
-    /// The message cannot be built.
-    #[error("cannot write the mail: {0}")]
-    Message(#[from] lettre::error::Error),
-    /// The relay cannot be reached, or refused the message.
-    #[error("the mail relay failed: {0}")]
-    Smtp(lettre::transport::smtp::Error),
-    /// There is no TLS connection to the relay.
-    #[error("the mail relay {host} {trouble} ({reason}); {remedy}")]
-    Tls {
-        /// The host of the relay.
-        host: String,
-        /// The fault, to follow "the mail relay".
-        trouble: &'static str,
-        /// The words of the library.
-        reason: String,
-        /// The remedy.
-        remedy: &'static str,
-    },
-    /// The relay does not accept the login.
-    #[error("the mail relay {host} refuses the login ({reason}); check mail.username and mail.password")]
-    Login {
-        /// The host of the relay.
-        host: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay says that there is no such mailbox.
-    #[error("the mail relay {host} says that there is no mailbox {to} ({reason})")]
-    NoMailbox {
-        /// The host of the relay.
-        host: String,
-        /// The address.
-        to: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay refuses the message for good, for a reason that is not the address.
-    #[error(
-        "the mail relay {host} refuses this mail for good ({reason}); check mail.from, and that the relay \
-         accepts mail of this site"
-    )]
-    Refused {
-        /// The host of the relay.
-        host: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay offers no TLS, and this must not be sent without it.
-    #[error(
-        "the mail relay {host} offers no TLS (STARTTLS), and this mail is not sent without it; \
-         see the setting mail.tls"
-    )]
-    NoTls {
-        /// The host of the relay.
-        host: String,
-    },
-    /// The relay took too long.
-    #[error("the mail relay did not answer within {} seconds", SEND_TIMEOUT.as_secs())]
-    TimedOut,
-}
-
-/// Faults of a TLS connection by a part of the library's message, with the remedy.
-const TLS_TROUBLES: [(&str, &str, &str); 12] = [
-    (
-        "UnknownIssuer",
-        "has a certificate of an authority that this machine does not trust",
-        "install the certificate of the authority in the system, or name its file in SSL_CERT_FILE",
-    ),
-    (
-        "CaUsedAsEndEntity",
-        "has a certificate that is one of an authority",
-        "give the relay a certificate of its own, and install that of the authority in the system",
-    ),
-    (
-        "not valid for name",
-        "has a certificate for another name",
-        "set mail.relay to a name that is in the certificate",
-    ),
-    (
-        "NotValidForName",
-        "has a certificate for another name",
-        "set mail.relay to a name that is in the certificate",
-    ),
-    ("xpired", "has a certificate that has expired", "have it renewed, and check the clock of this machine"),
-    ("not valid yet", "has a certificate that is not valid yet", "check the clock of this machine"),
-    ("NotValidYet", "has a certificate that is not valid yet", "check the clock of this machine"),
-    (
-        "invalid peer certificate",
-        "has a certificate that cannot be used",
-        "give it one of a known authority for its name",
-    ),
-    (
-        "corrupt message",
-        "does not speak TLS where it must",
-        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
-    ),
-    (
-        "handshake eof",
-        "ended the connection when TLS was to begin",
-        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
-    ),
-    (
-        "fatal alert",
-        "refuses this TLS connection",
-        "it must speak TLS 1.2 or 1.3; the log of the relay says more",
-    ),
-    ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
-];
-/// The same for everything else.
-const OTHER_TLS_TROUBLE: (&str, &str) =
-    ("does not come to a TLS connection", "check that mail.relay names its host and port");
-/// Status codes that are final, and say that there is no such mailbox (RFC 5321).
-const NO_MAILBOX: [u16; 3] = [550, 551, 553];
-/// The beginnings of answers with such a code that are about the site and not about the address:
-/// policy, and the sender (RFC 3463).
-const ABOUT_THE_SITE: [&str; 3] = ["5.7.", "5.1.7", "5.1.8"];
 
 /// Sends mail through one relay. Clones are cheap and share the settings.
 #[derive(Clone, Debug)]
@@ -162,8 +37,10 @@ pub struct Mailer {
     /// For other mail.
     plain: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
-    host: String,
-    port: u16,
+    /// The relay, as `host:port`.
+    relay: String,
+    /// How long it may take to accept a message.
+    limit: Duration,
 }
 
 impl Mailer {
@@ -173,39 +50,39 @@ impl Mailer {
     /// # Errors
     /// [`MailError::Relay`] when TLS cannot be set up for the relay's name.
     pub fn from_config(mail: &Mail) -> Result<Option<Self>, MailError> {
-        Self::trusting(mail, None)
+        Self::trusting(mail, None, SEND_TIMEOUT)
     }
 
-    /// The same, with one more certificate that the relay may have.
-    fn trusting(mail: &Mail, certificate: Option<Certificate>) -> Result<Option<Self>, MailError> {
+    /// The same, with one more certificate that the relay may have, and how long it may take.
+    fn trusting(
+        mail: &Mail,
+        certificate: Option<Certificate>,
+        limit: Duration,
+    ) -> Result<Option<Self>, MailError> {
         let Some(relay) = &mail.relay else {
             return Ok(None);
         };
         let parameters = tls_parameters(relay, certificate)?;
+        let from = Mailbox::new(mail.from.name.clone(), outgoing(mail.from.email.as_ref())?);
         let transport = |is_secret: bool| {
             let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&relay.host)
                 .port(relay.port)
                 .tls(tls_for(mail, relay.port, is_secret, parameters.clone()))
-                .hello_name(ClientId::Domain(mail.from.email.domain().to_owned()))
-                .timeout(Some(SEND_TIMEOUT));
+                .hello_name(ClientId::Domain(from.email.domain().to_owned()))
+                .timeout(Some(limit));
             if !mail.username.is_empty() {
                 let password = mail.password.reveal().to_owned();
                 builder = builder.credentials(Credentials::new(mail.username.clone(), password));
             }
             builder.build()
         };
-        Ok(Some(Self {
-            secret: transport(true),
-            plain: transport(false),
-            from: mail.from.clone(),
-            host: relay.host.clone(),
-            port: relay.port,
-        }))
+        let (secret, plain) = (transport(true), transport(false));
+        Ok(Some(Self { secret, plain, from, relay: format!("{}:{}", relay.host, relay.port), limit }))
     }
 
     /// The relay, as `host:port`.
-    pub fn relay(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+    pub fn relay(&self) -> &str {
+        &self.relay
     }
 
     /// The sender of all mails.
@@ -253,8 +130,8 @@ impl Mailer {
     fn addressed(&self, to: &str, subject: &str) -> Result<MessageBuilder, MailError> {
         Ok(Message::builder()
             .from(self.from.clone())
-            .to(Mailbox::new(None, to.parse()?))
-            .subject(subject)
+            .to(Mailbox::new(None, outgoing(to)?))
+            .raw_header(subject_header(subject))
             .header(ContentType::TEXT_PLAIN))
     }
 
@@ -275,11 +152,11 @@ impl Mailer {
         to: &str,
         message: Message,
     ) -> Result<(), MailError> {
-        let sending = tokio::time::timeout(SEND_TIMEOUT, transport.send(message));
+        let sending = tokio::time::timeout(self.limit, transport.send(message));
         let sent = match sending.await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(self.explain(to, error)),
-            Err(_) => Err(MailError::TimedOut),
+            Ok(Err(error)) => Err(MailError::explain((&self.relay, self.limit), to, &error)),
+            Err(_) => Err(MailError::timed_out(&self.relay, self.limit)),
         };
         let result = match &sent {
             Ok(()) => "sent",
@@ -288,48 +165,6 @@ impl Mailer {
         };
         metrics::counter!("tidings_mails_total", "result" => result).increment(1);
         sent
-    }
-
-    /// An error of the library as the operator should read it.
-    fn explain(&self, to: &str, error: lettre::transport::smtp::Error) -> MailError {
-        let host = self.host.clone();
-        // The only error of the client's own that names it.
-        if error.is_client() && has_source(&error, "STARTTLS") {
-            return MailError::NoTls { host };
-        }
-        let reason = error.source().map(ToString::to_string).unwrap_or_default();
-        if let Some(code) = error.status().map(u16::from) {
-            let is_about_the_site = ABOUT_THE_SITE.iter().any(|beginning| reason.starts_with(beginning));
-            return match code {
-                535 => MailError::Login { host, reason },
-                code if !NO_MAILBOX.contains(&code) => MailError::Smtp(error),
-                _ if is_about_the_site => MailError::Refused { host, reason },
-                _ => MailError::NoMailbox { host, to: to.to_owned(), reason },
-            };
-        }
-        let known = TLS_TROUBLES.iter().find(|(part, ..)| has_source(&error, part));
-        let other = error.is_tls().then_some(OTHER_TLS_TROUBLE);
-        match known.map(|(_, trouble, remedy)| (*trouble, *remedy)).or(other) {
-            Some((trouble, remedy)) => MailError::Tls { host, trouble, reason, remedy },
-            None => MailError::Smtp(error),
-        }
-    }
-}
-
-impl MailError {
-    /// Whether to try again would help, and whether the address exists.
-    pub const fn failure(&self) -> Failure {
-        match self {
-            Self::NoMailbox { .. } | Self::Address(_) => Failure::NoMailbox,
-            Self::Refused { .. } => Failure::Final,
-            _ => Failure::Temporary,
-        }
-    }
-}
-
-impl From<MailError> for SendError {
-    fn from(error: MailError) -> Self {
-        Self { failure: error.failure(), reason: error.into() }
     }
 }
 
@@ -347,15 +182,38 @@ impl SendMail for Mailer {
     }
 }
 
+/// An address as it goes out: the domain in ASCII, so that a relay without SMTPUTF8 takes it. Earlier versions
+/// stored addresses as they were typed.
+fn outgoing(address: &str) -> Result<Address, MailError> {
+    let email = Email::parse(address);
+    Ok(email.as_ref().map_or(address, Email::as_str).parse()?)
+}
+
+/// The beginning of an encoded word (RFC 2047).
+const ENCODED_WORD: &str = "=?";
+
+/// The header with the subject. The library encodes only what is not ASCII; a text that looks like an encoded word
+/// is encoded too, because mail programs would decode it.
+fn subject_header(subject: &str) -> HeaderValue {
+    let name = HeaderName::new_from_ascii_str("Subject");
+    if !subject.contains(ENCODED_WORD) {
+        return HeaderValue::new(name, subject.to_owned());
+    }
+    let mut encoded = String::new();
+    let mut writer = EmailWriter::new(&mut encoded, "Subject: ".len(), 0, false);
+    // Writing into a text does not fail.
+    let written = rfc2047::encode(subject, &mut writer);
+    drop(writer);
+    match written {
+        Ok(()) => HeaderValue::dangerous_new_pre_encoded(name, subject.to_owned(), encoded),
+        Err(_) => HeaderValue::new(name, subject.to_owned()),
+    }
+}
+
 /// A header of our own making: one line of ASCII, which must not be folded.
 fn header(name: &'static str, value: String) -> HeaderValue {
     let value: String = value.chars().filter(char::is_ascii).filter(|c| !c.is_ascii_control()).collect();
     HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value)
-}
-
-/// Whether an error or what caused it says so.
-fn has_source(error: &dyn Error, text: &str) -> bool {
-    error.to_string().contains(text) || error.source().is_some_and(|source| has_source(source, text))
 }
 
 fn tls_parameters(relay: &Relay, certificate: Option<Certificate>) -> Result<TlsParameters, MailError> {
@@ -388,6 +246,8 @@ fn tls_for(mail: &Mail, port: u16, is_secret: bool, parameters: TlsParameters) -
 mod tests {
     use super::*;
     use crate::config::{CommandLineSettings, Config};
+    use base64::Engine as _;
+    use tidings_testing::certificates::{Authority, Identity};
     use tidings_testing::smtp_server::SmtpServer;
 
     const IN_CLEAR: (&str, &str) = ("TIDINGS_MAIL__TLS", "none");
@@ -434,7 +294,8 @@ mod tests {
                         .extend([("TIDINGS_MAIL__USERNAME", "me"), ("TIDINGS_MAIL__PASSWORD", "swordfish")]);
                 }
                 let certificate = server.certificate().map(|pem| Certificate::from_pem(&pem).unwrap());
-                let mailer = Mailer::trusting(&settings(&variables), certificate).unwrap().unwrap();
+                let mailer =
+                    Mailer::trusting(&settings(&variables), certificate, SEND_TIMEOUT).unwrap().unwrap();
                 for (is_secret, expected) in [true, false].into_iter().zip(expected) {
                     let sent = match is_secret {
                         true => mailer.send("bob@example.org", "x", "y").await,
@@ -550,11 +411,179 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unreachable_relay_is_an_error() {
+    async fn text_that_looks_encoded_arrives_as_it_was_written() {
+        let mut server = SmtpServer::start().await;
+        let mailer = mailer(&[IN_CLEAR, ("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
+        let long = format!("=?utf-8?q?_{}?= Grüße", "x".repeat(200));
+        for subject in
+            ["=?utf-8?q?_URGENT=3A_pay?=", "Re: =?us-ascii?B?QQ==?= x", "a=?b", "=?x\r\nBcc: eve@e.f", &long]
+        {
+            mailer.send("bob@example.org", subject, "y").await.unwrap();
+            let message = server.next_message().await;
+            let (headers, _) = message.data.split_once("\n\n").unwrap();
+            assert_eq!(message.header("Bcc"), None, "{headers}");
+            let unfolded = headers.replace("\n ", " ");
+            let raw = unfolded.lines().find_map(|line| line.strip_prefix("Subject: ")).unwrap().to_owned();
+            let words: Vec<&str> = raw.split(' ').collect();
+            let decoded: Vec<u8> = words.iter().flat_map(|word| decode_word(word)).collect();
+            assert_eq!(String::from_utf8(decoded).unwrap(), subject, "{raw}");
+            assert!(headers.lines().all(|line| line.len() <= 78), "{headers}");
+        }
+        mailer.send("bob@example.org", "Is a = ? b", "y").await.unwrap();
+        assert_eq!(server.next_message().await.header("Subject"), Some("Is a = ? b"));
+    }
+
+    /// An encoded word of ours.
+    fn decode_word(word: &str) -> Vec<u8> {
+        let text = word.strip_prefix("=?utf-8?b?").and_then(|rest| rest.strip_suffix("?=")).unwrap();
+        base64::engine::general_purpose::STANDARD.decode(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn domains_go_out_in_ascii() {
+        let mut server = SmtpServer::start().await;
+        let mailer = mailer(&[
+            IN_CLEAR,
+            ("TIDINGS_MAIL__RELAY", &server.relay()),
+            ("TIDINGS_MAIL__FROM", "News <news@bücher.example>"),
+        ])
+        .unwrap();
+        // The relay offers no SMTPUTF8.
+        for stored in ["bob@Müller.example", "bob@xn--mller-kva.example"] {
+            mailer.send(stored, "x", "y").await.unwrap();
+            let message = server.next_message().await;
+            assert_eq!(message.from, "news@xn--bcher-kva.example");
+            assert_eq!(message.to, ["bob@xn--mller-kva.example"]);
+            assert_eq!(message.header("To"), Some("bob@xn--mller-kva.example"));
+        }
+        let error = mailer.send("bøb@example.org", "x", "y").await.unwrap_err();
+        assert_eq!(error.failure(), Failure::NoMailbox);
+        assert!(error.to_string().contains("because of the letters before the @"), "{error}");
+    }
+
+    #[test]
+    fn what_a_form_accepts_can_be_sent() {
+        let names = [
+            "a",
+            "first.last+tag",
+            "o'neil",
+            "ü",
+            "a_b",
+            "{x}",
+            "a/b=c?",
+            "%",
+            "*",
+            ".a",
+            "a..b",
+            "ａ",
+            "日本",
+        ];
+        let domains =
+            ["b.c", "Bücher.example", "президент.рф", "ｂ.ｃ", "b_c.d", "xn--a.b", "1.2.3.4", "b.c.", "b"];
+        let mut accepted = 0;
+        for (name, domain) in names.iter().flat_map(|name| domains.map(|domain| (name, domain))) {
+            let Ok(email) = Email::parse(&format!("{name}@{domain}")) else { continue };
+            accepted += 1;
+            let address: Address = email.as_str().parse().unwrap();
+            assert!(address.domain().is_ascii(), "{address}");
+            assert_eq!(outgoing(email.as_str()).unwrap(), address);
+        }
+        assert!(accepted > 30, "{accepted}");
+    }
+
+    /// A relay that does this with each connection.
+    async fn strange_relay<F: Future<Output = ()> + Send + 'static>(
+        serve: impl Fn(tokio::net::TcpStream) -> F + Send + 'static,
+    ) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let relay = listener.local_addr().unwrap().to_string();
-        drop(listener);
-        let mailer = mailer(&[("TIDINGS_MAIL__RELAY", &relay)]).unwrap();
-        assert!(matches!(mailer.send("bob@example.org", "x", "y").await, Err(MailError::Smtp(_))));
+        let address = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream));
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn every_failure_is_a_sentence_with_the_relay_and_what_to_do() {
+        use tokio::io::AsyncWriteExt as _;
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let no_smtp = strange_relay(|mut stream| async move {
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.ok();
+            std::future::pending::<()>().await;
+        })
+        .await;
+        let silent = strange_relay(|stream| async move {
+            let _open = stream;
+            std::future::pending::<()>().await;
+        })
+        .await;
+        let closing = strange_relay(|stream| async move { drop(stream) }).await;
+        let authority = Authority::new();
+        let itself =
+            Identity { certificate: authority.file(), key: authority.file().with_file_name("authority.key") };
+        let own = SmtpServer::start_with_identity(&itself).await;
+        let unknown = SmtpServer::start_with_tls().await;
+        let plain = SmtpServer::start().await;
+        let (own, unknown, in_clear) = (own.relay(), unknown.relay(), plain.relay());
+        for (relay, tls, said) in [
+            (
+                &*nobody,
+                "none",
+                "refuses the connection: nothing listens on this port; check the host and the port",
+            ),
+            (
+                "relay.invalid:25",
+                "none",
+                "is not found: its name has no address; check the name in mail.relay",
+            ),
+            (&*no_smtp, "none", "does not speak SMTP"),
+            (&*silent, "none", "did not answer within 1 seconds; check the host and the port in mail.relay"),
+            (&*closing, "none", "ended the connection"),
+            (
+                &*own,
+                "required",
+                "has a certificate that is one of an authority, often one that the relay has signed itself; give",
+            ),
+            (
+                &*unknown,
+                "required",
+                "has a certificate of an authority that this machine does not trust; install",
+            ),
+            (&*in_clear, "required", "offers no TLS (STARTTLS), and this mail is not sent without it; see"),
+        ] {
+            let variables = [("TIDINGS_MAIL__RELAY", relay), ("TIDINGS_MAIL__TLS", tls)];
+            let mailer =
+                Mailer::trusting(&settings(&variables), None, Duration::from_secs(1)).unwrap().unwrap();
+            let error = mailer.send("bob@example.org", "x", "y").await.unwrap_err();
+            check_sentence(relay, &error, said);
+            assert_eq!(error.failure(), Failure::Temporary, "{error}");
+        }
+        let variables = [IN_CLEAR, ("TIDINGS_MAIL__RELAY", &*in_clear)];
+        let mailer = mailer(&variables).unwrap();
+        for (answer, said) in [
+            ("451 later", "does not accept this mail now (451 later); try again later"),
+            ("530 5.7.0 log in", "does not accept this mail now (530 5.7.0 log in); set mail.username"),
+            ("535 5.7.8 no", "refuses the login (5.7.8 no); check mail.username and mail.password"),
+            ("550 5.1.1 who", "says that there is no mailbox bob@example.org (5.1.1 who); check the address"),
+            ("554 spam", "does not accept this mail now (554 spam); check mail.from"),
+        ] {
+            plain.refuse_with(answer);
+            check_sentence(&in_clear, &mailer.send("bob@example.org", "x", "y").await.unwrap_err(), said);
+        }
+    }
+
+    /// The sentence names the relay, the fault and the remedy, and nothing that only a programmer understands.
+    #[track_caller]
+    fn check_sentence(relay: &str, error: &MailError, said: &str) {
+        let sentence = error.to_string();
+        assert!(
+            sentence.starts_with(&format!("the mail relay {relay} ")) && sentence.contains(said),
+            "{sentence}"
+        );
+        for jargon in ["os error", "CaUsed", "UnknownIssuer", "Error", "error:", "Os {"] {
+            assert!(!sentence.contains(jargon), "{jargon}: {sentence}");
+        }
     }
 }

@@ -1,0 +1,305 @@
+//! Why a mail could not be sent, in a sentence that names the relay and the remedy.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+use tidings_web::mail::{Failure, SendError};
+
+/// Why a message could not be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// The relay's name is not one that a certificate can have.
+    #[error("cannot use mail.relay {host}: {source}")]
+    Relay {
+        /// The host of the relay.
+        host: String,
+        /// The error of the library.
+        source: lettre::transport::smtp::Error,
+    },
+    /// The recipient is not a valid address.
+    #[error("not a mail address: {0}")]
+    Address(#[from] lettre::address::AddressError),
+    /// The message cannot be built.
+    #[error("cannot write the mail: {0}")]
+    Message(#[from] lettre::error::Error),
+    /// There is no connection to the relay, or it is not one over which mail can be sent.
+    #[error("the mail relay {relay} {trouble}; {remedy}")]
+    Connection {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The fault, to follow "the mail relay".
+        trouble: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
+    /// The relay does not accept the login.
+    #[error("the mail relay {relay} refuses the login ({reason}); check mail.username and mail.password")]
+    Login {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The relay's answer.
+        reason: String,
+    },
+    /// The relay says that there is no such mailbox.
+    #[error("the mail relay {relay} says that there is no mailbox {to} ({reason}); check the address")]
+    NoMailbox {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The address.
+        to: String,
+        /// The relay's answer.
+        reason: String,
+    },
+    /// The relay takes only addresses of ASCII.
+    #[error(
+        "the mail relay {relay} does not take the address {to}, because of the letters before the @; use \
+         another address, or a relay with SMTPUTF8"
+    )]
+    NotAscii {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The address.
+        to: String,
+    },
+    /// The relay refuses the message for good, for a reason that is not the address.
+    #[error(
+        "the mail relay {relay} refuses this mail for good ({reason}); check mail.from, and that the relay \
+         accepts mail of this site"
+    )]
+    Refused {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The relay's answer.
+        reason: String,
+    },
+    /// The relay answers with another error.
+    #[error("the mail relay {relay} does not accept this mail now ({code} {reason}); {remedy}")]
+    Answer {
+        /// The relay, as `host:port`.
+        relay: String,
+        /// The status code.
+        code: u16,
+        /// The relay's answer.
+        reason: String,
+        /// The remedy.
+        remedy: &'static str,
+    },
+    /// The relay offers no TLS, and this must not be sent without it.
+    #[error(
+        "the mail relay {relay} offers no TLS (STARTTLS), and this mail is not sent without it; \
+         see the setting mail.tls"
+    )]
+    NoTls {
+        /// The relay, as `host:port`.
+        relay: String,
+    },
+}
+
+/// Faults of a TLS connection by a part of the library's message, with the remedy.
+const TLS_TROUBLES: [(&str, &str, &str); 12] = [
+    (
+        "UnknownIssuer",
+        "has a certificate of an authority that this machine does not trust",
+        "install the certificate of the authority in the system, or name its file in SSL_CERT_FILE",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "has a certificate that is one of an authority, often one that the relay has signed itself",
+        "give the relay a certificate of its own, and install that of the authority in the system",
+    ),
+    (
+        "not valid for name",
+        "has a certificate for another name",
+        "set mail.relay to a name that is in the certificate",
+    ),
+    (
+        "NotValidForName",
+        "has a certificate for another name",
+        "set mail.relay to a name that is in the certificate",
+    ),
+    ("xpired", "has a certificate that has expired", "have it renewed, and check the clock of this machine"),
+    ("not valid yet", "has a certificate that is not valid yet", "check the clock of this machine"),
+    ("NotValidYet", "has a certificate that is not valid yet", "check the clock of this machine"),
+    (
+        "invalid peer certificate",
+        "has a certificate that cannot be used",
+        "give it one of a known authority for its name",
+    ),
+    (
+        "corrupt message",
+        "does not speak TLS where it must",
+        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
+    ),
+    (
+        "handshake eof",
+        "ended the connection when TLS was to begin",
+        "only port 465 begins with TLS; for STARTTLS, mail.relay needs another port, usually 587",
+    ),
+    (
+        "fatal alert",
+        "refuses this TLS connection",
+        "it must speak TLS 1.2 or 1.3; the log of the relay says more",
+    ),
+    ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
+];
+/// The same for everything else.
+const OTHER_TLS_TROUBLE: (&str, &str) =
+    ("does not come to a TLS connection", "check that mail.relay names its host and port");
+/// Faults of the network by the kind of the system's error, with the remedy.
+const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
+    (
+        &[ErrorKind::ConnectionRefused],
+        "refuses the connection: nothing listens on this port",
+        "check the host and the port in mail.relay, and that the relay runs",
+    ),
+    (
+        &[ErrorKind::HostUnreachable, ErrorKind::NetworkUnreachable],
+        "cannot be reached from this machine",
+        "check mail.relay, the network of this machine, and its firewall",
+    ),
+    (
+        &[
+            ErrorKind::ConnectionReset,
+            ErrorKind::ConnectionAborted,
+            ErrorKind::BrokenPipe,
+            ErrorKind::UnexpectedEof,
+        ],
+        "ended the connection",
+        "check the port in mail.relay; the log of the relay may say more",
+    ),
+];
+/// A part of the system's message for a name without an address.
+const LOOKUP: &str = "failed to lookup address";
+/// Parts of the library's messages of its own, with the fault and the remedy.
+const CLIENT_TROUBLES: [(&str, &str, &str); 2] = [
+    (
+        "No compatible authentication mechanism",
+        "offers no login with a password",
+        "check the port in mail.relay, usually 587, or remove mail.username",
+    ),
+    (
+        "incomplete",
+        "ended the connection before it had answered",
+        "check the port in mail.relay; the log of the relay may say more",
+    ),
+];
+/// Status codes that are final, and say that there is no such mailbox (RFC 5321).
+const NO_MAILBOX: [u16; 3] = [550, 551, 553];
+/// Status codes of a refused login (RFC 4954).
+const NO_LOGIN: [u16; 3] = [534, 535, 538];
+/// The beginnings of answers with such a code that are about the site and not about the address:
+/// policy, and the sender (RFC 3463).
+const ABOUT_THE_SITE: [&str; 3] = ["5.7.", "5.1.7", "5.1.8"];
+
+impl MailError {
+    /// The relay, as `host:port`, took longer than it may.
+    pub(super) fn timed_out(relay: &str, limit: Duration) -> Self {
+        Self::Connection {
+            relay: relay.to_owned(),
+            trouble: format!("did not answer within {} seconds", limit.as_secs()),
+            remedy: "check the host and the port in mail.relay, and that no firewall is in between",
+        }
+    }
+
+    /// An error of the library for a mail to an address through a relay (`host:port`), as the operator should
+    /// read it.
+    pub(super) fn explain(
+        (relay, limit): (&str, Duration),
+        to: &str,
+        error: &lettre::transport::smtp::Error,
+    ) -> Self {
+        let named = relay.to_owned();
+        // The only errors of the client's own that name it.
+        if error.is_client() && has_source(error, "STARTTLS") {
+            return Self::NoTls { relay: named };
+        }
+        if error.is_client() && has_source(error, "SMTPUTF8") {
+            return Self::NotAscii { relay: named, to: to.to_owned() };
+        }
+        let reason = error.source().map(ToString::to_string).unwrap_or_default();
+        if let Some(code) = error.status().map(u16::from) {
+            return Self::of_answer(named, to, (code, reason));
+        }
+        if error.is_timeout() {
+            return Self::timed_out(relay, limit);
+        }
+        // "Connection reset by peer" is no fault of TLS.
+        let is_reset = kind_of(error) == Some(ErrorKind::ConnectionReset);
+        let tls = TLS_TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
+        let client = CLIENT_TROUBLES.iter().find(|(part, ..)| has_source(error, part));
+        let known = tls.or(client).map(|(_, trouble, remedy)| (*trouble, *remedy));
+        if let Some((trouble, remedy)) = known.or_else(|| of_network(error)) {
+            return Self::Connection { relay: named, trouble: trouble.to_owned(), remedy };
+        }
+        let (trouble, remedy) = if error.is_response() {
+            // The library's words about an answer that is none say nothing.
+            ("does not speak SMTP".to_owned(), "check the host and the port in mail.relay, usually 587")
+        } else if error.is_tls() {
+            (format!("{} ({reason})", OTHER_TLS_TROUBLE.0), OTHER_TLS_TROUBLE.1)
+        } else {
+            (format!("cannot be used ({reason})"), "check mail.relay, and the log of the relay")
+        };
+        Self::Connection { relay: named, trouble, remedy }
+    }
+
+    /// An answer of the relay that refuses a mail.
+    fn of_answer(relay: String, to: &str, (code, reason): (u16, String)) -> Self {
+        if NO_LOGIN.contains(&code) {
+            return Self::Login { relay, reason };
+        }
+        if NO_MAILBOX.contains(&code) {
+            let is_about_the_site = ABOUT_THE_SITE.iter().any(|beginning| reason.starts_with(beginning));
+            return match is_about_the_site {
+                true => Self::Refused { relay, reason },
+                false => Self::NoMailbox { relay, to: to.to_owned(), reason },
+            };
+        }
+        let remedy = match code {
+            530 => "set mail.username and mail.password, and let mail.tls be required",
+            400..500 => "try again later; the log of the relay may say more",
+            _ => "check mail.from; the log of the relay may say more",
+        };
+        Self::Answer { relay, code, reason, remedy }
+    }
+
+    /// Whether to try again would help, and whether the address exists.
+    pub const fn failure(&self) -> Failure {
+        match self {
+            Self::NoMailbox { .. } | Self::NotAscii { .. } | Self::Address(_) => Failure::NoMailbox,
+            Self::Refused { .. } => Failure::Final,
+            _ => Failure::Temporary,
+        }
+    }
+}
+
+impl From<MailError> for SendError {
+    fn from(error: MailError) -> Self {
+        Self { failure: error.failure(), reason: error.into() }
+    }
+}
+
+/// A fault of the network, with the remedy.
+fn of_network(error: &lettre::transport::smtp::Error) -> Option<(&'static str, &'static str)> {
+    if has_source(error, LOOKUP) {
+        return Some((
+            "is not found: its name has no address",
+            "check the name in mail.relay, and the name servers of this machine",
+        ));
+    }
+    let kind = kind_of(error)?;
+    let (_, trouble, remedy) = NETWORK_TROUBLES.iter().find(|(kinds, ..)| kinds.contains(&kind))?;
+    Some((trouble, remedy))
+}
+
+/// The kind of the system's error behind an error.
+fn kind_of(error: &(dyn Error + 'static)) -> Option<ErrorKind> {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => Some(error.kind()),
+        None => kind_of(error.source()?),
+    }
+}
+
+/// Whether an error or what caused it says so.
+fn has_source(error: &dyn Error, text: &str) -> bool {
+    error.to_string().contains(text) || error.source().is_some_and(|source| has_source(source, text))
+}
