@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, ESCAPE};
-use crate::client::Client;
+use crate::client::{Client, PASSWORD};
 use crate::server::{Engine, Server};
 
 const CONTROL_ENTER: &str = "\u{e009}\u{e007}";
@@ -188,6 +188,35 @@ async fn drafts_survive_a_reload_and_an_error_and_end_when_the_text_has_arrived(
     browser.press("Save").await;
     assert_eq!(browser.text("#comment-3 .text").await, "A draft, changed");
     assert_eq!(drafts(&browser).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn logging_out_and_leaving_take_the_drafts_along() {
+    let (_server, alice, browser) = thread().await;
+    let write = async || {
+        browser.go("/news/1").await;
+        browser.fill("Your comment", "A draft").await;
+        browser.go("/moderators").await;
+        browser.fill("Your message", "A secret").await;
+        browser.go("/").await;
+        assert_eq!(drafts(&browser).await, ["A draft", "A secret"]);
+    };
+    write().await;
+    browser.log_out().await;
+    browser.wait_until_logged_out().await;
+    assert_eq!(drafts(&browser).await, Vec::<String>::new());
+
+    browser.log_in_as(&alice.log_in("alice", PASSWORD).await).await;
+    write().await;
+    for (password, kept) in [("wrong horse", 2), (PASSWORD, 0)] {
+        browser.go("/settings/deactivate").await;
+        browser.fill("Your password", password).await;
+        browser.press("Deactivate my account").await;
+        browser
+            .wait_for(if kept > 0 { "[aria-invalid=true]" } else { ".site-header a[href^='/login']" })
+            .await;
+        assert_eq!(drafts(&browser).await.len(), kept, "{password}");
+    }
 }
 
 #[tokio::test]

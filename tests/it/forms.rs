@@ -102,6 +102,26 @@ async fn logging_in_redirects_to_next_and_logging_out_ends_the_session() {
 }
 
 #[tokio::test]
+async fn who_logs_out_or_leaves_takes_pages_and_drafts_along() {
+    for (url, forgets) in
+        [("https://news.example.com", Some("\"cache\", \"storage\"")), ("http://127.0.0.1:8080", None)]
+    {
+        let server = Server::start(Engine::Memory, &[("site.url", url)]).await;
+        server.register("admin").await;
+        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+        let sent = async |client: &Client, form: Form| {
+            let answer = form.send(client).await;
+            answer.headers.get("clear-site-data").map(|value| value.to_str().unwrap().to_owned())
+        };
+        let leaving = page(&bob, "/settings/deactivate").await.form("/settings/deactivate");
+        assert_eq!(sent(&bob, leaving.clone().with("password", "wrong horse")).await, None);
+        assert_eq!(sent(&bob, leaving.with("password", PASSWORD)).await.as_deref(), forgets, "{url}");
+        let form = page(&alice, "/").await.form("/logout");
+        assert_eq!(sent(&alice, form).await.as_deref(), forgets, "{url}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() {
     let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/2m")]).await;
     let visitor = server.visitor();

@@ -3,6 +3,8 @@
 
 const DRAFT_PREFIX = "draft:";
 const SENT_DRAFTS = "sent-drafts";
+const LEAVING = "leaving";
+const FAREWELLS = ["/logout", "/settings/deactivate"];
 const MAX_DRAFTS = 20;
 const DRAFT_DAYS = 30;
 const DRAFT_DELAY_MS = 400;
@@ -134,6 +136,23 @@ function forgetSentDrafts() {
   } catch {}
 }
 
+// After a logout or a deactivation no draft stays, once the site has confirmed it with a page for visitors. Over
+// https the site tells the browser so, too.
+function noteLeaving(form) {
+  try {
+    if (FAREWELLS.includes(new URL(form.action).pathname)) sessionStorage.setItem(LEAVING, "1");
+  } catch {}
+}
+
+function forgetAllDrafts() {
+  try {
+    const isLeaving = sessionStorage.getItem(LEAVING) !== null;
+    sessionStorage.removeItem(LEAVING);
+    if (!isLeaving || document.querySelector("form[action='/logout']")) return;
+    for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT_PREFIX)) localStorage.removeItem(key);
+  } catch {}
+}
+
 function scheduleDraft(event) {
   const field = event.target;
   if (!field.matches?.("[data-draft]")) return;
@@ -153,10 +172,13 @@ document.addEventListener("visibilitychange", saveWaitingDrafts);
 document.addEventListener("submit", (event) => {
   saveWaitingDrafts();
   // The scripts of forms that are sent without loading a page say themselves when the text has arrived.
-  if (!event.defaultPrevented) noteSentDrafts(event.target);
+  if (event.defaultPrevented) return;
+  noteSentDrafts(event.target);
+  noteLeaving(event.target);
 });
 
 forgetSentDrafts();
+forgetAllDrafts();
 dropOldDrafts();
 draftFields().forEach((field) => (field.dataset.kept === undefined ? restoreDraft : keepDraft)(field));
 document.querySelectorAll("[data-drafts] a[href^='/reply/']").forEach(markDraft);

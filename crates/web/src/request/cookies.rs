@@ -19,6 +19,8 @@ use tidings_domain::values::limits::SESSION_SECONDS;
 
 /// The session cookie under http, and of programs.
 const PLAIN_COOKIE: &str = "auth";
+/// Tells a browser to forget what it keeps of the site.
+const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 /// The session cookie under https.
 const HOST_COOKIE: &str = "__Host-auth";
 /// How long a browser stores the cookie, in days: as long as a session lasts.
@@ -72,9 +74,16 @@ pub fn session_cookie(app: &App, token: &str) -> HeaderValue {
     header_value(cookie(app, token, COOKIE_DAYS))
 }
 
-/// The header that deletes the session cookie.
-pub fn no_session_cookie(app: &App) -> HeaderValue {
-    header_value(cookie(app, "", 0))
+/// The headers after which a browser keeps nothing of somebody who has logged out: no session cookie and, where the
+/// connection is secure, no pages and no drafts. Elsewhere browsers ignore `Clear-Site-Data`, and the script of
+/// drafts removes them.
+pub fn farewell(app: &App) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::SET_COOKIE, header_value(cookie(app, "", 0)));
+    if app.settings.site.is_https() {
+        headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static(r#""cache", "storage""#));
+    }
+    headers
 }
 
 fn cookie<'a>(app: &App, token: &'a str, days: i64) -> Cookie<'a> {

@@ -8,7 +8,6 @@ use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -65,10 +64,7 @@ pub async fn deactivate(
     };
     let known = (fields.required("password")?, device.address);
     match deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await {
-        Ok(()) => {
-            let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
-            Ok((cookie, Redirect::to("/settings/deactivated")).into_response())
-        }
+        Ok(()) => Ok((cookies::farewell(&app), Redirect::to("/settings/deactivated")).into_response()),
         Err(error) => {
             let refused = RefusedForm::from_failure(error.into())?.beside(&["password"]);
             let frame = Frame::for_user(&app, &here, &user);

@@ -205,8 +205,7 @@ pub async fn logout_form(app: App, mut visit: Visit, here: LocalPath) -> Result<
 /// POST /logout: apisecret.
 pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
-    let cookie = [(header::SET_COOKIE, cookies::no_session_cookie(&app))];
-    Ok((cookie, Redirect::to("/")).into_response())
+    Ok((cookies::farewell(&app), Redirect::to("/")).into_response())
 }
 
 #[cfg(test)]
