@@ -1,5 +1,6 @@
 //! The actions of moderators on people: bans with their page and appeals, warnings, notes, roles.
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::values::ids::UserId;
 use tidings_keyspace::Expiry;
 
+use crate::authenticator::code;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
 use crate::smtp_server::SmtpServer;
+use crate::two_factor::Protected;
 
 /// Lets somebody act on a person.
 async fn act(moderator: &Client, action: &str, name: &str, hours: &str) -> Value {
@@ -396,6 +399,75 @@ async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login() {
     );
     assert!(server.dump().await.keys().any(|key| key.starts_with("limit:failed_login:pair:")));
     assert!(server.hash("appeal:2").await.is_empty());
+}
+
+#[tokio::test]
+async fn without_a_session_an_appeal_and_a_message_take_the_second_factor_too() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob] = people(&server).await;
+        let Protected { secret, recovery_codes, .. } = Protected::set_up(&server, bob).await;
+        ok(act(&moderator, "ban", "bob", "0").await);
+        let visitor = server.visitor();
+        for (call, recovery) in ["/api/appeal", "/api/messages"].into_iter().zip(&recovery_codes) {
+            let send = async |code: Option<&str>, line: &str| {
+                let known = [("username", "bob"), ("password", PASSWORD), ("moderation_id", line)];
+                let fields: Vec<_> = known
+                    .into_iter()
+                    .chain([("text", "Why?")])
+                    .chain(code.map(|code| ("code", code)))
+                    .collect();
+                visitor.post(call, &fields).await
+            };
+            let before = server.dump().await;
+            for no_code in [None, Some("")] {
+                let answer = send(no_code, "2").await;
+                assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{call}");
+                assert_eq!(answer.json()["code_required"], true, "{call}");
+            }
+            assert!(refused(send(Some("000000"), "2").await.json()).contains("code is wrong"), "{call}");
+            let written = |dump: &BTreeMap<String, _>| {
+                dump.keys().filter(|key| key.starts_with("appeal:") || key.starts_with("messages:")).count()
+            };
+            assert_eq!(written(&server.dump().await), written(&before), "{call}");
+            server.advance(90);
+            let now = code(&secret, server.now());
+            ok(send(Some(&now), "2").await.json());
+            // The code was used up.
+            assert!(refused(send(Some(&now), "2").await.json()).contains("code is wrong"), "{call}");
+            // A recovery code stands in for it; one of a refused action is not used up.
+            let again = send(Some(recovery), "9").await.json();
+            assert!(refused(again).contains("no such"), "{call}");
+            assert!(send(Some(recovery), "2").await.status.is_success(), "{call}");
+        }
+        assert_eq!(server.hash("appeal:2").await["text"], "Why?");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn with_a_second_factor_the_page_of_a_ban_comes_after_it_and_asks_for_a_code() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let [_, moderator, bob] = people(&server).await;
+    let Protected { secret, .. } = Protected::set_up(&server, bob).await;
+    ok(act(&moderator, "ban", "bob", "0").await);
+    let visitor = server.visitor();
+    let step = visitor.post("/login", &[("username", "bob"), ("password", PASSWORD)]).await;
+    let step = Page::of(&step);
+    assert!(!step.text().contains("banned"), "{}", step.text());
+    server.advance(90);
+    let now = code(&secret, server.now());
+    let answer = step.form("/login/code").with("code", &now).send(&visitor).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    let shown = Page::of(&answer);
+    assert!(shown.alert().unwrap().starts_with("You are banned"), "{}", shown.text());
+    assert_eq!(shown.form("/messages").value("code"), Some(""));
+    let form = shown.form("/appeal").with("text", "It was not me").with("password", PASSWORD);
+    let refusal = form.send(&visitor).await;
+    assert!(!refusal.status.is_success());
+    let form = Page::of(&refusal).form("/appeal").with("password", PASSWORD).with("code", &now);
+    let sent = form.send(&visitor).await;
+    assert!(Page::of(&sent).text().contains("Your appeal has been sent"), "{}", Page::of(&sent).text());
+    assert_eq!(server.hash("appeal:2").await["text"], "It was not me");
 }
 
 #[tokio::test]

@@ -57,6 +57,8 @@ pub struct SecondStep {
     pub ticket: String,
     /// The kinds of second factors that the account has.
     pub factors: SecondFactors,
+    /// The name of the account.
+    pub username: String,
     user_id: UserId,
 }
 
@@ -103,22 +105,57 @@ pub async fn log_in(
         let attempt = Attempt { username, password, address: device.address, now: Some(now) };
         let verified = login::verify(site, &attempt).await?;
         roles::note_password(site, &verified.user, password).await?;
-        let factors = SecondFactors::read(verified.user.get(TWO_FACTOR));
-        let proof = match code {
-            _ if !factors.any() => Proof::NotNeeded,
-            None => {
-                let step = SecondStep::new(site, now, &verified.user, device.address).await?;
-                return Ok(Entered::SecondStep(step));
-            }
-            Some(code) => {
-                let user_id = id_of(&verified.user).ok_or(Refusal::WrongCredentials)?;
-                second_step::check((site, now), user_id, &attempt, Answer::Code(code)).await?
-            }
+        let Some(proof) = prove((site, now), &verified.user, &attempt, code).await? else {
+            let step = SecondStep::new(site, now, &verified.user, device.address).await?;
+            return Ok(Entered::SecondStep(step));
         };
         let upgraded = verified.new_hash(site, password).await?;
         Ok(Entered::Session(LoginGrant { user: verified.user, upgraded, proof }))
     })
     .await
+}
+
+/// The second factor of somebody whose password was right, in the same step; `None` if the account has one and there
+/// is no code.
+async fn prove(
+    (site, now): (&Site, Timestamp),
+    user: &Hash,
+    attempt: &Attempt<'_>,
+    code: Option<&str>,
+) -> Result<Option<Proof>, Error> {
+    if !SecondFactors::read(user.get(TWO_FACTOR)).any() {
+        return Ok(Some(Proof::NotNeeded));
+    }
+    let Some(code) = code.filter(|code| !code.is_empty()) else {
+        return Ok(None);
+    };
+    let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
+    second_step::check((site, now), user_id, attempt, Answer::Code(code)).await.map(Some)
+}
+
+/// Somebody who acts without a session, because they are banned, and has shown what a login takes.
+pub(crate) struct Identified {
+    /// The user.
+    pub(crate) user: User,
+    /// The second factor, which the batch of the action uses up.
+    pub(crate) proof: Proof,
+}
+
+/// Checks what a login takes, for one action without a session. A wrong password or code counts as a failed login.
+///
+/// # Errors
+/// Those of [`log_in`], and [`Refusal::CodeRequired`] if the account has a second factor and there is no code.
+pub(crate) async fn identify(
+    (site, now): (&Site, Timestamp),
+    typed: &Credentials<'_>,
+    address: IpAddr,
+) -> Result<Identified, Error> {
+    let Credentials { username, password, code } = *typed;
+    let attempt = Attempt { username, password, address, now: Some(now) };
+    let verified = login::verify(site, &attempt).await?;
+    let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
+    let proof = prove((site, now), &verified.user, &attempt, code).await?;
+    Ok(Identified { user, proof: proof.ok_or(Refusal::CodeRequired)? })
 }
 
 /// The second step of a login.
@@ -161,7 +198,7 @@ pub async fn second_step(
 ) -> Result<SecondStep, Error> {
     let (user, user_id) = read_ticket((site, now), ticket, address).await?;
     let factors = SecondFactors::read(user.get(TWO_FACTOR));
-    Ok(SecondStep { ticket: ticket.to_owned(), factors, user_id })
+    Ok(SecondStep { ticket: ticket.to_owned(), factors, username: name_of(&user), user_id })
 }
 
 /// The options that a browser needs to use a passkey as the second step, as JSON; `None` if the
@@ -228,6 +265,10 @@ fn note_staff(user: &User, address: IpAddr) {
     tracing::info!(target: AUDIT, account = user.username, role, %address, "staff logged in");
 }
 
+fn name_of(user: &Hash) -> String {
+    user.get("username").unwrap_or_default().to_owned()
+}
+
 fn id_of(user: &Hash) -> Option<UserId> {
     fields::read(user.get("id"), || "a user".to_owned(), "id")
 }
@@ -237,7 +278,8 @@ impl SecondStep {
         let user_id = id_of(user).ok_or(Refusal::WrongCredentials)?;
         let signature = sign(site, (user_id, now), (address, user)).await?;
         let factors = SecondFactors::read(user.get(TWO_FACTOR));
-        Ok(Self { ticket: format!("{user_id}.{now}.{}", hex::encode(signature)), factors, user_id })
+        let ticket = format!("{user_id}.{now}.{}", hex::encode(signature));
+        Ok(Self { ticket, factors, username: name_of(user), user_id })
     }
 }
 

@@ -8,8 +8,9 @@ use super::changes::{demand_standing, has_ended};
 use super::effect::effect_of;
 use super::log::{self, Line, UNDONE_BY};
 use super::people::told;
-use crate::accounts::login::{self, Attempt};
+use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::roles;
+use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
@@ -74,6 +75,16 @@ pub async fn appeal(
     id: ModerationId,
     text: &AppealText,
 ) -> Result<(), Error> {
+    write(site, now, (appellant, None), (id, text)).await
+}
+
+/// Writes an appeal. The proof of somebody without a session is used up in the same batch.
+async fn write(
+    site: &Site,
+    now: Moment,
+    (appellant, proof): (&User, Option<&Proof>),
+    (id, text): (ModerationId, &AppealText),
+) -> Result<(), Error> {
     let key = keys::appeal(id);
     site.act(&key, || async {
         let line = log::read_line(site, id).await?;
@@ -88,6 +99,9 @@ pub async fn appeal(
         ];
         batch.set_fields(&key, fields);
         review::enqueue(&mut batch, &Thing::Appeal(id), now.timestamp());
+        if let Some(proof) = proof {
+            proof.write(&mut batch, appellant.id);
+        }
         Decision::commit(batch, ())
             .if_rejected_by(first, Err(Refusal::AppealedAlready.into()))
             .once(appellant.request.as_ref(), &())
@@ -95,21 +109,19 @@ pub async fn appeal(
     .await
 }
 
-/// The same for somebody who cannot log in, with the password. A wrong one counts as a failed
-/// login.
+/// The same for somebody who cannot log in, with what a login takes: the password, and a code if the account has a
+/// second factor. A wrong one counts as a failed login.
 ///
 /// # Errors
-/// As [`appeal`], and those of a login.
-pub async fn appeal_with_password(
+/// As [`appeal`], those of a login, and [`Refusal::CodeRequired`].
+pub async fn appeal_without_session(
     site: &Site,
     now: Moment,
-    (username, password, address): (&str, &str, IpAddr),
+    (typed, address): (&Credentials<'_>, IpAddr),
     (id, text): (ModerationId, &AppealText),
 ) -> Result<(), Error> {
-    let attempt = Attempt { username, password, address, now: Some(now.timestamp()) };
-    let verified = login::verify(site, &attempt).await?;
-    let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
-    appeal(site, now, &user, id, text).await
+    let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
+    write(site, now, (&user, Some(&proof)), (id, text)).await
 }
 
 /// Whether somebody can appeal against a decision.

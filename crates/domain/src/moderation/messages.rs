@@ -16,9 +16,10 @@ pub mod reading;
 use super::act::moderate;
 use super::case::ModerationRequest;
 use super::log::{Line, read_line};
-use crate::accounts::login::{self, Attempt};
+use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::message_threads::{MessageThread, THREAD};
 use crate::accounts::notices::count_sent;
+use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -76,35 +77,33 @@ pub async fn write(
             return answer_in(site, now, writer, (id, message)).await;
         }
     }
-    writer.once(site, write_to_moderators(site, now, writer, message)).await
+    writer.once(site, write_to_moderators(site, now, (writer, None), message)).await
 }
 
-/// The same for somebody who cannot log in because they are banned, with the password. A wrong one counts as a
-/// failed login. Returns the writer, too.
+/// The same for somebody who cannot log in because they are banned, with what a login takes: the password, and a
+/// code if the account has a second factor. A wrong one counts as a failed login. Returns the writer, too.
 ///
 /// # Errors
-/// As [`write()`], those of a login, and [`Refusal::SessionEnded`] for who can log in.
-pub async fn write_with_password(
+/// As [`write()`], those of a login, [`Refusal::CodeRequired`], and [`Refusal::SessionEnded`] for who can log in.
+pub async fn write_without_session(
     site: &Site,
     now: Moment,
-    (username, password, address): (&str, &str, IpAddr),
+    (typed, address): (&Credentials<'_>, IpAddr),
     message: &NewMessage,
 ) -> Result<(User, MessageAddress), Error> {
-    let attempt = Attempt { username, password, address, now: Some(now.timestamp()) };
-    let verified = login::verify(site, &attempt).await?;
-    let user = User::from_hash(&verified.user).ok_or(Refusal::WrongCredentials)?;
+    let Identified { user, proof } = log_in::identify((site, now.timestamp()), typed, address).await?;
     if user.demand_may_log_in(now.timestamp()).is_ok() {
         return Err(Refusal::SessionEnded.into());
     }
-    let written = write_to_moderators(site, now, &user, message).await?;
+    let written = write_to_moderators(site, now, (&user, Some(&proof)), message).await?;
     Ok((user, written))
 }
 
-/// A member's message. Rounds: 4.
+/// A member's message. The proof of one without a session is used up in the same batch. Rounds: 4.
 async fn write_to_moderators(
     site: &Site,
     now: Moment,
-    member: &User,
+    (member, proof): (&User, Option<&Proof>),
     message: &NewMessage,
 ) -> Result<MessageAddress, Error> {
     let home = keys::user_message_threads(member.id);
@@ -132,6 +131,9 @@ async fn write_to_moderators(
             text: message.text.as_str().to_owned(),
         };
         thread.write(&mut batch, now, &stored);
+        if let Some(proof) = proof {
+            proof.write(&mut batch, member.id);
+        }
         let address = thread.next();
         member.decide(batch, address, &address)
     });

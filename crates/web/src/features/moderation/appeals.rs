@@ -4,6 +4,7 @@ use super::form::AppealForm;
 use super::messages;
 use crate::App;
 use crate::error::RequestError;
+use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
@@ -15,6 +16,7 @@ use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::appeals::{self, Appeal, DecisionFacts};
 use tidings_domain::values::clock::Timestamp;
@@ -29,8 +31,8 @@ const HEADING: &str = "Appeal";
 struct AppealFields<'a> {
     id: ModerationId,
     text: &'a str,
-    /// The name of somebody without a session, who also enters the password.
-    username: Option<&'a str>,
+    /// Somebody without a session, who also enters what a login takes.
+    stranger: Option<Stranger<'a>>,
     refused: Option<&'a RefusedForm>,
 }
 
@@ -46,19 +48,43 @@ impl AppealFields<'_> {
                 (frame.signed_fields())
                 input type="hidden" name="moderation_id" value=(self.id);
                 (text.text_area(self.refused))
-                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
+                @if let Some(stranger) = self.stranger { (login_fields(stranger, self.refused)) }
                 button.button { "Send" }
             }
         }
     }
 }
 
+/// Somebody without a session, who is banned.
+#[derive(Clone, Copy)]
+pub struct Stranger<'a> {
+    /// The name.
+    pub username: &'a str,
+    /// Whether the account has a second factor.
+    pub has_second_factor: bool,
+}
+
+impl<'a> Stranger<'a> {
+    /// The sender of a form, if it was sent without a session.
+    pub(super) fn of_form(fields: &'a Fields, failure: &RequestError) -> Option<Self> {
+        let has_second_factor = fields.get("code").is_some() || failure.needs_code();
+        fields.get("username").map(|username| Self { username, has_second_factor })
+    }
+}
+
 /// The fields with which somebody without a session proves who they are.
-pub(super) fn login_fields(username: &str, refused: Option<&RefusedForm>) -> Markup {
+pub(super) fn login_fields(stranger: Stranger<'_>, refused: Option<&RefusedForm>) -> Markup {
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     html! {
-        input type="hidden" name="username" value=(username);
+        input type="hidden" name="username" value=(stranger.username);
         (password.required().password(refused))
+        @if stranger.has_second_factor {
+            (code_field(
+                "A new code",
+                html! { "The six digits that your authenticator app shows now, or a recovery code." },
+                refused,
+            ))
+        }
     }
 }
 
@@ -84,7 +110,7 @@ fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
             (Some(appeal), _) => (sent(frame, appeal)),
             (None, Some(refusal)) => p.notice { (crate::error::sentence(&refusal.to_string())) },
             (None, None) => {
-                (AppealFields { id: decision.id, text: "", username: None, refused: None }.render(frame))
+                (AppealFields { id: decision.id, text: "", stranger: None, refused: None }.render(frame))
             }
         }
         p { a.action href={ "/moderators?moderation_id=" (decision.id) } { "Write to the moderators about it" } }
@@ -136,7 +162,7 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
     }
 }
 
-/// POST /appeal: moderation_id, text, and apisecret or username and password.
+/// POST /appeal: moderation_id, text, and apisecret or username, password and code.
 pub async fn send(
     app: App,
     visit: Visit,
@@ -145,15 +171,14 @@ pub async fn send(
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
-    let has_password = fields.get("username").is_some();
     let failure = match appeal(&app, visit, fields.clone(), &call).await {
-        Ok(_) if has_password => return Ok(sent_without_session(&app, &here).await),
+        Ok(_) if fields.get("username").is_some() => return Ok(sent_without_session(&app, &here).await),
         Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
         Err(failure) => failure,
     };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password"]);
-    let username = has_password.then(|| fields.text("username"));
-    let form = AppealFields { id, text: fields.text("text"), username, refused: Some(&refused) };
+    let stranger = Stranger::of_form(&fields, &failure);
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password", "code"]);
+    let form = AppealFields { id, text: fields.text("text"), stranger, refused: Some(&refused) };
     let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
     let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
     let content = html! {
@@ -180,18 +205,17 @@ async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     frame.page("Your appeal has been sent", &content).into_response()
 }
 
-/// The page for somebody who has typed the right password but is banned: why, until when, and the
-/// form to appeal.
+/// The page for somebody who has shown what a login takes but is banned: why, until when, and the form to appeal.
 pub async fn banned_page(
     app: &App,
     here: &LocalPath,
     (message, id): (&str, ModerationId),
-    username: &str,
+    stranger: Stranger<'_>,
 ) -> Response {
-    let thread = messages::newest_of_banned(app, username).await;
+    let thread = messages::newest_of_banned(app, stranger.username).await;
     let frame = Frame::anonymous(app, here).await;
-    let form = AppealFields { id, text: "", username: Some(username), refused: None };
-    let messages = messages::for_banned(&frame, username, thread.as_ref());
+    let form = AppealFields { id, text: "", stranger: Some(stranger), refused: None };
+    let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
         h1 { "You can't log in" }
         p.alert role="alert" { (message) }
@@ -203,8 +227,8 @@ pub async fn banned_page(
     (StatusCode::FORBIDDEN, frame.page("You can't log in", &content)).into_response()
 }
 
-/// Appeals against a decision, for both the form and the API: in a session, or with username and
-/// password for who cannot have one.
+/// Appeals against a decision, for both the form and the API: in a session, or with what a login takes for who cannot
+/// have one.
 pub(crate) async fn appeal(
     app: &App,
     mut visit: Visit,
@@ -218,8 +242,9 @@ pub(crate) async fn appeal(
         let user = &sender.user;
         user.once(site, appeals::appeal(site, now, user, id, &form.text)).await?;
     } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
-        let who = (username.as_str(), password.0.as_str(), call.device.address);
-        appeals::appeal_with_password(site, now, who, (id, &form.text)).await?;
+        let code = form.code.as_ref().map(|code| &*code.0);
+        let typed = Credentials { username, password: &password.0, code };
+        appeals::appeal_without_session(site, now, (&typed, call.device.address), (id, &form.text)).await?;
     } else {
         return Err(RequestError::LoginRequired);
     }
@@ -284,7 +309,7 @@ mod tests {
         let form = AppealFields {
             id: ModerationId(7),
             text: "typed <text>",
-            username: Some("b\"ob"),
+            stranger: Some(Stranger { username: "b\"ob", has_second_factor: true }),
             refused: Some(&refused),
         };
         let html = framed(None, |frame| form.render(frame)).into_string();

@@ -4,7 +4,7 @@ use super::flag_calls::QueueItem;
 use super::form::{AppealForm, LogQuery, ModerationForm};
 use crate::App;
 use crate::error::{RequestError, unknown_name};
-use crate::request::answers::{DONE, DoneResponse, ErrorStatus, Status};
+use crate::request::answers::{DONE, DoneResponse, ErrorResponse, ErrorStatus, Status};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::path::PathOf;
@@ -174,7 +174,10 @@ pub struct RowChangedResponse {
     post,
     path = "/api/appeal",
     request_body(content = inline(AppealForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
+    responses(
+        (status = 200, body = DoneResponse),
+        (status = 401, description = "A session is needed, or a code besides the password", body = ErrorResponse),
+    ),
     security((), ("session" = [])),
 )]
 pub async fn appeal(

@@ -244,6 +244,9 @@ pub struct AppealForm {
     /// The password that goes with it.
     #[schema(value_type = String, required = false)]
     pub password: Option<Password>,
+    /// A code of the authenticator app, or a recovery code, if the account has a second factor.
+    #[schema(value_type = String, required = false)]
+    pub code: Option<Password>,
 }
 
 /// A password that somebody has typed. Never logged.
@@ -260,6 +263,7 @@ impl FromFields for AppealForm {
             text,
             username: given("username"),
             password: given("password").map(Password),
+            code: given("code").map(Password),
         })
     }
 }

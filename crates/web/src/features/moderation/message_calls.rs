@@ -6,7 +6,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS};
 use crate::markup::parts::fitting;
-use crate::request::answers::Status;
+use crate::request::answers::{ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::values;
@@ -122,7 +122,10 @@ impl From<ShownThread> for ThreadEntry {
     post,
     path = "/api/messages",
     request_body(content = inline(MessageForm), content_type = FORM),
-    responses((status = 200, body = WrittenResponse)),
+    responses(
+        (status = 200, body = WrittenResponse),
+        (status = 401, description = "A session is needed, or a code besides the password", body = ErrorResponse),
+    ),
     security((), ("session" = [])),
 )]
 pub async fn write(

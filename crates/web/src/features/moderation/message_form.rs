@@ -36,6 +36,9 @@ pub struct MessageForm {
     /// The password that goes with it.
     #[schema(value_type = String, required = false)]
     pub password: Option<Password>,
+    /// A code of the authenticator app, or a recovery code, if the account has a second factor.
+    #[schema(value_type = String, required = false)]
+    pub code: Option<Password>,
 }
 
 impl FromFields for MessageForm {
@@ -49,6 +52,7 @@ impl FromFields for MessageForm {
             after: fields.filled("after").map(|text| number("after", text)).transpose()?,
             username: fields.get("username").map(str::to_owned),
             password: fields.get("password").map(|password| Password(password.to_owned())),
+            code: fields.get("code").map(|code| Password(code.to_owned())),
         };
         if form.thread.is_some() && form.moderation_id.is_some() {
             return Err(RequestError::field("moderation_id", "leave it out where you name a thread"));

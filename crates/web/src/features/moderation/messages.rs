@@ -1,6 +1,6 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
-use super::appeals::{line_link, login_fields};
+use super::appeals::{Stranger, line_link, login_fields};
 use super::message_form::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
@@ -21,6 +21,7 @@ use crate::request::path::PathOf;
 use crate::request::viewer::{Call, SignedFields, SignedIn};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
@@ -46,8 +47,8 @@ struct MessageFields<'a> {
     /// For a moderator who answers, the last message on the page.
     answers: Option<u64>,
     text: &'a str,
-    /// The name of somebody without a session, who also enters the password.
-    username: Option<&'a str>,
+    /// Somebody without a session, who also enters what a login takes.
+    stranger: Option<Stranger<'a>>,
     refused: Option<&'a RefusedForm>,
 }
 
@@ -77,7 +78,7 @@ impl MessageFields<'_> {
                         " Answer as “the moderators”, without your name"
                     }
                 }
-                @if let Some(username) = self.username { (login_fields(username, self.refused)) }
+                @if let Some(stranger) = self.stranger { (login_fields(stranger, self.refused)) }
                 button.button { "Send" }
             }
         }
@@ -282,7 +283,7 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
     }
 }
 
-/// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username and password.
+/// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username, password and code.
 pub async fn send(
     app: App,
     visit: Visit,
@@ -295,12 +296,13 @@ pub async fn send(
         Ok((None, written)) => return Ok(Redirect::to(&message_address(written)).into_response()),
         Err(failure) => failure,
     };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password"]);
+    let stranger = Stranger::of_form(&fields, &failure);
+    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password", "code"]);
     let form = MessageFields {
         thread: fields.get("thread").and_then(|id| id.parse().ok()),
         about: fields.get("moderation_id").and_then(|id| id.parse().ok()),
         text: fields.text("text"),
-        username: fields.get("username"),
+        stranger,
         refused: Some(&refused),
         ..MessageFields::default()
     };
@@ -319,8 +321,8 @@ pub async fn send(
     Ok(refused.response(page))
 }
 
-/// Writes a message, for both the form and the API: in a session, or with username and password for who
-/// cannot have one, who is then returned.
+/// Writes a message, for both the form and the API: in a session, or with what a login takes for who cannot
+/// have one, who is then returned.
 pub(crate) async fn write(
     app: &App,
     mut visit: Visit,
@@ -342,8 +344,11 @@ pub(crate) async fn write(
     let (Some(username), Some(password)) = (form.username.clone(), form.password.clone()) else {
         return Err(RequestError::LoginRequired);
     };
-    let who = (username.as_str(), password.0.as_str(), call.device.address);
-    let (user, written) = messages::write_with_password(site, now, who, &form.into()).await?;
+    let code = form.code.clone();
+    let code = code.as_ref().map(|code| &*code.0);
+    let typed = Credentials { username: &username, password: &password.0, code };
+    let who = (&typed, call.device.address);
+    let (user, written) = messages::write_without_session(site, now, who, &form.into()).await?;
     Ok((Some(user), written))
 }
 
@@ -363,7 +368,7 @@ async fn sent_without_session(app: &App, here: &LocalPath, user: &User) -> Resul
     Ok(frame.page("Your message has been sent", &content).into_response())
 }
 
-/// The newest thread of somebody who has typed the right password but is banned.
+/// The newest thread of somebody who has shown what a login takes but is banned.
 pub(super) async fn newest_of_banned(app: &App, username: &str) -> Option<ShownThread> {
     reading::newest_of(&app.site, username).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "messages of somebody who is banned not read");
@@ -372,7 +377,7 @@ pub(super) async fn newest_of_banned(app: &App, username: &str) -> Option<ShownT
 }
 
 /// That thread, and the form that continues it, or begins one.
-pub(super) fn for_banned(frame: &Frame<'_>, username: &str, thread: Option<&ShownThread>) -> Markup {
+pub(super) fn for_banned(frame: &Frame<'_>, stranger: Stranger<'_>, thread: Option<&ShownThread>) -> Markup {
     html! {
         details.review-more open[thread.is_some()] {
             summary { (HEADING) }
@@ -380,11 +385,17 @@ pub(super) fn for_banned(frame: &Frame<'_>, username: &str, thread: Option<&Show
             // The form of an appeal is on the same page, with fields of the same names.
             form.form method="post" action=(MESSAGES) {
                 @if let Some(thread) = thread { input type="hidden" name="thread" value=(thread.id); }
-                input type="hidden" name="username" value=(username);
+                input type="hidden" name="username" value=(stranger.username);
                 label { span { "Your message" } textarea name="text" rows="6" maxlength=(MAX_MESSAGE) dir="auto" required {} }
                 label {
                     span { "Your password" }
                     input type="password" name="password" autocomplete="current-password" required;
+                }
+                @if stranger.has_second_factor {
+                    label {
+                        span { "A new code of your app, or a recovery code" }
+                        input name="code" autocomplete="one-time-code" required;
+                    }
                 }
                 button.button { "Send" }
             }

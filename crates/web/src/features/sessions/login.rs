@@ -5,7 +5,7 @@ use super::second_step::second_step_page;
 use super::two_factor::has_passkeys;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::moderation::appeals::banned_page;
+use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::login_to;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
@@ -154,8 +154,9 @@ pub async fn log_in(
         }
         Err(failure) => {
             if let Some(id) = failure.decision() {
-                let name = fields.text("username");
-                return Ok(banned_page(&app, &here, (&failure.message(), id), name).await);
+                // With a second factor, the ban is told after the second step.
+                let stranger = Stranger { username: fields.text("username"), has_second_factor: false };
+                return Ok(banned_page(&app, &here, (&failure.message(), id), stranger).await);
             }
             let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
             credentials_again(&app, &here, &wanted, (fields.text("username"), refused)).await

@@ -112,7 +112,7 @@ pub(super) fn password_field(frame: &Frame<'_>, refused: Option<&RefusedForm>) -
 }
 
 /// A field for a code.
-pub(super) fn code_field(label: &str, hint: Markup, refused: Option<&RefusedForm>) -> Markup {
+pub(crate) fn code_field(label: &str, hint: Markup, refused: Option<&RefusedForm>) -> Markup {
     let code = Field::new("code", label).hint(hint).with("autocomplete", "one-time-code");
     code.required().exact().input(refused)
 }

@@ -6,6 +6,7 @@ use super::second_factors::code_field;
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
+use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Form};
@@ -96,17 +97,22 @@ pub async fn finish(
         Ok(session) => return Ok(enter(&app, &session, wanted.next.as_str())),
         Err(failure) => failure,
     };
-    let is_over = is_expired(&failure);
+    let (is_over, decision) = (is_expired(&failure), failure.decision());
+    let message = failure.message();
     let refused = RefusedForm::from_failure(failure)?;
     if is_over {
         return credentials_again(&app, &here, &wanted, ("", refused)).await;
     }
-    match step_again(&app, &fields, device.address).await {
-        Ok(step) => {
+    match (step_again(&app, &fields, device.address).await, decision) {
+        (Ok(step), Some(id)) => {
+            let stranger = Stranger { username: &step.username, has_second_factor: true };
+            Ok(banned_page(&app, &here, (&message, id), stranger).await)
+        }
+        (Ok(step), None) => {
             let refused = refused.beside(&["code"]);
             Ok(refused.response(second_step_page(&app, &here, &step, (&wanted, Some(&refused))).await?))
         }
-        Err(_) => credentials_again(&app, &here, &wanted, ("", refused)).await,
+        (Err(_), _) => credentials_again(&app, &here, &wanted, ("", refused)).await,
     }
 }
 
