@@ -21,6 +21,7 @@ mod account_changes;
 mod accounts;
 mod addresses;
 mod administration;
+mod agreement;
 mod algolia;
 mod announcements;
 mod api_shapes;

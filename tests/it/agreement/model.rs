@@ -1,0 +1,264 @@
+//! What is true on the site of a walk: who wrote which word, and who may read it. It follows from the steps, and
+//! knows nothing of keys, lists and caches.
+
+use std::collections::BTreeMap;
+
+/// A word that nothing else on the site has, by its number.
+pub type Word = usize;
+
+/// A person, by the order of joining.
+pub type Person = usize;
+
+/// The number of the step that has made something.
+pub type Made = usize;
+
+/// The letters of words: none of them ends a form of an English word.
+const LETTERS: &[u8; 16] = b"bcdfghjklmnprtvw";
+
+/// What all words begin and end with, which nothing else on a page has.
+const START: &str = "zq";
+const END: u8 = b'x';
+const LENGTH: usize = 7;
+
+/// The text of a word.
+pub fn text_of(word: Word) -> String {
+    let letter = |shift: usize| char::from(LETTERS[word >> shift & 15]);
+    format!("{START}{}{}{}{}{}", letter(12), letter(8), letter(4), letter(0), char::from(END))
+}
+
+/// The words in an answer, as often as they are there.
+pub fn words_in(answer: &[u8]) -> Vec<Word> {
+    let text = String::from_utf8_lossy(answer).to_ascii_lowercase();
+    let found = text.match_indices(START).filter_map(|(at, _)| {
+        let letters = text.as_bytes().get(at + START.len()..at + LENGTH)?;
+        let places = letters[..4].iter().map(|letter| LETTERS.iter().position(|known| known == letter));
+        let word = places.into_iter().try_fold(0, |word, place| Some(word << 4 | place?))?;
+        (letters[4] == END).then_some(word)
+    });
+    found.collect()
+}
+
+/// The kinds of things that people write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Story,
+    Comment,
+    Tweet,
+    Profile,
+}
+
+/// The part of a thing, or of moderation, that a word is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Title,
+    Url,
+    Text,
+    Name,
+    /// The reason of a line of the log.
+    Reason,
+    /// The reason of a decision about which only moderators know, and what else is theirs alone.
+    Staff,
+    /// The note of a flag.
+    Note,
+    /// A message to moderators or an appeal.
+    Message,
+}
+
+/// What is so of a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Open,
+    Flagged,
+    Held,
+    Rejected,
+    Removed,
+    Merged,
+    Deleted,
+    Erased,
+}
+
+/// A story, comment, tweet or profile.
+#[derive(Debug, Clone)]
+pub struct Thing {
+    pub kind: Kind,
+    /// As calls about moderation name it.
+    pub id: String,
+    pub author: Person,
+    /// The story of a comment.
+    pub story: Option<Made>,
+    /// The comment that it replies to.
+    pub parent: Option<Made>,
+    pub state: State,
+    /// The state that a removal or a merge ends with.
+    pub before: State,
+    /// The story into which this one is merged.
+    pub into: Option<Made>,
+    pub words: BTreeMap<Place, Word>,
+    pub host: Option<usize>,
+    pub topic: Option<&'static str>,
+    pub has_replies: bool,
+}
+
+impl Thing {
+    pub fn number(&self) -> u64 {
+        self.id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+}
+
+/// The origin of a word.
+#[derive(Debug, Clone)]
+pub struct Source {
+    pub place: Place,
+    pub by: Person,
+    /// The thing that it is in.
+    pub thing: Option<Made>,
+}
+
+/// Somebody on the site.
+#[derive(Debug, Clone, Default)]
+pub struct Member {
+    pub name: String,
+    pub is_staff: bool,
+    pub is_banned: bool,
+    pub has_left: bool,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone)]
+pub struct Line {
+    pub id: u64,
+    pub action: &'static str,
+    pub about: Made,
+    pub by: Person,
+    /// What was so of the thing.
+    pub before: Option<Thing>,
+    pub is_undone: bool,
+}
+
+/// Everything.
+#[derive(Debug, Default)]
+pub struct Model {
+    pub people: Vec<Member>,
+    pub things: BTreeMap<Made, Thing>,
+    pub sources: Vec<Source>,
+    pub lines: BTreeMap<Made, Line>,
+}
+
+impl Model {
+    /// A new word.
+    pub fn word(&mut self, place: Place, by: Person, thing: Option<Made>) -> Word {
+        self.sources.push(Source { place, by, thing });
+        self.sources.len() - 1
+    }
+
+    /// Whether a word is what a thing says now.
+    pub fn is_current(&self, word: Word) -> bool {
+        let source = &self.sources[word];
+        let thing = source.thing.and_then(|made| self.things.get(&made));
+        thing.is_some_and(|thing| thing.words.get(&source.place) == Some(&word))
+    }
+
+    /// Whether somebody decides about a thing or has written it.
+    pub fn is_insider(&self, viewer: Option<Person>, thing: &Thing) -> bool {
+        viewer.is_some_and(|viewer| viewer == thing.author || self.people[viewer].is_staff)
+    }
+
+    /// The story that a thread is shown with.
+    pub fn shown_with(&self, story: Made) -> &Thing {
+        let thing = &self.things[&story];
+        match thing.into {
+            Some(into) if thing.state == State::Merged => self.shown_with(into),
+            _ => thing,
+        }
+    }
+
+    /// Whether a thing itself may be read.
+    fn is_readable(&self, viewer: Option<Person>, thing: &Thing) -> bool {
+        match thing.state {
+            State::Open => true,
+            State::Flagged | State::Held | State::Rejected | State::Removed | State::Merged => {
+                self.is_insider(viewer, thing)
+            }
+            State::Deleted | State::Erased => false,
+        }
+    }
+
+    /// Whether somebody may read a thing anywhere.
+    pub fn may_read(&self, viewer: Option<Person>, thing: &Thing) -> bool {
+        let is_hidden = thing.kind == Kind::Profile
+            && (self.people[thing.author].is_banned && !self.is_insider(viewer, thing)
+                || self.people[thing.author].has_left);
+        if is_hidden || !self.is_readable(viewer, thing) {
+            return false;
+        }
+        let Some(story) = thing.story else { return true };
+        let story = self.shown_with(story);
+        // The place of a thread stays when its story is gone.
+        story.state == State::Deleted
+            || story.state == State::Erased
+            || self.is_readable(viewer, story)
+            || self.is_insider(viewer, thing)
+    }
+
+    /// Whether somebody may be sent a word.
+    pub fn may_see(&self, viewer: Option<Person>, word: Word) -> bool {
+        let source = &self.sources[word];
+        let is_staff = viewer.is_some_and(|viewer| self.people[viewer].is_staff);
+        match source.place {
+            Place::Reason => true,
+            Place::Staff | Place::Note => is_staff,
+            Place::Message => is_staff || viewer == Some(source.by),
+            Place::Title | Place::Url | Place::Text | Place::Name => {
+                let Some(thing) = source.thing.and_then(|made| self.things.get(&made)) else { return false };
+                self.is_current(word) && self.may_read(viewer, thing)
+            }
+        }
+    }
+
+    /// Whether lists show a thing to somebody.
+    pub fn is_listed(&self, viewer: Option<Person>, thing: &Thing) -> bool {
+        let is_open = |thing: &Thing| match thing.state {
+            State::Open => true,
+            State::Flagged => self.is_insider(viewer, thing),
+            _ => false,
+        };
+        is_open(thing)
+            && match thing.story {
+                // Lists of comments say which story each is on.
+                Some(story) => is_open(self.shown_with(story)),
+                None => true,
+            }
+    }
+
+    /// The comments that count for a story, on the pages of the story itself.
+    pub fn count_of(&self, story: Made) -> usize {
+        let counts = |thing: &&Thing| thing.story == Some(story) && matches!(thing.state, State::Open | State::Flagged);
+        self.things.values().filter(counts).count()
+    }
+
+    /// Things of a kind, with the steps that have made them.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (Made, &Thing)> {
+        self.things.iter().filter(move |(_, thing)| thing.kind == kind).map(|(made, thing)| (*made, thing))
+    }
+
+    /// What a word is, in words.
+    pub fn describe(&self, word: Word) -> String {
+        let source = &self.sources[word];
+        let Some(thing) = source.thing.and_then(|made| self.things.get(&made)) else {
+            return format!("{:?}", source.place);
+        };
+        let age = if self.is_current(word) { "" } else { "former " };
+        let author = &self.people[thing.author];
+        let of = match (author.is_banned, author.has_left) {
+            (_, true) => " of one who has left",
+            (true, _) => " of one who is banned",
+            _ => "",
+        };
+        let story = thing.story.map_or(String::new(), |story| {
+            let story = &self.things[&story];
+            let into = story.into.map_or(String::new(), |_| format!(" into {:?}", self.shown_with(thing.story.unwrap_or_default()).state));
+            format!(" on a story that is {:?}{into}", story.state)
+        });
+        format!("{age}{:?} of {:?} that is {:?}{of}{story}", source.place, thing.kind, thing.state)
+    }
+}

@@ -1,0 +1,463 @@
+//! What everybody is shown, compared with what is true.
+
+use super::model::{Kind, Made, Model, Person, Place, State, Thing, Word, text_of, words_in};
+use super::steps::{ADMIN, COMMON, FIRST, HOSTS, MODERATORS, TOPICS, WATCHER, Walk};
+use crate::client::{Client, ok};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is wrong, with an example of each kind.
+pub type Faults = BTreeMap<String, (usize, String)>;
+
+/// Pages of one list that are followed.
+const MOST_PAGES: usize = 60;
+
+/// Somebody who reads.
+struct Reader<'a> {
+    model: &'a Model,
+    client: Client,
+    who: Option<Person>,
+    name: &'static str,
+    faults: &'a mut Faults,
+}
+
+/// An address without what differs between things of a kind.
+fn family(address: &str) -> String {
+    let path = address.trim_start_matches("http://localhost:8080");
+    let mut family = String::new();
+    for part in path.split_inclusive(['/', '?', '&', '=', '-', '.']) {
+        let name = part.trim_end_matches(['/', '?', '&', '=', '-', '.']);
+        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_name = name.trim_start_matches('@').starts_with("writer");
+        if is_number || is_name {
+            family.push('N');
+            family.push_str(&part[name.len()..]);
+        } else {
+            family.push_str(part);
+        }
+    }
+    family
+}
+
+/// The address of the next page, as pages and feeds name it.
+fn next_page(answer: &str) -> Option<String> {
+    let unescaped = |address: &str| address.replace("&amp;", "&").replace("http://localhost:8080", "");
+    if let Some((_, rest)) = answer.split_once("\"next_url\":\"") {
+        return Some(unescaped(rest.split_once('"')?.0));
+    }
+    let at = answer.find("rel=\"next\"")?;
+    let start = answer[..at].rfind('<')?;
+    let tag = &answer[start..start + answer[start..].find('>')?];
+    let (_, rest) = tag.split_once("href=\"")?;
+    Some(unescaped(rest.split_once('"')?.0))
+}
+
+/// What a view has of a word: it must be there, it must not, or it may.
+type Expected = Option<bool>;
+
+impl Reader<'_> {
+    fn fault(&mut self, what: String, example: impl FnOnce() -> String) {
+        self.faults.entry(what).and_modify(|(count, _)| *count += 1).or_insert_with(|| (1, example()));
+    }
+
+    /// The text at an address. No word is there that the reader may not see.
+    async fn text(&mut self, address: &str) -> (String, BTreeSet<Word>) {
+        let answer = self.client.get(address).await;
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        if answer.status.is_server_error() {
+            self.fault(format!("{} answers {}", family(address), answer.status), || format!("{address}: {text}"));
+        }
+        let words: BTreeSet<Word> =
+            words_in(&answer.body).into_iter().filter(|word| *word < self.model.sources.len()).collect();
+        for word in &words {
+            if !self.model.may_see(self.who, *word) {
+                let what = format!("leak: {} sends {} {}", family(address), self.name, self.model.describe(*word));
+                self.fault(what, || format!("{address} has {}", text_of(*word)));
+            }
+        }
+        (text, words)
+    }
+
+    async fn words(&mut self, address: &str) -> BTreeSet<Word> {
+        self.text(address).await.1
+    }
+
+    /// The words on all pages of a list.
+    async fn pages(&mut self, first: &str) -> BTreeSet<Word> {
+        let (mut next, mut found) = (Some(first.to_owned()), BTreeSet::new());
+        for _ in 0..MOST_PAGES {
+            let Some(address) = next else { return found };
+            let (text, words) = self.text(&address).await;
+            found.extend(words);
+            next = next_page(&text);
+        }
+        self.fault(format!("{} has no end", family(first)), String::new);
+        found
+    }
+
+    /// The words of all parts of a call that has `next`.
+    async fn parts(&mut self, path: &str) -> (BTreeSet<Word>, Vec<Json>) {
+        let (mut before, mut found, mut entries) = (String::new(), BTreeSet::new(), Vec::new());
+        for _ in 0..MOST_PAGES {
+            let (text, words) = self.text(&format!("{path}{before}")).await;
+            found.extend(words);
+            let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+            let lists = ["entries", "tweets", "items"].iter().find_map(|list| answer[*list].as_array());
+            entries.extend(lists.into_iter().flatten().cloned());
+            let Some(next) = answer["next"].as_str().map(str::to_owned).or(answer["next"].as_u64().map(|next| next.to_string()))
+            else {
+                return (found, entries);
+            };
+            before = format!("{}before={next}", if path.contains('?') { "&" } else { "?" });
+        }
+        (found, entries)
+    }
+
+    /// Compares what a view has with what it should have.
+    fn demand(&mut self, view: &str, found: &BTreeSet<Word>, expected: impl Fn(Made, &Thing, Place) -> Expected) {
+        let model = self.model;
+        for (made, thing) in &model.things {
+            for (place, word) in &thing.words {
+                let Some(is_there) = expected(*made, thing, *place) else { continue };
+                if is_there != found.contains(word) {
+                    let how = if is_there { "lacks" } else { "shows" };
+                    let what = format!("{view} {how} for {}: {}", self.name, model.describe(*word));
+                    self.fault(what, || format!("{} {} by {}", text_of(*word), thing.id, model.people[thing.author].name));
+                }
+            }
+        }
+    }
+}
+
+fn is_title(place: Place) -> bool {
+    matches!(place, Place::Title | Place::Url)
+}
+
+/// What lists of stories have.
+fn listed(model: &Model, who: Option<Person>) -> impl Fn(Made, &Thing, Place) -> Expected {
+    move |_, thing, place| {
+        (thing.kind == Kind::Story && is_title(place)).then(|| model.is_listed(who, thing))
+    }
+}
+
+impl Walk {
+    /// Compares all views with what is true.
+    pub async fn compare(&self, faults: &mut Faults, everything: bool) {
+        let server = &self.server;
+        server.finish_jobs().await;
+        self.compare_states(faults).await;
+        let readers = [
+            ("a visitor", None),
+            ("a reader", Some(WATCHER)),
+            ("an author", Some(FIRST)),
+            ("a moderator", Some(MODERATORS[1])),
+        ];
+        for (name, who) in readers {
+            if who.is_some_and(|who| self.model.people[who].has_left || self.model.people[who].is_banned) {
+                continue;
+            }
+            let client = who.map_or_else(|| server.visitor(), |who| self.clients[who].clone());
+            let mut reader = Reader { model: &self.model, client, who, name, faults };
+            self.compare_lists(&mut reader).await;
+            self.compare_threads(&mut reader, everything).await;
+            self.compare_people(&mut reader).await;
+            self.compare_inbox(&mut reader).await;
+            if who.is_none() {
+                self.compare_feeds(&mut reader).await;
+                self.compare_programs(&mut reader).await;
+            }
+            if everything && name == "a visitor" {
+                for address in crate::two_viewers::addresses() {
+                    reader.words(&address).await;
+                }
+            }
+        }
+    }
+
+    /// What the model says of each thing is what is stored.
+    async fn compare_states(&self, faults: &mut Faults) {
+        for thing in self.model.things.values() {
+            let state = super::steps::stored(&self.server, &self.model, thing).await;
+            let as_stored = match thing.state {
+                State::Rejected => State::Removed,
+                state => state,
+            };
+            let is_former = thing.kind == Kind::Profile && self.model.people[thing.author].has_left;
+            // The record of a post that is deleted or erased may be gone.
+            let is_gone = |state| matches!(state, State::Deleted | State::Erased);
+            if state != as_stored && !is_former && !(is_gone(state) && is_gone(as_stored)) {
+                let what = format!("a {:?} that should be {:?} is stored as {state:?}", thing.kind, thing.state);
+                faults.entry(what).and_modify(|(count, _)| *count += 1).or_insert_with(|| (1, thing.id.clone()));
+            }
+        }
+    }
+
+    async fn compare_lists(&self, reader: &mut Reader<'_>) {
+        let (model, who) = (&self.model, reader.who);
+        for list in ["/latest/0", "/top/0", "/best/new", "/past/2027-01"] {
+            let found = reader.pages(list).await;
+            reader.demand(list, &found, listed(model, who));
+        }
+        let mut found = BTreeSet::new();
+        for start in (0..).step_by(32).take(8) {
+            let (text, words) = reader.text(&format!("/api/getnews/latest/{start}/32")).await;
+            let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+            for story in answer["news"].as_array().into_iter().flatten() {
+                self.compare_count("/api/getnews", reader, (&story["id"], &story["comments"]));
+            }
+            found.extend(words);
+        }
+        reader.demand("/api/getnews", &found, listed(model, who));
+        for topic in TOPICS {
+            let found = reader.pages(&format!("/topic/{topic}/new")).await;
+            reader.demand("/topic", &found, |_, thing, place| {
+                (thing.kind == Kind::Story && place == Place::Title)
+                    .then(|| model.is_listed(who, thing) && thing.topic == Some(topic))
+            });
+        }
+        for host in 0..HOSTS {
+            let found = reader.pages(&format!("/site/site{host}.example/stories/0")).await;
+            reader.demand("/site", &found, |_, thing, place| {
+                (thing.kind == Kind::Story && place == Place::Title)
+                    .then(|| model.is_listed(who, thing) && thing.host == Some(host))
+            });
+        }
+        let found = reader.pages("/comments").await;
+        reader.demand("/comments", &found, |_, thing, _| {
+            (thing.kind == Kind::Comment).then(|| model.is_listed(who, thing))
+        });
+        let found = reader.pages("/everyone").await;
+        let tweets = |_: Made, thing: &Thing, _: Place| (thing.kind == Kind::Tweet).then(|| model.is_listed(who, thing));
+        reader.demand("/everyone", &found, tweets);
+        let (found, _) = reader.parts("/api/timeline/everyone?count=100").await;
+        reader.demand("/api/timeline/everyone", &found, tweets);
+        self.compare_searches(reader).await;
+        let (found, _) = reader.parts("/api/moderations?count=100").await;
+        for (number, source) in model.sources.iter().enumerate() {
+            if source.place == Place::Staff && found.contains(&number) && who.is_none() {
+                reader.fault("the log has a note".to_owned(), || text_of(number));
+            }
+        }
+        reader.words("/moderations").await;
+        reader.words("/moderations/atom").await;
+    }
+
+    async fn compare_searches(&self, reader: &mut Reader<'_>) {
+        let (model, who) = (&self.model, reader.who);
+        for (kinds, kind) in
+            [("stories", Kind::Story), ("comments", Kind::Comment), ("posts", Kind::Tweet)]
+        {
+            let (mut found, mut rows, mut total, mut is_exact) = (BTreeSet::new(), 0, 0, true);
+            for page in 1..=20 {
+                let (text, words) =
+                    reader.text(&format!("/api/search?q={COMMON}&kind={kinds}&sort=new&page={page}")).await;
+                let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+                if answer["status"] != "ok" {
+                    reader.fault(format!("a search of {kinds} fails"), || text);
+                    return;
+                }
+                let results = answer["results"].as_array().map_or(0, Vec::len);
+                rows += results;
+                (total, is_exact) = (answer["total"].as_u64().unwrap_or(0), answer["total_is_exact"] == true);
+                found.extend(words);
+                if results == 0 {
+                    break;
+                }
+            }
+            reader.demand(&format!("search of {kinds}"), &found, |_, thing, place| {
+                (thing.kind == kind && place != Place::Url && place != Place::Text || thing.kind == kind && kind != Kind::Story)
+                    .then(|| model.is_listed(who, thing))
+            });
+            if total != rows as u64 {
+                reader.fault(format!("the total of a search of {kinds} differs from its rows for {}", reader.name), || {
+                    format!("{total} and {rows}, exact: {is_exact}")
+                });
+            }
+        }
+    }
+
+    /// The number of comments that is shown is that of the comments.
+    fn compare_count(&self, view: &str, reader: &mut Reader<'_>, (id, count): (&Json, &Json)) {
+        let (id, count) = (id.to_string(), count.as_u64());
+        let Some((made, thing)) = self.model.of_kind(Kind::Story).find(|(_, thing)| thing.id == id) else { return };
+        let expected = self.model.count_of(made);
+        if count != Some(expected as u64) {
+            let what = format!("{view} counts comments of a story that is {:?} wrongly", thing.state);
+            reader.fault(what, || format!("{id}: {count:?} and not {expected}"));
+        }
+    }
+
+    async fn compare_threads(&self, reader: &mut Reader<'_>, everything: bool) {
+        let (model, who) = (&self.model, reader.who);
+        for (at, (made, story)) in model.of_kind(Kind::Story).enumerate() {
+            if !everything && at % 4 != self.steps.len() % 4 {
+                continue;
+            }
+            let in_thread = |_: Made, thing: &Thing, _: Place| {
+                let of = thing.story?;
+                // A merged story's comments are on the page of the other.
+                let is_here = of == made || model.things[&of].into == Some(made) && model.things[&of].state == State::Merged;
+                (is_here && story.state == State::Open).then(|| model.may_read(who, thing))
+            };
+            let found = reader.pages(&format!("/news/{}", story.id)).await;
+            reader.demand("/news/N", &found, in_thread);
+            reader.demand("/news/N", &found, |other, _, place| {
+                (other == made && place != Place::Url && story.state != State::Merged).then(|| model.may_read(who, story))
+            });
+            let (text, words) = reader.text(&format!("/api/getcomments/{}", story.id)).await;
+            if text.contains("\"next\":null") {
+                reader.demand("/api/getcomments/N", &words, in_thread);
+            }
+        }
+        for (_, tweet) in model.of_kind(Kind::Tweet).filter(|(at, _)| everything || at % 5 == 0) {
+            reader.words(&format!("/tweet/{}", tweet.id)).await;
+        }
+    }
+
+    async fn compare_people(&self, reader: &mut Reader<'_>) {
+        let (model, who) = (&self.model, reader.who);
+        for (person, member) in model.people.iter().enumerate().skip(FIRST) {
+            let name = &member.name;
+            let of_person = |kind: Kind, with_withheld: bool| {
+                move |_: Made, thing: &Thing, place: Place| {
+                    let is_it = thing.kind == kind && place != Place::Url && (kind != Kind::Story || place == Place::Title);
+                    let is_shown = if with_withheld { model.may_read(who, thing) } else { model.is_listed(who, thing) };
+                    (is_it && thing.author == person && !member.has_left).then_some(is_shown)
+                }
+            };
+            let found = reader.pages(&format!("/usernews/{name}/0")).await;
+            reader.demand("/usernews/N", &found, of_person(Kind::Story, true));
+            let found = reader.pages(&format!("/usercomments/{name}/0")).await;
+            reader.demand("/usercomments/N", &found, of_person(Kind::Comment, true));
+            let found = reader.pages(&format!("/@{name}")).await;
+            reader.demand("/@N", &found, of_person(Kind::Tweet, false));
+            let (found, _) = reader.parts(&format!("/api/timeline/user/{name}?count=100")).await;
+            reader.demand("/api/timeline/user/N", &found, of_person(Kind::Tweet, false));
+            let found = reader.words(&format!("/user/{name}")).await;
+            reader.demand("/user/N", &found, of_person(Kind::Profile, false));
+            let found = reader.words(&format!("/flag/user/{name}")).await;
+            _ = found;
+        }
+    }
+
+    async fn compare_inbox(&self, reader: &mut Reader<'_>) {
+        let Some(who) = reader.who else { return };
+        let (_, entries) = reader.parts("/api/inbox?count=100").await;
+        reader.pages("/inbox").await;
+        reader.words("/messages").await;
+        let unread = entries.iter().filter(|entry| entry["read"] == false).count();
+        let (text, _) = reader.text("/settings").await;
+        let badge = text.split_once("<span class=\"badge\">").map_or("0", |(_, rest)| {
+            let (number, rest) = rest.split_once('<').unwrap_or_default();
+            if rest.starts_with("span class=\"hidden\"> unread") { number } else { "0" }
+        });
+        if badge != unread.to_string() && self.clients[who].api_get("/api/inbox").await["unread"].to_string() != badge {
+            reader.fault(format!("the badge of {} differs from the inbox", reader.name), || format!("{badge} and not {unread}"));
+        }
+        if who == WATCHER {
+            let model = &self.model;
+            let found = reader.pages("/home").await;
+            let (called, _) = reader.parts("/api/timeline/home?count=100").await;
+            for (view, found) in [("/home", found), ("/api/timeline/home", called)] {
+                reader.demand(view, &found, |_, thing, _| {
+                    let is_followed = (FIRST..FIRST + 5).contains(&thing.author) && !model.people[thing.author].has_left;
+                    (thing.kind == Kind::Tweet && is_followed).then(|| model.is_listed(Some(who), thing))
+                });
+            }
+        }
+        if self.model.people[who].is_staff {
+            reader.words("/moderate").await;
+            let (_, items) = reader.parts("/api/moderate/queue?count=100").await;
+            let (page, _) = reader.text("/").await;
+            let waiting = page.split_once("<span class=\"hidden\"> waiting").map_or("0", |(before, _)| {
+                before.rsplit_once('>').map_or("?", |(_, number)| number)
+            });
+            if waiting != items.len().to_string() {
+                reader.fault("the badge of the queue differs from the queue".to_owned(), || {
+                    format!("{waiting} and not {}", items.len())
+                });
+            }
+        }
+        reader.client.get("/api/export").await;
+    }
+
+    async fn compare_feeds(&self, reader: &mut Reader<'_>) {
+        let model = &self.model;
+        for feed in ["/atom", "/json", "/rss", "/best/new/atom"] {
+            let found = reader.pages(feed).await;
+            reader.demand(feed, &found, |_, thing, place| {
+                (thing.kind == Kind::Story && place == Place::Title).then(|| model.is_listed(None, thing))
+            });
+        }
+        for feed in ["/comments/atom", "/comments/json"] {
+            let found = reader.pages(feed).await;
+            reader.demand(feed, &found, |_, thing, _| {
+                (thing.kind == Kind::Comment).then(|| model.is_listed(None, thing))
+            });
+        }
+        for (person, member) in model.people.iter().enumerate().skip(FIRST) {
+            let name = &member.name;
+            for (feed, kind) in [
+                (format!("/user/{name}/stories/atom"), Kind::Story),
+                (format!("/user/{name}/stories/json"), Kind::Story),
+                (format!("/user/{name}/comments/atom"), Kind::Comment),
+                (format!("/@{name}/feed"), Kind::Tweet),
+            ] {
+                let found = reader.pages(&feed).await;
+                reader.demand(&family(&feed), &found, |_, thing, place| {
+                    let is_it = thing.kind == kind && thing.author == person && place != Place::Url;
+                    (is_it && !member.has_left && !member.is_banned).then(|| model.is_listed(None, thing))
+                });
+            }
+            reader.pages(&format!("/user/{name}/atom")).await;
+        }
+        for (at, (_, story)) in model.of_kind(Kind::Story).enumerate() {
+            if at % 4 == 0 {
+                reader.words(&format!("/news/{}/atom", story.id)).await;
+            }
+        }
+    }
+
+    /// What programs made for Hacker News are sent.
+    async fn compare_programs(&self, reader: &mut Reader<'_>) {
+        let model = &self.model;
+        let maximum: usize = reader.text("/v0/maxitem.json").await.0.trim().parse().unwrap_or_default();
+        let mut found = BTreeSet::new();
+        for number in 1..=maximum {
+            found.extend(reader.words(&format!("/v0/item/{number}.json")).await);
+        }
+        reader.demand("/v0/item/N", &found, |_, thing, _| {
+            matches!(thing.kind, Kind::Story | Kind::Comment).then(|| model.may_read(None, thing))
+        });
+        for (tag, kind) in [("story", Kind::Story), ("comment", Kind::Comment)] {
+            let found = reader.words(&format!("/api/v1/search_by_date?tags={tag}&hitsPerPage=1000")).await;
+            reader.demand(&format!("/api/v1/search_by_date of {tag}"), &found, |_, thing, place| {
+                (thing.kind == kind && place != Place::Text || thing.kind == kind && kind == Kind::Comment)
+                    .then(|| model.is_listed(None, thing))
+            });
+        }
+        for member in model.people.iter().skip(FIRST) {
+            let name = &member.name;
+            reader.words(&format!("/v0/user/{name}.json")).await;
+            reader.words(&format!("/api/v1/users/{name}")).await;
+        }
+    }
+
+    /// Waits until searches find what was written last.
+    pub async fn follow_index(&mut self) {
+        let word = self.model.word(Place::Reason, ADMIN, None);
+        self.clients[ADMIN].tweet(&format!("mark {}", text_of(word))).await;
+        let expected = format!("mark {}", text_of(word));
+        crate::search::finds(&self.clients[ADMIN], &format!("q={}&kind=posts", text_of(word)), &[&expected]).await;
+    }
+}
+
+/// Undoes everything that can be undone, the last first.
+pub async fn undo_everything(walk: &mut Walk) {
+    let open: Vec<Made> =
+        walk.model.lines.iter().filter(|(_, line)| !line.is_undone).map(|(made, _)| *made).collect();
+    for made in open.into_iter().rev() {
+        walk.undo(made, ADMIN).await;
+    }
+    _ = ok;
+}
