@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3_600);
 /// How long the files may hold what was erased, in seconds: less than a day.
 const WITHIN: u64 = 20 * 3_600;
 
-/// How long the search index may take to get what was changed.
+/// How long the search index may take to get what was changed, and to merge files.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -80,10 +80,22 @@ pub async fn compact(store: &Store, searching: Option<Arc<Searching>>) -> anyhow
     let has_file = store.compact().await?;
     if let Some(searching) = searching {
         follow(store, &searching).await?;
-        tokio::task::spawn_blocking(move || searching.index.compact()).await??;
+        compact_index(&searching).await?;
     }
     tracing::info!("the files are compacted");
     Ok(has_file)
+}
+
+/// Writes the files of the index anew. This fails while other merges of them run, which end.
+async fn compact_index(searching: &Arc<Searching>) -> anyhow::Result<()> {
+    let began = Instant::now();
+    loop {
+        let searching = searching.clone();
+        match tokio::task::spawn_blocking(move || searching.index.compact()).await? {
+            Err(_) if began.elapsed() < PATIENCE => tokio::time::sleep(LOOK_AGAIN).await,
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 /// Waits until an index that follows the store has what was changed so far.

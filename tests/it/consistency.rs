@@ -247,7 +247,8 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     let (ups, downs) = (members(dump, &format!("news.up:{id}")), members(dump, &format!("news.down:{id}")));
     // A story that waits, or was rejected, was never shown: its author's vote is in the counter alone.
     let state = news.get("withheld").map_or("", String::as_str);
-    let is_hidden = ups.is_empty() && (state.starts_with("held:") || state.starts_with("removed:"));
+    let is_hidden =
+        ups.is_empty() && ["held:", "removed:", "erased:"].iter().any(|hidden| state.starts_with(hidden));
     assert_eq!(number(news, "up"), ups.len() + usize::from(is_hidden), "votes up on {id}");
     assert_eq!(number(news, "down"), downs.len(), "votes down on {id}");
     assert!(ups.is_disjoint(&downs), "item {id} is voted up and down by the same user");
@@ -387,9 +388,9 @@ fn check_thread(dump: &Dump, id: u64, counted: usize) {
         let comment_json: serde_json::Value = serde_json::from_str(json).unwrap();
         let author = &comment_json["user_id"];
         let listed = members(dump, &format!("user.comments:{author}"));
-        // A comment that waits, or was rejected, was never shown.
+        // A comment that waits, or was rejected, was never shown, also if it was erased then.
         let state = comment_json["withheld"].as_str().unwrap_or_default();
-        let is_hidden = state.starts_with("held:") || state.starts_with("removed:");
+        let is_hidden = ["held:", "removed:", "erased:"].iter().any(|hidden| state.starts_with(hidden));
         assert!(is_hidden || listed.contains(&format!("{id}-{comment}")), "comment {id}-{comment}");
         let voters = |field: &str| -> Vec<u64> {
             comment_json[field].as_array().into_iter().flatten().map(|id| id.as_u64().unwrap()).collect()

@@ -1,7 +1,7 @@
 //! What is true on the site of a walk: who wrote which word, and who may read it. It follows from the steps, and
 //! knows nothing of keys, lists and caches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A word that nothing else on the site has, by its number.
 pub type Word = usize;
@@ -86,8 +86,6 @@ pub struct Thing {
     pub author: Person,
     /// The story of a comment.
     pub story: Option<Made>,
-    /// The comment that it replies to.
-    pub parent: Option<Made>,
     pub state: State,
     /// The state that a removal or a merge ends with.
     pub before: State,
@@ -95,8 +93,9 @@ pub struct Thing {
     pub into: Option<Made>,
     pub words: BTreeMap<Place, Word>,
     pub host: Option<usize>,
-    pub topic: Option<&'static str>,
-    pub has_replies: bool,
+    pub topic: Option<String>,
+    /// Whom the text mentions, and has told so.
+    pub mentions: Option<Person>,
 }
 
 impl Thing {
@@ -129,7 +128,6 @@ pub struct Line {
     pub id: u64,
     pub action: &'static str,
     pub about: Made,
-    pub by: Person,
     /// What was so of the thing.
     pub before: Option<Thing>,
     pub is_undone: bool,
@@ -142,9 +140,22 @@ pub struct Model {
     pub things: BTreeMap<Made, Thing>,
     pub sources: Vec<Source>,
     pub lines: BTreeMap<Made, Line>,
+    /// The names of topics.
+    pub topics: Vec<String>,
+    /// The lines with an appeal that waits.
+    pub appeals: Vec<Made>,
+    /// Who mutes whom.
+    pub mutes: BTreeSet<(Person, Person)>,
+    pub blocks: BTreeSet<(Person, Person)>,
+    /// Who hides which story.
+    pub hidden: BTreeSet<(Person, Made)>,
 }
 
 impl Model {
+    pub fn new(topics: usize) -> Self {
+        Self { topics: (0..topics).map(|number| format!("subject{number}")).collect(), ..Self::default() }
+    }
+
     /// A new word.
     pub fn word(&mut self, place: Place, by: Person, thing: Option<Made>) -> Word {
         self.sources.push(Source { place, by, thing });
@@ -175,10 +186,9 @@ impl Model {
     /// Whether a thing itself may be read.
     fn is_readable(&self, viewer: Option<Person>, thing: &Thing) -> bool {
         match thing.state {
-            State::Open => true,
-            State::Flagged | State::Held | State::Rejected | State::Removed | State::Merged => {
-                self.is_insider(viewer, thing)
-            }
+            // The page of the other story names what was merged into it.
+            State::Open | State::Merged => true,
+            State::Flagged | State::Held | State::Rejected | State::Removed => self.is_insider(viewer, thing),
             State::Deleted | State::Erased => false,
         }
     }
@@ -193,9 +203,8 @@ impl Model {
         }
         let Some(story) = thing.story else { return true };
         let story = self.shown_with(story);
-        // The place of a thread stays when its story is gone.
-        story.state == State::Deleted
-            || story.state == State::Erased
+        // Comments stay when their story is gone, unless nobody was ever shown it.
+        !matches!(story.state, State::Held | State::Rejected)
             || self.is_readable(viewer, story)
             || self.is_insider(viewer, thing)
     }
@@ -210,9 +219,24 @@ impl Model {
             Place::Message => is_staff || viewer == Some(source.by),
             Place::Title | Place::Url | Place::Text | Place::Name => {
                 let Some(thing) = source.thing.and_then(|made| self.things.get(&made)) else { return false };
-                self.is_current(word) && self.may_read(viewer, thing)
+                // Messages tell people what of theirs a decision is about.
+                if viewer == Some(source.by) && thing.state != State::Erased {
+                    return true;
+                }
+                // What was flagged waits for moderators, and the log names what it is about.
+                if is_staff && thing.state == State::Deleted {
+                    return true;
+                }
+                self.is_current(word)
+                    && (self.may_read(viewer, thing) || self.is_name_of_flagged(thing, source.place))
             }
         }
+    }
+
+    /// Flags against a profile hide its text alone.
+    pub fn is_name_of_flagged(&self, thing: &Thing, place: Place) -> bool {
+        let author = &self.people[thing.author];
+        place == Place::Name && thing.state == State::Flagged && !author.is_banned && !author.has_left
     }
 
     /// Whether lists show a thing to somebody.
@@ -220,19 +244,26 @@ impl Model {
         let is_open = |thing: &Thing| match thing.state {
             State::Open => true,
             State::Flagged => self.is_insider(viewer, thing),
-            _ => false,
+            State::Held
+            | State::Rejected
+            | State::Removed
+            | State::Merged
+            | State::Deleted
+            | State::Erased => false,
         };
         is_open(thing)
             && match thing.story {
-                // Lists of comments say which story each is on.
-                Some(story) => is_open(self.shown_with(story)),
+                // The comments of a merged story are on the page of the other alone.
+                Some(story) => is_open(&self.things[&story]),
                 None => true,
             }
     }
 
     /// The comments that count for a story, on the pages of the story itself.
     pub fn count_of(&self, story: Made) -> usize {
-        let counts = |thing: &&Thing| thing.story == Some(story) && matches!(thing.state, State::Open | State::Flagged);
+        let counts = |thing: &&Thing| {
+            thing.story == Some(story) && matches!(thing.state, State::Open | State::Flagged)
+        };
         self.things.values().filter(counts).count()
     }
 
@@ -256,7 +287,9 @@ impl Model {
         };
         let story = thing.story.map_or(String::new(), |story| {
             let story = &self.things[&story];
-            let into = story.into.map_or(String::new(), |_| format!(" into {:?}", self.shown_with(thing.story.unwrap_or_default()).state));
+            let into = story.into.map_or(String::new(), |_| {
+                format!(" into {:?}", self.shown_with(thing.story.unwrap_or_default()).state)
+            });
             format!(" on a story that is {:?}{into}", story.state)
         });
         format!("{age}{:?} of {:?} that is {:?}{of}{story}", source.place, thing.kind, thing.state)

@@ -1,6 +1,6 @@
 //! What people and moderators do, a step at a time.
 
-use super::model::{Kind, Line, Made, Member, Model, Person, Place, State, Thing, text_of};
+use super::model::{Kind, Line, Made, Member, Model, Person, Place, State, Thing, Word, text_of, words_in};
 use crate::client::{Client, PASSWORD, ok};
 use crate::server::Server;
 use crate::undo_is_exact::Dice;
@@ -20,7 +20,7 @@ pub const WATCHER: Person = 3;
 pub const FIRST: Person = 4;
 const WRITERS: usize = 5;
 
-pub const TOPICS: [&str; 3] = ["rust", "web", "zoology"];
+pub const TOPICS: usize = 3;
 pub const HOSTS: usize = 3;
 
 /// What somebody does.
@@ -47,6 +47,8 @@ pub enum Deed {
     Read,
     ReadInbox,
     Appeal,
+    AnswerAppeal(&'static str),
+    Topic(&'static str),
     Moderate(&'static str),
     Restrict(&'static str),
     RemoveAll,
@@ -56,9 +58,9 @@ pub enum Deed {
 }
 
 use Deed::{
-    Answer, Appeal, Comment, DeleteComment, DeleteStory, DeleteTweet, EditComment, EditStory, Flag, Join, Leave, Mark,
-    Message, Moderate, Profile, Read, ReadInbox, RemoveAll, Reply, Restrict, Stand, Submit, SubmitText, Tweet, Undo,
-    Unflag, Vote,
+    Answer, AnswerAppeal, Appeal, Comment, DeleteComment, DeleteStory, DeleteTweet, EditComment, EditStory,
+    Flag, Join, Leave, Mark, Message, Moderate, Profile, Read, ReadInbox, RemoveAll, Reply, Restrict, Stand,
+    Submit, SubmitText, Topic, Tweet, Undo, Unflag, Vote,
 };
 
 /// The deeds, with how often they are done.
@@ -95,7 +97,11 @@ const DEEDS: &[(usize, Deed)] = &[
     (5, Answer),
     (15, Read),
     (5, ReadInbox),
-    (8, Appeal),
+    (10, Appeal),
+    (5, AnswerAppeal("approve")),
+    (3, AnswerAppeal("reject")),
+    (2, Topic("renametopic")),
+    (2, Topic("mergetopic")),
     (25, Moderate("remove")),
     (15, Moderate("restore")),
     (10, Moderate("edit")),
@@ -143,7 +149,6 @@ pub struct Walk {
     pub model: Model,
     pub clients: Vec<Client>,
     pub steps: Vec<Step>,
-    pub acted: usize,
 }
 
 /// The number of a person's profile among the things that steps have made.
@@ -153,8 +158,7 @@ pub fn profile(person: Person) -> Made {
 
 impl Walk {
     pub async fn start(server: Server) -> Self {
-        let mut walk =
-            Self { server, model: Model::default(), clients: Vec::new(), steps: Vec::new(), acted: 0 };
+        let mut walk = Self { server, model: Model::new(TOPICS), clients: Vec::new(), steps: Vec::new() };
         for name in ["alice", "milo", "mina", "watcher"] {
             walk.join(name).await;
         }
@@ -165,7 +169,8 @@ impl Walk {
         walk.server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
         for moderator in MODERATORS {
             let name = walk.model.people[moderator].name.clone();
-            let fields = [("action", "make_moderator"), ("kind", "user"), ("id", &*name), ("reason", "trust")];
+            let fields =
+                [("action", "make_moderator"), ("kind", "user"), ("id", &*name), ("reason", "trust")];
             ok(admin.api_post("/api/moderate", &fields).await);
         }
         for person in [ADMIN, MODERATORS[0], MODERATORS[1]] {
@@ -174,8 +179,12 @@ impl Walk {
         for person in FIRST..FIRST + WRITERS {
             walk.clients[WATCHER].follow(&walk.model.people[person].name).await;
         }
-        let rule =
-            [("what", "phrase"), ("pattern", HELD), ("effect", "hold"), ("reason", "a moderator looks first")];
+        let rule = [
+            ("what", "phrase"),
+            ("pattern", HELD),
+            ("effect", "hold"),
+            ("reason", "a moderator looks first"),
+        ];
         ok(admin.api_post("/api/moderate/rule", &rule).await);
         walk
     }
@@ -193,14 +202,13 @@ impl Walk {
             id: name.to_owned(),
             author,
             story: None,
-            parent: None,
             state: State::Open,
             before: State::Open,
             into: None,
             words: BTreeMap::new(),
             host: None,
             topic: None,
-            has_replies: false,
+            mentions: None,
         };
         self.model.things.insert(profile(author), thing);
     }
@@ -214,10 +222,10 @@ impl Walk {
             is_it
         });
         let deed = deed.unwrap().1;
-        let present: Vec<Person> = (FIRST..self.model.people.len())
-            .filter(|person| !self.model.people[*person].has_left)
-            .collect();
-        let person = |dice: &mut Dice| present.get(dice.below(present.len().max(1))).copied().unwrap_or(FIRST);
+        let present: Vec<Person> =
+            (FIRST..self.model.people.len()).filter(|person| !self.model.people[*person].has_left).collect();
+        let person =
+            |dice: &mut Dice| present.get(dice.below(present.len().max(1))).copied().unwrap_or(FIRST);
         let (mut by, mut other) = (person(dice), person(dice));
         let things = |wanted: &dyn Fn(&Thing) -> bool, dice: &mut Dice| {
             let found: Vec<Made> =
@@ -229,11 +237,19 @@ impl Walk {
         let staff = [ADMIN, MODERATORS[0], MODERATORS[1]][dice.below(3)];
         let about = match deed {
             Submit | SubmitText | Tweet | Profile | Message | Read | ReadInbox | Join => 0,
+            Topic(_) => 0,
             Answer => {
                 by = staff;
                 0
             }
-            EditStory | DeleteStory => things(&|thing| thing.kind == Kind::Story && self.may_act(thing.author), dice),
+            AnswerAppeal(_) => {
+                by = staff;
+                let appeals = &self.model.appeals;
+                appeals.get(dice.below(appeals.len().max(1))).copied().unwrap_or_default()
+            }
+            EditStory | DeleteStory => {
+                things(&|thing| thing.kind == Kind::Story && self.may_act(thing.author), dice)
+            }
             Comment | Mark(_) => things(&|thing| thing.kind == Kind::Story && !is_gone(thing), dice),
             Reply => things(&|thing| thing.kind == Kind::Comment && !is_gone(thing), dice),
             EditComment | DeleteComment => {
@@ -271,31 +287,36 @@ impl Walk {
             }
             Undo | Appeal => {
                 by = staff;
-                let open: Vec<Made> =
-                    self.model.lines.iter().filter(|(_, line)| !line.is_undone).map(|(made, _)| *made).collect();
+                let open: Vec<Made> = self
+                    .model
+                    .lines
+                    .iter()
+                    .filter(|(_, line)| !line.is_undone)
+                    .map(|(made, _)| *made)
+                    .collect();
                 open.get(dice.below(open.len().max(1))).copied().unwrap_or_default()
             }
             Leave { .. } => by,
         };
+        if by == FIRST && matches!(deed, Stand("mute" | "block") | Mark("hide")) {
+            // One of them sees everything that is in the lists.
+            by += 1;
+        }
         if deed == Moderate("merge") {
             other = things(&|thing| thing.kind == Kind::Story && !is_gone(thing), dice);
         }
         Step { number, deed, by, about, other, die: dice.below(1 << 20) }
     }
 
-    fn may_act(&self, person: Person) -> bool {
+    pub fn may_act(&self, person: Person) -> bool {
         !self.model.people[person].has_left && !self.model.people[person].is_banned
     }
 
     /// Takes a step; a refusal changes nothing.
     pub async fn take(&mut self, step: &Step) {
         self.server.advance(1 + step.die as u64 % 30);
-        self.steps.push(step.clone());
-        if step.by >= self.clients.len() {
-            return;
-        }
-        if self.try_take(step).await.is_some() {
-            self.acted += 1;
+        if step.by < self.clients.len() && self.try_take(step).await.is_some() {
+            self.steps.push(step.clone());
         }
     }
 
@@ -313,7 +334,14 @@ impl Walk {
             Mark(action) => {
                 let story = self.thing(step.about)?.id.clone();
                 let path = format!("/api/{action}");
-                is_ok(&self.clients[step.by].api_post(&path, &[("news_id", &*story)]).await).then_some(())
+                is_ok(&call(&self.clients[step.by], &path, &[("news_id", &*story)]).await).then_some(())?;
+                let pair = (step.by, step.about);
+                _ = match action {
+                    "hide" => self.model.hidden.insert(pair),
+                    "unhide" => self.model.hidden.remove(&pair),
+                    _ => false,
+                };
+                Some(())
             }
             Stand(action) => {
                 let name = self.model.people[step.about].name.clone();
@@ -322,24 +350,44 @@ impl Walk {
                     "mute" | "unmute" => vec![("what", "user"), ("value", &*name)],
                     _ => vec![("username", &*name)],
                 };
-                is_ok(&self.clients[step.by].api_post(&path, &fields).await).then_some(())
+                is_ok(&call(&self.clients[step.by], &path, &fields).await).then_some(())?;
+                let pair = (step.by, step.about);
+                _ = match action {
+                    "mute" => self.model.mutes.insert(pair),
+                    "unmute" => self.model.mutes.remove(&pair),
+                    "block" => self.model.blocks.insert(pair),
+                    "unblock" => self.model.blocks.remove(&pair),
+                    _ => false,
+                };
+                Some(())
             }
             Message => {
                 let word = self.model.word(Place::Message, step.by, None);
                 let text = format!("{COMMON} {}", text_of(word));
-                is_ok(&self.clients[step.by].api_post("/api/messages", &[("text", &*text)]).await).then_some(())
+                is_ok(&call(&self.clients[step.by], "/api/messages", &[("text", &*text)]).await).then_some(())
             }
             Answer => self.answer(step).await,
             Read => {
-                let addresses =
-                    ["/", "/latest/0", "/everyone", "/comments", "/inbox", "/best", "/rss", "/home", "/news/1"];
+                let addresses = [
+                    "/",
+                    "/latest/0",
+                    "/everyone",
+                    "/comments",
+                    "/inbox",
+                    "/best",
+                    "/rss",
+                    "/home",
+                    "/news/1",
+                ];
                 self.clients[step.by].get(addresses[step.die % addresses.len()]).await;
                 Some(())
             }
             ReadInbox => {
-                is_ok(&self.clients[step.by].api_post("/api/readinbox", &[("id", "all")]).await).then_some(())
+                is_ok(&call(&self.clients[step.by], "/api/readinbox", &[("id", "all")]).await).then_some(())
             }
             Appeal => self.appeal(step).await,
+            AnswerAppeal(action) => self.answer_appeal(step, action).await,
+            Topic(action) => self.move_topic(step, action).await,
             Moderate(action) => self.moderate(step, action).await,
             Restrict(action) => self.restrict(step, action).await,
             RemoveAll => self.remove_all(step).await,
@@ -357,26 +405,35 @@ impl Walk {
         self.model.things.get(&made)
     }
 
+    /// Whom the text of a step mentions.
+    fn mentioned(&self, step: &Step) -> Option<Person> {
+        match step.die % 4 {
+            0 => Some(step.other),
+            1 => Some(WATCHER),
+            _ => None,
+        }
+    }
+
     /// The words around a word: mentions, and sometimes what a rule holds.
     fn text(&self, step: &Step, word: usize) -> String {
-        let mention = match step.die % 4 {
-            0 => format!(" for @{}", self.model.people[step.other].name),
-            1 => " for @watcher".to_owned(),
-            _ => String::new(),
-        };
+        let mention = self.mentioned(step);
+        let mention =
+            mention.map_or(String::new(), |person| format!(" for @{}", self.model.people[person].name));
         let held = if step.die / 4 % 9 == 0 { format!(" {HELD}") } else { String::new() };
         format!("{COMMON} {}{mention}{held}", text_of(word))
     }
 
     async fn submit(&mut self, step: &Step) -> Option<()> {
-        let [title, url, text] =
-            [Place::Title, Place::Url, Place::Text].map(|place| self.model.word(place, step.by, Some(step.number)));
+        let [title, url, text] = [Place::Title, Place::Url, Place::Text]
+            .map(|place| self.model.word(place, step.by, Some(step.number)));
         let is_link = step.deed == Submit;
         let host = step.die % HOSTS;
-        let topic = [None, Some(TOPICS[0]), Some(TOPICS[1]), Some(TOPICS[2])][step.die / 7 % 4];
+        let topic = (step.die / 7 % 4).checked_sub(1).map(|topic| self.model.topics[topic].clone());
+        let topic_name = topic.clone().unwrap_or_default();
         let held = if step.die / 4 % 9 == 0 { HELD } else { "" };
         let title_text = format!("{COMMON} {} {held}", text_of(title));
-        let address = if is_link { format!("http://site{host}.example/{}", text_of(url)) } else { String::new() };
+        let address =
+            if is_link { format!("http://site{host}.example/{}", text_of(url)) } else { String::new() };
         let with_text = !is_link || step.die / 11 % 4 == 0;
         let body = if with_text { self.text(step, text) } else { String::new() };
         let fields = [
@@ -384,9 +441,9 @@ impl Walk {
             ("title", &*title_text),
             ("url", &*address),
             ("text", &*body),
-            ("topics", topic.unwrap_or("")),
+            ("topics", &*topic_name),
         ];
-        let answer = self.clients[step.by].api_post("/api/submit", &fields).await;
+        let answer = call(&self.clients[step.by], "/api/submit", &fields).await;
         let id = answer["news_id"].as_u64()?;
         let is_held = answer["held"] == true;
         let mut words = BTreeMap::from([(Place::Title, title)]);
@@ -396,14 +453,13 @@ impl Walk {
             id: id.to_string(),
             author: step.by,
             story: None,
-            parent: None,
             state: if is_held { State::Held } else { State::Open },
             before: State::Open,
             into: None,
             words,
             host: is_link.then_some(host),
             topic,
-            has_replies: false,
+            mentions: None,
         };
         self.model.things.insert(step.number, thing.clone());
         if is_link && with_text {
@@ -418,6 +474,7 @@ impl Walk {
                 words: BTreeMap::from([(place, text)]),
                 host: None,
                 topic: None,
+                mentions: self.mentioned(step),
                 ..thing
             };
             self.model.things.insert(made, comment);
@@ -434,7 +491,8 @@ impl Walk {
         let place = if is_link { Place::Url } else { Place::Text };
         let other = self.model.word(place, author, Some(step.about));
         let title_text = format!("{COMMON} {}", text_of(title));
-        let url = thing.host.map_or(String::new(), |host| format!("http://site{host}.example/{}", text_of(other)));
+        let url =
+            thing.host.map_or(String::new(), |host| format!("http://site{host}.example/{}", text_of(other)));
         let text = if is_link { String::new() } else { self.text(step, other) };
         let answer = self.clients[author].edit(thing.number(), &title_text, &url, &text).await;
         is_ok(&answer).then_some(())?;
@@ -461,18 +519,14 @@ impl Walk {
             id: format!("{number}-{id}"),
             author: step.by,
             story: Some(story),
-            parent,
             state: if answer["held"] == true { State::Held } else { State::Open },
             before: State::Open,
             into: None,
             words: BTreeMap::from([(Place::Text, word)]),
             host: None,
             topic: None,
-            has_replies: false,
+            mentions: self.mentioned(step),
         };
-        if let Some(parent) = parent.and_then(|parent| self.model.things.get_mut(&parent)) {
-            parent.has_replies = true;
-        }
         self.model.things.insert(step.number, thing);
         Some(())
     }
@@ -483,7 +537,13 @@ impl Walk {
         let word = self.model.word(Place::Text, thing.author, Some(step.about));
         let text = self.text(step, word);
         is_ok(&self.clients[thing.author].edit_comment(story, thing.number(), &text).await).then_some(())?;
-        self.model.things.get_mut(&step.about)?.words.insert(Place::Text, word);
+        let mentions = self.mentioned(step);
+        let thing = self.model.things.get_mut(&step.about)?;
+        thing.words.insert(Place::Text, word);
+        if thing.mentions != mentions {
+            // Who is mentioned for the first time by an edit is another matter.
+            thing.mentions = None;
+        }
         Some(())
     }
 
@@ -496,7 +556,7 @@ impl Walk {
                 let story = self.thing(thing.story?)?.number();
                 client.edit_comment(story, thing.number(), "").await
             }
-            _ => client.api_post("/api/deltweet", &[("tweet_id", &*thing.id)]).await,
+            _ => call(client, "/api/deltweet", &[("tweet_id", &*thing.id)]).await,
         };
         is_ok(&answer).then_some(())?;
         self.model.things.get_mut(&step.about)?.state = State::Deleted;
@@ -513,14 +573,13 @@ impl Walk {
             id: id.to_string(),
             author: step.by,
             story: None,
-            parent: None,
             state: if answer["held"] == true { State::Held } else { State::Open },
             before: State::Open,
             into: None,
             words: BTreeMap::from([(Place::Text, word)]),
             host: None,
             topic: None,
-            has_replies: false,
+            mentions: self.mentioned(step),
         };
         self.model.things.insert(step.number, thing);
         Some(())
@@ -528,10 +587,11 @@ impl Walk {
 
     async fn change_profile(&mut self, step: &Step) -> Option<()> {
         let made = profile(step.by);
-        let [about, name] = [Place::Text, Place::Name].map(|place| self.model.word(place, step.by, Some(made)));
+        let [about, name] =
+            [Place::Text, Place::Name].map(|place| self.model.word(place, step.by, Some(made)));
         let text = format!("{COMMON} {}", text_of(about));
         let fields = [("about", &*text), ("email", ""), ("fullname", &*text_of(name))];
-        is_ok(&self.clients[step.by].api_post("/api/updateprofile", &fields).await).then_some(())?;
+        is_ok(&call(&self.clients[step.by], "/api/updateprofile", &fields).await).then_some(())?;
         let thing = self.model.things.get_mut(&made)?;
         thing.words = BTreeMap::from([(Place::Text, about), (Place::Name, name)]);
         self.learn(made).await;
@@ -551,21 +611,21 @@ impl Walk {
     async fn flag(&mut self, step: &Step) -> Option<()> {
         let thing = self.thing(step.about)?.clone();
         let kind = kind_of(thing.kind);
-        let client = self.clients[step.by].clone();
+        let client = &self.clients[step.by].clone();
         if step.deed == Unflag {
             let fields = [("kind", kind), ("id", &*thing.id)];
-            return is_ok(&client.api_post("/api/unflag", &fields).await).then_some(());
+            return is_ok(&call(client, "/api/unflag", &fields).await).then_some(());
         }
         let word = self.model.word(Place::Note, step.by, None);
         let note = format!("{COMMON} {}", text_of(word));
         let fields = [("kind", kind), ("id", &*thing.id), ("reason", "harmful"), ("note", &*note)];
-        is_ok(&client.api_post("/api/flag", &fields).await).then_some(())?;
+        is_ok(&call(client, "/api/flag", &fields).await).then_some(())?;
         self.learn(step.about).await;
         Some(())
     }
 
     async fn answer(&mut self, step: &Step) -> Option<()> {
-        let client = self.clients[step.by].clone();
+        let client = &self.clients[step.by].clone();
         let threads = client.api_get("/api/messages").await;
         let thread = threads["threads"].as_array()?.get(step.die % 3)?.clone();
         let name = thread["username"].as_str()?.to_owned();
@@ -574,7 +634,7 @@ impl Walk {
         let word = self.model.word(Place::Message, member, None);
         let text = format!("{COMMON} {}", text_of(word));
         let id = thread["thread_id"].as_str().map_or_else(|| thread["thread_id"].to_string(), str::to_owned);
-        is_ok(&client.api_post("/api/messages", &[("thread", &*id), ("text", &*text)]).await).then_some(())
+        is_ok(&call(client, "/api/messages", &[("thread", &*id), ("text", &*text)]).await).then_some(())
     }
 
     async fn appeal(&mut self, step: &Step) -> Option<()> {
@@ -583,14 +643,53 @@ impl Walk {
         let word = self.model.word(Place::Message, author, None);
         let text = format!("{COMMON} {}", text_of(word));
         let fields = [("moderation_id", &*line.id.to_string()), ("text", &*text)];
-        is_ok(&self.clients[author].api_post("/api/appeal", &fields).await).then_some(())
+        is_ok(&call(&self.clients[author], "/api/appeal", &fields).await).then_some(())?;
+        self.model.appeals.push(step.about);
+        Some(())
+    }
+
+    async fn answer_appeal(&mut self, step: &Step, action: &'static str) -> Option<()> {
+        let line = self.model.lines.get(&step.about)?.clone();
+        let reason = self.model.word(Place::Reason, step.by, None);
+        let reason = format!("{COMMON} {}", text_of(reason));
+        let id = line.id.to_string();
+        let fields = [("action", action), ("kind", "appeal"), ("id", &*id), ("reason", &*reason)];
+        is_ok(&call(&self.clients[step.by], "/api/moderate", &fields).await).then_some(())?;
+        self.model.appeals.retain(|appeal| *appeal != step.about);
+        // What was undone already is not undone again.
+        if action == "approve" && !line.is_undone {
+            self.note_undone(step.about).await;
+        }
+        Some(())
+    }
+
+    async fn move_topic(&mut self, step: &Step, action: &'static str) -> Option<()> {
+        let (from, to) = (step.die % TOPICS, (step.die + 1) % TOPICS);
+        let name = match action {
+            "renametopic" => format!("topic{}", step.number),
+            _ => self.model.topics[to].clone(),
+        };
+        let fields = [("topic", &*self.model.topics[from].clone()), ("name", &*name)];
+        is_ok(&call(&self.clients[ADMIN], &format!("/api/{action}"), &fields).await).then_some(())?;
+        self.server.finish_jobs().await;
+        let former = self.model.topics[from].clone();
+        if action == "renametopic" {
+            self.model.topics[from].clone_from(&name);
+        }
+        for thing in self.model.things.values_mut().filter(|thing| thing.topic.as_ref() == Some(&former)) {
+            // What nobody has been shown is not among the stories of the topic.
+            if !matches!(thing.state, State::Held | State::Rejected) {
+                thing.topic = Some(name.clone());
+            }
+        }
+        Some(())
     }
 
     /// Notes a line of the log.
     fn note_line(&mut self, step: &Step, (action, about): (&'static str, Made), answer: &Json) -> Option<()> {
         let id = answer["moderation_id"].as_u64()?;
         let before = self.thing(about).cloned();
-        let line = Line { id, action, about, by: step.by, before, is_undone: false };
+        let line = Line { id, action, about, before, is_undone: false };
         self.model.lines.insert(step.number, line);
         Some(())
     }
@@ -599,8 +698,13 @@ impl Walk {
         let thing = self.thing(step.about)?.clone();
         let reason = self.model.word(Place::Reason, step.by, None);
         let (reason, id) = (format!("{COMMON} {}", text_of(reason)), thing.id.clone());
-        let mut fields =
-            vec![("action", action), ("kind", kind_of(thing.kind)), ("id", &*id), ("reason", &*reason), ("confirm", &*id)];
+        let mut fields = vec![
+            ("action", action),
+            ("kind", kind_of(thing.kind)),
+            ("id", &*id),
+            ("reason", &*reason),
+            ("confirm", &*id),
+        ];
         let into = self.thing(step.other).map_or(String::new(), |other| other.id.clone());
         let mut words = thing.words.clone();
         let mut texts = Vec::new();
@@ -615,7 +719,9 @@ impl Walk {
                         _ => "text",
                     };
                     let text = match thing.host {
-                        Some(host) if *place == Place::Url => format!("http://site{host}.example/{}", text_of(*word)),
+                        Some(host) if *place == Place::Url => {
+                            format!("http://site{host}.example/{}", text_of(*word))
+                        }
                         _ => format!("{COMMON} {}", text_of(*word)),
                     };
                     texts.push((name, text));
@@ -624,7 +730,7 @@ impl Walk {
             _ => {}
         }
         fields.extend(texts.iter().map(|(name, text)| (*name, &**text)));
-        let answer = self.clients[step.by].api_post("/api/moderate", &fields).await;
+        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
         self.note_line(step, (action, step.about), &answer)?;
         self.server.finish_jobs().await;
         let thing = self.model.things.get_mut(&step.about)?;
@@ -642,9 +748,10 @@ impl Walk {
             "reject" => (thing.before, thing.state) = (State::Held, State::Rejected),
             "keep" => thing.state = if thing.state == State::Flagged { State::Open } else { thing.state },
             "erase" => thing.state = State::Erased,
-            "edit" => thing.words = words,
+            "edit" => (thing.words, thing.mentions) = (words, None),
             _ => {}
         }
+        self.learn(step.about + FIRST_COMMENTS).await;
         Some(())
     }
 
@@ -654,7 +761,7 @@ impl Walk {
         let reason = format!("{COMMON} {}", text_of(reason));
         let name = self.model.people[step.about].name.clone();
         let fields = [("action", action), ("kind", "user"), ("id", &*name), ("reason", &*reason)];
-        let answer = self.clients[step.by].api_post("/api/moderate", &fields).await;
+        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
         self.note_line(step, (action, profile(step.about)), &answer)?;
         self.server.finish_jobs().await;
         self.learn_person(step.about).await;
@@ -667,7 +774,7 @@ impl Walk {
         let name = self.model.people[step.about].name.clone();
         let fields =
             [("action", "remove_all"), ("kind", "user"), ("id", &*name), ("reason", &*reason), ("days", "2")];
-        let answer = self.clients[step.by].api_post("/api/moderate", &fields).await;
+        let answer = call(&self.clients[step.by], "/api/moderate", &fields).await;
         self.note_line(step, ("remove_all", profile(step.about)), &answer)?;
         self.server.finish_jobs().await;
         self.learn_posts(step.about).await;
@@ -680,8 +787,14 @@ impl Walk {
         let reason = self.model.word(Place::Reason, by, None);
         let reason = format!("{COMMON} {}", text_of(reason));
         let fields = [("moderation_id", &*line.id.to_string()), ("reason", &*reason)];
-        let answer = self.clients[by].api_post("/api/moderate/undo", &fields).await;
+        let answer = call(&self.clients[by], "/api/moderate/undo", &fields).await;
         is_ok(&answer).then_some(())?;
+        self.note_undone(made).await
+    }
+
+    /// Notes that a line was undone.
+    async fn note_undone(&mut self, made: Made) -> Option<()> {
+        let line = self.model.lines.get(&made)?.clone();
         self.server.finish_jobs().await;
         self.model.lines.get_mut(&made)?.is_undone = true;
         let thing = self.thing(line.about)?.clone();
@@ -694,8 +807,14 @@ impl Walk {
         let before = line.before?;
         let now = self.model.things.get_mut(&line.about)?;
         match line.action {
-            "edit" => now.words = before.words.clone(),
-            "remove" | "restore" | "merge" | "split" | "approve" | "reject" | "keep" => {
+            "edit" => (now.words, now.mentions) = (before.words.clone(), None),
+            // What was public is removed.
+            "approve" => (now.before, now.state) = (State::Open, State::Removed),
+            // Only the words of a profile come and go.
+            "remove" if now.kind == Kind::Profile => {}
+            // It is hidden again only if nothing else has happened to it.
+            "keep" if now.state != State::Open => {}
+            "remove" | "restore" | "merge" | "split" | "reject" | "keep" => {
                 (now.state, now.before, now.into) = (before.state, before.before, before.into);
             }
             _ => {}
@@ -706,6 +825,7 @@ impl Walk {
                 now.words.entry(place).or_insert(word);
             }
         }
+        self.learn(line.about + FIRST_COMMENTS).await;
         Some(())
     }
 
@@ -713,7 +833,8 @@ impl Walk {
         let writings = if erases { "erase" } else { "keep" };
         let fields = [("password", PASSWORD), ("writings", writings)];
         let answer = self.clients[person].post("/settings/deactivate", &fields).await;
-        answer.status.is_redirection().then_some(())?;
+        let goes_to = answer.headers.get("location").map(|address| address.as_bytes());
+        (goes_to == Some(b"/settings/deactivated")).then_some(())?;
         self.server.finish_jobs().await;
         self.model.people[person].has_left = true;
         self.learn_posts(person).await;
@@ -723,7 +844,7 @@ impl Walk {
     /// Learns from the store what flags and jobs have done to a thing, which follows from more than the model knows.
     async fn learn(&mut self, made: Made) {
         let Some(thing) = self.model.things.get(&made) else { return };
-        let state = stored(&self.server, &self.model, thing).await;
+        let (state, _) = stored(&self.server, &self.model, thing).await;
         if let Some(thing) = self.model.things.get_mut(&made) {
             thing.state = match state {
                 State::Removed if matches!(thing.state, State::Rejected) => State::Rejected,
@@ -739,8 +860,13 @@ impl Walk {
     }
 
     async fn learn_posts(&mut self, author: Person) {
-        let of_author: Vec<Made> =
-            self.model.things.iter().filter(|(_, thing)| thing.author == author).map(|(made, _)| *made).collect();
+        let of_author: Vec<Made> = self
+            .model
+            .things
+            .iter()
+            .filter(|(_, thing)| thing.author == author)
+            .map(|(made, _)| *made)
+            .collect();
         for made in of_author {
             self.learn(made).await;
         }
@@ -748,7 +874,12 @@ impl Walk {
 
     async fn learn_person(&mut self, person: Person) {
         let user = self.server.hash(&format!("user:{}", self.clients[person].user_id)).await;
-        self.model.people[person].is_banned = user.contains_key("banned");
+        let was_banned =
+            std::mem::replace(&mut self.model.people[person].is_banned, user.contains_key("banned"));
+        if was_banned && !self.model.people[person].is_banned {
+            // The ban has ended the session.
+            self.clients[person] = self.server.client_of(self.clients[person].user_id).await;
+        }
         self.learn(profile(person)).await;
     }
 }
@@ -756,31 +887,32 @@ impl Walk {
 /// The number that the first comment of a story has among what steps make.
 const FIRST_COMMENTS: Made = 500_000;
 
-/// The state of a thing as it is stored.
-pub async fn stored(server: &Server, model: &Model, thing: &Thing) -> State {
-    let (withheld, is_deleted) = match thing.kind {
+/// The state of a thing as it is stored, and its words.
+pub async fn stored(server: &Server, model: &Model, thing: &Thing) -> (State, Vec<Word>) {
+    let (withheld, is_deleted, text) = match thing.kind {
         Kind::Story => {
             let news = server.hash(&format!("news:{}", thing.id)).await;
-            (news.get("withheld").cloned(), news.contains_key("del"))
+            (news.get("withheld").cloned(), news.contains_key("del"), format!("{news:?}"))
         }
         Kind::Comment => {
             let story = thing.story.map(|story| model.things[&story].id.clone()).unwrap_or_default();
             let stored = server.field(&format!("thread:comment:{story}"), &thing.number().to_string()).await;
-            let comment: Json = stored.map_or(Json::Null, |text| serde_json::from_str(&text).unwrap());
-            (comment["withheld"].as_str().map(str::to_owned), comment["del"] == 1)
+            let stored = stored.unwrap_or_default();
+            let comment: Json = serde_json::from_str(&stored).unwrap_or_default();
+            (comment["withheld"].as_str().map(str::to_owned), comment["del"] == 1, stored)
         }
         Kind::Tweet => {
             let tweet = server.hash(&format!("tweet:{}", thing.id)).await;
-            (tweet.get("withheld").cloned(), tweet.is_empty())
+            (tweet.get("withheld").cloned(), tweet.is_empty(), format!("{tweet:?}"))
         }
         Kind::Profile => {
             let user = server.string(&format!("username.to.id:{}", thing.id)).await.unwrap_or_default();
             let user = server.hash(&format!("user:{user}")).await;
-            (user.get("withheld").cloned(), user.contains_key("deactivated"))
+            (user.get("withheld").cloned(), user.contains_key("deactivated"), format!("{user:?}"))
         }
     };
     let state = withheld.as_deref().and_then(|withheld| Some(withheld.split_once(':')?.0));
-    match state {
+    let state = match state {
         Some("erased") => State::Erased,
         Some("removed") => State::Removed,
         _ if is_deleted => State::Deleted,
@@ -788,11 +920,62 @@ pub async fn stored(server: &Server, model: &Model, thing: &Thing) -> State {
         Some("flagged") => State::Flagged,
         Some("merged") => State::Merged,
         _ => State::Open,
+    };
+    (state, words_in(text.as_bytes()))
+}
+
+impl Walk {
+    /// The steps about what a text names by its kind and id.
+    pub fn history_of_named(&self, text: &str) -> String {
+        let text = text.replace("the tweet ", "tweet:");
+        let is_named = |thing: &Thing| {
+            let name = format!("{}:{}", kind_of(thing.kind), thing.id);
+            text.match_indices(&name).any(|(at, _)| {
+                !text[at + name.len()..].starts_with(|next: char| next.is_ascii_digit() || next == '-')
+            })
+        };
+        self.model
+            .things
+            .iter()
+            .filter(|(_, thing)| is_named(thing))
+            .map(|(made, _)| self.history(*made))
+            .collect()
+    }
+
+    /// The steps about the things of somebody whom a text names by number, from their leave on.
+    pub fn history_of_person(&self, text: &str) -> String {
+        let number = text.split_once("of user ").map(|(_, number)| number.trim());
+        let Some(person) =
+            self.clients.iter().position(|client| Some(&*client.user_id.to_string()) == number)
+        else {
+            return String::new();
+        };
+        let is_about = |step: &&Step| {
+            let line = self.model.lines.get(&step.about).map_or(step.about, |line| line.about);
+            self.model.things.get(&line).is_some_and(|thing| thing.author == person)
+        };
+        let steps =
+            self.steps.iter().skip_while(|step| step.by != person || !matches!(step.deed, Leave { .. }));
+        steps.filter(is_about).map(|step| format!("\n        {step:?}")).collect()
+    }
+
+    /// The steps about something that have had an effect.
+    pub fn history(&self, made: Made) -> String {
+        let is_about = |step: &&Step| {
+            let line = self.model.lines.get(&step.about).map(|line| line.about);
+            step.about == made || step.number == made || step.other == made || line == Some(made)
+        };
+        self.steps.iter().filter(is_about).map(|step| format!("\n        {step:?}")).collect()
     }
 }
 
 fn is_gone(thing: &Thing) -> bool {
     !matches!(thing.state, State::Open | State::Flagged)
+}
+
+/// The answer of a call, also one with another status than 200.
+async fn call(client: &Client, path: &str, fields: &[(&str, &str)]) -> Json {
+    client.post(path, fields).await.json()
 }
 
 fn is_ok(answer: &Json) -> bool {

@@ -1,19 +1,25 @@
 //! What everybody is shown, compared with what is true.
 
 use super::model::{Kind, Made, Model, Person, Place, State, Thing, Word, text_of, words_in};
-use super::steps::{ADMIN, COMMON, FIRST, HOSTS, MODERATORS, TOPICS, WATCHER, Walk};
-use crate::client::{Client, ok};
+use super::steps::{ADMIN, COMMON, FIRST, HOSTS, MODERATORS, WATCHER, Walk};
+use crate::client::Client;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is wrong, with an example of each kind.
 pub type Faults = BTreeMap<String, (usize, String)>;
 
+/// Notes a fault of a kind.
+pub fn note(faults: &mut Faults, what: String, example: impl FnOnce() -> String) {
+    faults.entry(what).and_modify(|(count, _)| *count += 1).or_insert_with(|| (1, example()));
+}
+
 /// Pages of one list that are followed.
 const MOST_PAGES: usize = 60;
 
 /// Somebody who reads.
 struct Reader<'a> {
+    walk: &'a Walk,
     model: &'a Model,
     client: Client,
     who: Option<Person>,
@@ -57,7 +63,7 @@ type Expected = Option<bool>;
 
 impl Reader<'_> {
     fn fault(&mut self, what: String, example: impl FnOnce() -> String) {
-        self.faults.entry(what).and_modify(|(count, _)| *count += 1).or_insert_with(|| (1, example()));
+        note(self.faults, what, example);
     }
 
     /// The text at an address. No word is there that the reader may not see.
@@ -65,13 +71,16 @@ impl Reader<'_> {
         let answer = self.client.get(address).await;
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         if answer.status.is_server_error() {
-            self.fault(format!("{} answers {}", family(address), answer.status), || format!("{address}: {text}"));
+            self.fault(format!("{} answers {}", family(address), answer.status), || {
+                format!("{address}: {text}")
+            });
         }
         let words: BTreeSet<Word> =
             words_in(&answer.body).into_iter().filter(|word| *word < self.model.sources.len()).collect();
         for word in &words {
             if !self.model.may_see(self.who, *word) {
-                let what = format!("leak: {} sends {} {}", family(address), self.name, self.model.describe(*word));
+                let what =
+                    format!("leak: {} sends {} {}", family(address), self.name, self.model.describe(*word));
                 self.fault(what, || format!("{address} has {}", text_of(*word)));
             }
         }
@@ -104,7 +113,10 @@ impl Reader<'_> {
             let answer: Json = serde_json::from_str(&text).unwrap_or_default();
             let lists = ["entries", "tweets", "items"].iter().find_map(|list| answer[*list].as_array());
             entries.extend(lists.into_iter().flatten().cloned());
-            let Some(next) = answer["next"].as_str().map(str::to_owned).or(answer["next"].as_u64().map(|next| next.to_string()))
+            let Some(next) = answer["next"]
+                .as_str()
+                .map(str::to_owned)
+                .or(answer["next"].as_u64().map(|next| next.to_string()))
             else {
                 return (found, entries);
             };
@@ -114,7 +126,12 @@ impl Reader<'_> {
     }
 
     /// Compares what a view has with what it should have.
-    fn demand(&mut self, view: &str, found: &BTreeSet<Word>, expected: impl Fn(Made, &Thing, Place) -> Expected) {
+    fn demand(
+        &mut self,
+        view: &str,
+        found: &BTreeSet<Word>,
+        expected: impl Fn(Made, &Thing, Place) -> Expected,
+    ) {
         let model = self.model;
         for (made, thing) in &model.things {
             for (place, word) in &thing.words {
@@ -122,11 +139,21 @@ impl Reader<'_> {
                 if is_there != found.contains(word) {
                     let how = if is_there { "lacks" } else { "shows" };
                     let what = format!("{view} {how} for {}: {}", self.name, model.describe(*word));
-                    self.fault(what, || format!("{} {} by {}", text_of(*word), thing.id, model.people[thing.author].name));
+                    let walk = self.walk;
+                    self.fault(what, || {
+                        let by = &model.people[thing.author].name;
+                        format!("{} {} by {by}{}", text_of(*word), thing.id, walk.history(*made))
+                    });
                 }
             }
         }
     }
+}
+
+/// Whether only the page of another story has a thing.
+fn is_merged(model: &Model, thing: &Thing) -> bool {
+    thing.state == State::Merged
+        || thing.story.is_some_and(|story| model.things[&story].state == State::Merged)
 }
 
 fn is_title(place: Place) -> bool {
@@ -135,9 +162,7 @@ fn is_title(place: Place) -> bool {
 
 /// What lists of stories have.
 fn listed(model: &Model, who: Option<Person>) -> impl Fn(Made, &Thing, Place) -> Expected {
-    move |_, thing, place| {
-        (thing.kind == Kind::Story && is_title(place)).then(|| model.is_listed(who, thing))
-    }
+    move |_, thing, place| (thing.kind == Kind::Story && is_title(place)).then(|| model.is_listed(who, thing))
 }
 
 impl Walk {
@@ -146,6 +171,13 @@ impl Walk {
         let server = &self.server;
         server.finish_jobs().await;
         self.compare_states(faults).await;
+        let who = FIRST + 1;
+        if self.may_act(who) {
+            let client = self.clients[who].clone();
+            let name = "somebody who mutes";
+            let mut reader = Reader { walk: self, model: &self.model, client, who: Some(who), name, faults };
+            self.compare_mutes(&mut reader).await;
+        }
         let readers = [
             ("a visitor", None),
             ("a reader", Some(WATCHER)),
@@ -157,7 +189,7 @@ impl Walk {
                 continue;
             }
             let client = who.map_or_else(|| server.visitor(), |who| self.clients[who].clone());
-            let mut reader = Reader { model: &self.model, client, who, name, faults };
+            let mut reader = Reader { walk: self, model: &self.model, client, who, name, faults };
             self.compare_lists(&mut reader).await;
             self.compare_threads(&mut reader, everything).await;
             self.compare_people(&mut reader).await;
@@ -167,7 +199,9 @@ impl Walk {
                 self.compare_programs(&mut reader).await;
             }
             if everything && name == "a visitor" {
-                for address in crate::two_viewers::addresses() {
+                let ill = ["/v1/scores", "/random"];
+                for address in crate::two_viewers::addresses().into_iter().filter(|at| !ill.contains(&&**at))
+                {
                     reader.words(&address).await;
                 }
             }
@@ -176,18 +210,24 @@ impl Walk {
 
     /// What the model says of each thing is what is stored.
     async fn compare_states(&self, faults: &mut Faults) {
-        for thing in self.model.things.values() {
-            let state = super::steps::stored(&self.server, &self.model, thing).await;
+        for (made, thing) in &self.model.things {
+            let (state, words) = super::steps::stored(&self.server, &self.model, thing).await;
+            // The record of a post that is deleted or erased may be gone.
+            let is_gone = |state| matches!(state, State::Deleted | State::Erased);
             let as_stored = match thing.state {
                 State::Rejected => State::Removed,
                 state => state,
             };
             let is_former = thing.kind == Kind::Profile && self.model.people[thing.author].has_left;
-            // The record of a post that is deleted or erased may be gone.
-            let is_gone = |state| matches!(state, State::Deleted | State::Erased);
+            let lacks = |word: &&Word| !words.contains(word);
+            if state == as_stored && !is_gone(state) && !is_former && thing.words.values().any(|word| lacks(&word)) {
+                let what = format!("a {:?} that is {state:?} is stored with other words", thing.kind);
+                note(faults, what, || format!("{} {words:?}{}", thing.id, self.history(*made)));
+            }
             if state != as_stored && !is_former && !(is_gone(state) && is_gone(as_stored)) {
-                let what = format!("a {:?} that should be {:?} is stored as {state:?}", thing.kind, thing.state);
-                faults.entry(what).and_modify(|(count, _)| *count += 1).or_insert_with(|| (1, thing.id.clone()));
+                let what =
+                    format!("a {:?} that should be {:?} is stored as {state:?}", thing.kind, thing.state);
+                note(faults, what, || format!("{}{}", thing.id, self.history(*made)));
             }
         }
     }
@@ -208,11 +248,13 @@ impl Walk {
             found.extend(words);
         }
         reader.demand("/api/getnews", &found, listed(model, who));
-        for topic in TOPICS {
-            let found = reader.pages(&format!("/topic/{topic}/new")).await;
+        let topics: BTreeSet<&String> =
+            model.things.values().filter_map(|thing| thing.topic.as_ref()).collect();
+        for name in topics {
+            let found = reader.pages(&format!("/topic/{name}/new")).await;
             reader.demand("/topic", &found, |_, thing, place| {
                 (thing.kind == Kind::Story && place == Place::Title)
-                    .then(|| model.is_listed(who, thing) && thing.topic == Some(topic))
+                    .then(|| model.is_listed(who, thing) && thing.topic.as_ref() == Some(name))
             });
         }
         for host in 0..HOSTS {
@@ -224,10 +266,12 @@ impl Walk {
         }
         let found = reader.pages("/comments").await;
         reader.demand("/comments", &found, |_, thing, _| {
-            (thing.kind == Kind::Comment).then(|| model.is_listed(who, thing))
+            (thing.kind == Kind::Comment && !is_merged(model, thing)).then(|| model.is_listed(who, thing))
         });
         let found = reader.pages("/everyone").await;
-        let tweets = |_: Made, thing: &Thing, _: Place| (thing.kind == Kind::Tweet).then(|| model.is_listed(who, thing));
+        let tweets = |_: Made, thing: &Thing, _: Place| {
+            (thing.kind == Kind::Tweet).then(|| model.is_listed(who, thing))
+        };
         reader.demand("/everyone", &found, tweets);
         let (found, _) = reader.parts("/api/timeline/everyone?count=100").await;
         reader.demand("/api/timeline/everyone", &found, tweets);
@@ -244,9 +288,7 @@ impl Walk {
 
     async fn compare_searches(&self, reader: &mut Reader<'_>) {
         let (model, who) = (&self.model, reader.who);
-        for (kinds, kind) in
-            [("stories", Kind::Story), ("comments", Kind::Comment), ("posts", Kind::Tweet)]
-        {
+        for (kinds, kind) in [("stories", Kind::Story), ("comments", Kind::Comment), ("posts", Kind::Tweet)] {
             let (mut found, mut rows, mut total, mut is_exact) = (BTreeSet::new(), 0, 0, true);
             for page in 1..=20 {
                 let (text, words) =
@@ -265,13 +307,15 @@ impl Walk {
                 }
             }
             reader.demand(&format!("search of {kinds}"), &found, |_, thing, place| {
-                (thing.kind == kind && place != Place::Url && place != Place::Text || thing.kind == kind && kind != Kind::Story)
+                (thing.kind == kind && place != Place::Url && place != Place::Text
+                    || thing.kind == kind && kind != Kind::Story)
                     .then(|| model.is_listed(who, thing))
             });
             if total != rows as u64 {
-                reader.fault(format!("the total of a search of {kinds} differs from its rows for {}", reader.name), || {
-                    format!("{total} and {rows}, exact: {is_exact}")
-                });
+                reader.fault(
+                    format!("the total of a search of {kinds} differs from its rows for {}", reader.name),
+                    || format!("{total} and {rows}, exact: {is_exact}"),
+                );
             }
         }
     }
@@ -279,7 +323,9 @@ impl Walk {
     /// The number of comments that is shown is that of the comments.
     fn compare_count(&self, view: &str, reader: &mut Reader<'_>, (id, count): (&Json, &Json)) {
         let (id, count) = (id.to_string(), count.as_u64());
-        let Some((made, thing)) = self.model.of_kind(Kind::Story).find(|(_, thing)| thing.id == id) else { return };
+        let Some((made, thing)) = self.model.of_kind(Kind::Story).find(|(_, thing)| thing.id == id) else {
+            return;
+        };
         let expected = self.model.count_of(made);
         if count != Some(expected as u64) {
             let what = format!("{view} counts comments of a story that is {:?} wrongly", thing.state);
@@ -296,17 +342,22 @@ impl Walk {
             let in_thread = |_: Made, thing: &Thing, _: Place| {
                 let of = thing.story?;
                 // A merged story's comments are on the page of the other.
-                let is_here = of == made || model.things[&of].into == Some(made) && model.things[&of].state == State::Merged;
+                let is_here = of == made
+                    || model.things[&of].into == Some(made) && model.things[&of].state == State::Merged;
                 (is_here && story.state == State::Open).then(|| model.may_read(who, thing))
             };
             let found = reader.pages(&format!("/news/{}", story.id)).await;
             reader.demand("/news/N", &found, in_thread);
             reader.demand("/news/N", &found, |other, _, place| {
-                (other == made && place != Place::Url && story.state != State::Merged).then(|| model.may_read(who, story))
+                (other == made && place != Place::Url && story.state != State::Merged)
+                    .then(|| model.may_read(who, story))
             });
             let (text, words) = reader.text(&format!("/api/getcomments/{}", story.id)).await;
             if text.contains("\"next\":null") {
-                reader.demand("/api/getcomments/N", &words, in_thread);
+                // Programs are told which stories are merged into it, and ask for their comments.
+                reader.demand("/api/getcomments/N", &words, |other, thing, place| {
+                    in_thread(other, thing, place).filter(|_| !is_merged(model, thing))
+                });
             }
         }
         for (_, tweet) in model.of_kind(Kind::Tweet).filter(|(at, _)| everything || at % 5 == 0) {
@@ -320,9 +371,14 @@ impl Walk {
             let name = &member.name;
             let of_person = |kind: Kind, with_withheld: bool| {
                 move |_: Made, thing: &Thing, place: Place| {
-                    let is_it = thing.kind == kind && place != Place::Url && (kind != Kind::Story || place == Place::Title);
-                    let is_shown = if with_withheld { model.may_read(who, thing) } else { model.is_listed(who, thing) };
-                    (is_it && thing.author == person && !member.has_left).then_some(is_shown)
+                    let is_it = thing.kind == kind
+                        && place != Place::Url
+                        && (kind != Kind::Story || place == Place::Title);
+                    let is_shown =
+                        if with_withheld { model.may_read(who, thing) } else { model.is_listed(who, thing) };
+                    // What nobody was ever shown is in no list of its author.
+                    let was_shown = !matches!(thing.state, State::Held | State::Rejected | State::Merged);
+                    (is_it && was_shown && thing.author == person && !member.has_left).then_some(is_shown)
                 }
             };
             let found = reader.pages(&format!("/usernews/{name}/0")).await;
@@ -330,13 +386,17 @@ impl Walk {
             let found = reader.pages(&format!("/usercomments/{name}/0")).await;
             reader.demand("/usercomments/N", &found, of_person(Kind::Comment, true));
             let found = reader.pages(&format!("/@{name}")).await;
-            reader.demand("/@N", &found, of_person(Kind::Tweet, false));
+            if !member.is_banned {
+                reader.demand("/@N", &found, of_person(Kind::Tweet, false));
+            }
             let (found, _) = reader.parts(&format!("/api/timeline/user/{name}?count=100")).await;
             reader.demand("/api/timeline/user/N", &found, of_person(Kind::Tweet, false));
             let found = reader.words(&format!("/user/{name}")).await;
-            reader.demand("/user/N", &found, of_person(Kind::Profile, false));
-            let found = reader.words(&format!("/flag/user/{name}")).await;
-            _ = found;
+            reader.demand("/user/N", &found, |_, thing, place| {
+                (thing.kind == Kind::Profile && thing.author == person && !member.has_left)
+                    .then(|| model.may_read(who, thing) || model.is_name_of_flagged(thing, place))
+            });
+            reader.words(&format!("/flag/user/{name}")).await;
         }
     }
 
@@ -351,16 +411,26 @@ impl Walk {
             let (number, rest) = rest.split_once('<').unwrap_or_default();
             if rest.starts_with("span class=\"hidden\"> unread") { number } else { "0" }
         });
-        if badge != unread.to_string() && self.clients[who].api_get("/api/inbox").await["unread"].to_string() != badge {
-            reader.fault(format!("the badge of {} differs from the inbox", reader.name), || format!("{badge} and not {unread}"));
+        let called = self.clients[who].api_get("/api/inbox").await["unread"].to_string();
+        if badge != unread.to_string() || called != badge {
+            reader.fault(format!("the badge of {} differs from the inbox", reader.name), || {
+                format!("{badge} on pages, {called} in the call, {unread} entries")
+            });
         }
         if who == WATCHER {
             let model = &self.model;
+            let inbox: BTreeSet<Word> =
+                words_in(Json::from(entries).to_string().as_bytes()).into_iter().collect();
+            reader.demand("/api/inbox", &inbox, |_, thing, _| {
+                (thing.kind != Kind::Story && thing.mentions == Some(who))
+                    .then(|| model.may_read(Some(who), thing))
+            });
             let found = reader.pages("/home").await;
             let (called, _) = reader.parts("/api/timeline/home?count=100").await;
             for (view, found) in [("/home", found), ("/api/timeline/home", called)] {
                 reader.demand(view, &found, |_, thing, _| {
-                    let is_followed = (FIRST..FIRST + 5).contains(&thing.author) && !model.people[thing.author].has_left;
+                    let is_followed =
+                        (FIRST..FIRST + 5).contains(&thing.author) && !model.people[thing.author].has_left;
                     (thing.kind == Kind::Tweet && is_followed).then(|| model.is_listed(Some(who), thing))
                 });
             }
@@ -369,16 +439,47 @@ impl Walk {
             reader.words("/moderate").await;
             let (_, items) = reader.parts("/api/moderate/queue?count=100").await;
             let (page, _) = reader.text("/").await;
-            let waiting = page.split_once("<span class=\"hidden\"> waiting").map_or("0", |(before, _)| {
-                before.rsplit_once('>').map_or("?", |(_, number)| number)
-            });
+            let waiting = page
+                .split_once("<span class=\"hidden\"> waiting")
+                .map_or("0", |(before, _)| before.rsplit_once('>').map_or("?", |(_, number)| number));
             if waiting != items.len().to_string() {
                 reader.fault("the badge of the queue differs from the queue".to_owned(), || {
                     format!("{waiting} and not {}", items.len())
                 });
             }
         }
-        reader.client.get("/api/export").await;
+    }
+
+    /// What somebody has muted or hidden is in no list for them.
+    async fn compare_mutes(&self, reader: &mut Reader<'_>) {
+        let Some(who) = reader.who else { return };
+        let model = &self.model;
+        let mutes: Vec<Person> =
+            model.mutes.union(&model.blocks).filter(|(by, _)| *by == who).map(|(_, other)| *other).collect();
+        if mutes.is_empty() && model.hidden.iter().all(|(by, _)| *by != who) {
+            return;
+        }
+        for view in [
+            "/api/getnews/latest/0/32",
+            "/api/getnews/top/0/32",
+            "/latest/0",
+            "/api/timeline/everyone?count=100",
+            "/comments",
+        ]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(["stories", "comments", "posts"].map(|kind| format!("/api/search?q={COMMON}&kind={kind}")))
+        {
+            let found = reader.words(&view).await;
+            let view = &view;
+            reader.demand(&format!("muted: {}", family(view)), &found, |made, thing, place| {
+                let is_hidden = model.hidden.contains(&(who, thing.story.unwrap_or(made)));
+                let is_muted =
+                    mutes.contains(&thing.author) && thing.kind != Kind::Profile && place != Place::Name;
+                let is_hidden = is_hidden && thing.kind == Kind::Story && !view.contains("timeline");
+                (is_muted || is_hidden).then_some(false)
+            });
+        }
     }
 
     async fn compare_feeds(&self, reader: &mut Reader<'_>) {
@@ -392,7 +493,8 @@ impl Walk {
         for feed in ["/comments/atom", "/comments/json"] {
             let found = reader.pages(feed).await;
             reader.demand(feed, &found, |_, thing, _| {
-                (thing.kind == Kind::Comment).then(|| model.is_listed(None, thing))
+                (thing.kind == Kind::Comment && !is_merged(model, thing))
+                    .then(|| model.is_listed(None, thing))
             });
         }
         for (person, member) in model.people.iter().enumerate().skip(FIRST) {
@@ -406,7 +508,12 @@ impl Walk {
                 let found = reader.pages(&feed).await;
                 reader.demand(&family(&feed), &found, |_, thing, place| {
                     let is_it = thing.kind == kind && thing.author == person && place != Place::Url;
-                    (is_it && !member.has_left && !member.is_banned).then(|| model.is_listed(None, thing))
+                    let is_listed = if kind == Kind::Comment {
+                        model.may_read(None, thing)
+                    } else {
+                        model.is_listed(None, thing)
+                    };
+                    (is_it && !member.has_left && !member.is_banned).then_some(is_listed)
                 });
             }
             reader.pages(&format!("/user/{name}/atom")).await;
@@ -427,7 +534,8 @@ impl Walk {
             found.extend(reader.words(&format!("/v0/item/{number}.json")).await);
         }
         reader.demand("/v0/item/N", &found, |_, thing, _| {
-            matches!(thing.kind, Kind::Story | Kind::Comment).then(|| model.may_read(None, thing))
+            (matches!(thing.kind, Kind::Story | Kind::Comment) && thing.state != State::Merged)
+                .then(|| model.may_read(None, thing))
         });
         for (tag, kind) in [("story", Kind::Story), ("comment", Kind::Comment)] {
             let found = reader.words(&format!("/api/v1/search_by_date?tags={tag}&hitsPerPage=1000")).await;
@@ -436,10 +544,18 @@ impl Walk {
                     .then(|| model.is_listed(None, thing))
             });
         }
-        for member in model.people.iter().skip(FIRST) {
+        for (person, member) in model.people.iter().enumerate().skip(FIRST) {
             let name = &member.name;
-            reader.words(&format!("/v0/user/{name}.json")).await;
-            reader.words(&format!("/api/v1/users/{name}")).await;
+            let stored = self.server.karma(&self.clients[person]).await;
+            for address in [format!("/v0/user/{name}.json"), format!("/api/v1/users/{name}")] {
+                let (text, _) = reader.text(&address).await;
+                let answer: Json = serde_json::from_str(&text).unwrap_or_default();
+                if answer["karma"].as_i64().is_some_and(|karma| karma != stored) {
+                    reader.fault(format!("{} has another karma", family(&address)), || {
+                        format!("{text}, not {stored}")
+                    });
+                }
+            }
         }
     }
 
@@ -448,16 +564,18 @@ impl Walk {
         let word = self.model.word(Place::Reason, ADMIN, None);
         self.clients[ADMIN].tweet(&format!("mark {}", text_of(word))).await;
         let expected = format!("mark {}", text_of(word));
-        crate::search::finds(&self.clients[ADMIN], &format!("q={}&kind=posts", text_of(word)), &[&expected]).await;
+        crate::search::finds(&self.clients[ADMIN], &format!("q={}&kind=posts", text_of(word)), &[&expected])
+            .await;
     }
 }
 
-/// Undoes everything that can be undone, the last first.
-pub async fn undo_everything(walk: &mut Walk) {
+/// Undoes everything that can be undone, the last first. Returns how much that was.
+pub async fn undo_everything(walk: &mut Walk) -> usize {
     let open: Vec<Made> =
         walk.model.lines.iter().filter(|(_, line)| !line.is_undone).map(|(made, _)| *made).collect();
+    let mut undone = 0;
     for made in open.into_iter().rev() {
-        walk.undo(made, ADMIN).await;
+        undone += usize::from(walk.undo(made, ADMIN).await.is_some());
     }
-    _ = ok;
+    undone
 }
