@@ -315,7 +315,13 @@ impl Walk {
     /// Takes a step; a refusal changes nothing.
     pub async fn take(&mut self, step: &Step) {
         self.server.advance(1 + step.die as u64 % 30);
-        if step.by < self.clients.len() && self.try_take(step).await.is_some() {
+        let is_about_somebody = matches!(step.deed, Stand(_) | Restrict(_) | RemoveAll);
+        let people = self.clients.len();
+        // With fewer steps, somebody may not have joined.
+        let is_possible = step.by < people
+            && (step.other < people || step.deed == Moderate("merge"))
+            && (step.about < people || !is_about_somebody);
+        if is_possible && self.try_take(step).await.is_some() {
             self.steps.push(step.clone());
         }
     }
