@@ -23,14 +23,14 @@ const STEPS: usize = 500;
 const FEW_STEPS: usize = 150;
 const FEW_WALKS: u64 = 2;
 
-/// What is known to be wrong, and will be mended: how it begins.
+/// The faults that are known and will be mended: the beginning of each.
 const KNOWN: [&str; 17] = [
     // Of people who are banned, and what flags have hidden.
     "leak: /flag/user/N sends",
     "leak: /user/N/atom sends a visitor Title of Story that is Deleted",
     "leak: /user/N/atom sends a visitor Url of Story that is Deleted",
     "leak: /user/N/atom sends a visitor Text of Story that is Deleted",
-    // What flags have hidden is counted.
+    // Searches count things that flags have hidden.
     "the total of a search of",
     "erased: flags:",
     "erased: thread:comment:",

@@ -1,4 +1,4 @@
-//! What is left of somebody who has left with "erase": nothing.
+//! Nothing is left of somebody who has left with "erase".
 
 use super::model::{Person, Place, Word, text_of, words_in};
 use super::steps::{COMMON, Walk};
@@ -48,7 +48,7 @@ impl Walk {
             self.note_words(faults, (&place, content.as_bytes()), &words);
             left.extend(words_in(content.as_bytes()));
         }
-        // What is left in the store is elsewhere, too.
+        // Words that are left in the store are elsewhere, too.
         words.retain(|word| !left.contains(word));
         let folder = tempfile::tempdir().unwrap();
         let backup = folder.path().join("backup");

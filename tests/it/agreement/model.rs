@@ -1,4 +1,4 @@
-//! What is true on the site of a walk: who wrote which word, and who may read it. It follows from the steps, and
+//! The truth about the site of a walk: who wrote which word, and who may read it. It follows from the steps, and
 //! knows nothing of keys, lists and caches.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub type Made = usize;
 /// The letters of words: none of them ends a form of an English word.
 const LETTERS: &[u8; 16] = b"bcdfghjklmnprtvw";
 
-/// What all words begin and end with, which nothing else on a page has.
+/// The beginning and the end of all words, which nothing else on a page has.
 const START: &str = "zq";
 const END: u8 = b'x';
 const LENGTH: usize = 7;
@@ -64,7 +64,7 @@ pub enum Place {
     Message,
 }
 
-/// What is so of a thing.
+/// The state of a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     Open,
@@ -94,7 +94,7 @@ pub struct Thing {
     pub words: BTreeMap<Place, Word>,
     pub host: Option<usize>,
     pub topic: Option<String>,
-    /// Whom the text mentions, and has told so.
+    /// The person whom the text mentions, and has told so.
     pub mentions: Option<Person>,
 }
 
@@ -128,7 +128,7 @@ pub struct Line {
     pub id: u64,
     pub action: &'static str,
     pub about: Made,
-    /// What was so of the thing.
+    /// The thing before the action.
     pub before: Option<Thing>,
     pub is_undone: bool,
 }
@@ -144,10 +144,10 @@ pub struct Model {
     pub topics: Vec<String>,
     /// The lines with an appeal that waits.
     pub appeals: Vec<Made>,
-    /// Who mutes whom.
+    /// The mutes: by a person, of another.
     pub mutes: BTreeSet<(Person, Person)>,
     pub blocks: BTreeSet<(Person, Person)>,
-    /// Who hides which story.
+    /// The stories that a person hides.
     pub hidden: BTreeSet<(Person, Made)>,
 }
 
@@ -223,7 +223,7 @@ impl Model {
                 if viewer == Some(source.by) && thing.state != State::Erased {
                     return true;
                 }
-                // What was flagged waits for moderators, and the log names what it is about.
+                // A flagged thing waits for moderators, and the log names the things that it is about.
                 if is_staff && thing.state == State::Deleted {
                     return true;
                 }
@@ -272,7 +272,7 @@ impl Model {
         self.things.iter().filter(move |(_, thing)| thing.kind == kind).map(|(made, thing)| (*made, thing))
     }
 
-    /// What a word is, in words.
+    /// A word in other words.
     pub fn describe(&self, word: Word) -> String {
         let source = &self.sources[word];
         let Some(thing) = source.thing.and_then(|made| self.things.get(&made)) else {

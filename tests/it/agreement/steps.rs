@@ -1,4 +1,4 @@
-//! What people and moderators do, a step at a time.
+//! The deeds of people and moderators, a step at a time.
 
 use super::model::{Kind, Line, Made, Member, Model, Person, Place, State, Thing, Word, text_of, words_in};
 use crate::client::{Client, PASSWORD, ok};
@@ -23,7 +23,7 @@ const WRITERS: usize = 5;
 pub const TOPICS: usize = 3;
 pub const HOSTS: usize = 3;
 
-/// What somebody does.
+/// A deed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
     Submit,
@@ -230,7 +230,7 @@ impl Walk {
         let things = |wanted: &dyn Fn(&Thing) -> bool, dice: &mut Dice| {
             let found: Vec<Made> =
                 self.model.things.iter().filter(|(_, thing)| wanted(thing)).map(|(made, _)| *made).collect();
-            // What was made last is done more to.
+            // More is done to the latest things.
             let from = if dice.below(2) == 0 { found.len().saturating_sub(8) } else { 0 };
             found.get(from + dice.below((found.len() - from).max(1))).copied().unwrap_or_default()
         };
@@ -411,7 +411,7 @@ impl Walk {
         self.model.things.get(&made)
     }
 
-    /// Whom the text of a step mentions.
+    /// The person whom the text of a step mentions.
     fn mentioned(&self, step: &Step) -> Option<Person> {
         match step.die % 4 {
             0 => Some(step.other),
@@ -547,7 +547,7 @@ impl Walk {
         let thing = self.model.things.get_mut(&step.about)?;
         thing.words.insert(Place::Text, word);
         if thing.mentions != mentions {
-            // Who is mentioned for the first time by an edit is another matter.
+            // A first mention by an edit is another matter.
             thing.mentions = None;
         }
         Some(())
@@ -662,7 +662,7 @@ impl Walk {
         let fields = [("action", action), ("kind", "appeal"), ("id", &*id), ("reason", &*reason)];
         is_ok(&call(&self.clients[step.by], "/api/moderate", &fields).await).then_some(())?;
         self.model.appeals.retain(|appeal| *appeal != step.about);
-        // What was undone already is not undone again.
+        // Nothing is undone twice.
         if action == "approve" && !line.is_undone {
             self.note_undone(step.about).await;
         }
@@ -683,7 +683,7 @@ impl Walk {
             self.model.topics[from].clone_from(&name);
         }
         for thing in self.model.things.values_mut().filter(|thing| thing.topic.as_ref() == Some(&former)) {
-            // What nobody has been shown is not among the stories of the topic.
+            // A story that nobody has been shown is not among those of the topic.
             if !matches!(thing.state, State::Held | State::Rejected) {
                 thing.topic = Some(name.clone());
             }
@@ -814,7 +814,7 @@ impl Walk {
         let now = self.model.things.get_mut(&line.about)?;
         match line.action {
             "edit" => (now.words, now.mentions) = (before.words.clone(), None),
-            // What was public is removed.
+            // A public thing is removed.
             "approve" => (now.before, now.state) = (State::Open, State::Removed),
             // Only the words of a profile come and go.
             "remove" if now.kind == Kind::Profile => {}
@@ -826,7 +826,7 @@ impl Walk {
             _ => {}
         }
         if line.action == "remove" && now.kind == Kind::Profile {
-            // What was written afterwards stays.
+            // A later text stays.
             for (place, word) in before.words {
                 now.words.entry(place).or_insert(word);
             }

@@ -1,4 +1,4 @@
-//! What everybody is shown, compared with what is true.
+//! The views of everybody, compared with the truth.
 
 use super::model::{Kind, Made, Model, Person, Place, State, Thing, Word, text_of, words_in};
 use super::steps::{ADMIN, COMMON, FIRST, HOSTS, MODERATORS, WATCHER, Walk};
@@ -6,7 +6,7 @@ use crate::client::Client;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong, with an example of each kind.
+/// The faults, with an example of each kind.
 pub type Faults = BTreeMap<String, (usize, String)>;
 
 /// Notes a fault of a kind.
@@ -58,7 +58,7 @@ fn next_page(answer: &str) -> Option<String> {
     Some(unescaped(rest.split_once('"')?.0))
 }
 
-/// What a view has of a word: it must be there, it must not, or it may.
+/// Whether a view must have a word; `None` if it may.
 type Expected = Option<bool>;
 
 impl Reader<'_> {
@@ -160,7 +160,7 @@ fn is_title(place: Place) -> bool {
     matches!(place, Place::Title | Place::Url)
 }
 
-/// What lists of stories have.
+/// The words of lists of stories.
 fn listed(model: &Model, who: Option<Person>) -> impl Fn(Made, &Thing, Place) -> Expected {
     move |_, thing, place| (thing.kind == Kind::Story && is_title(place)).then(|| model.is_listed(who, thing))
 }
@@ -208,7 +208,7 @@ impl Walk {
         }
     }
 
-    /// What the model says of each thing is what is stored.
+    /// Each thing is stored as the model says.
     async fn compare_states(&self, faults: &mut Faults) {
         for (made, thing) in &self.model.things {
             let (state, words) = super::steps::stored(&self.server, &self.model, thing).await;
@@ -220,7 +220,11 @@ impl Walk {
             };
             let is_former = thing.kind == Kind::Profile && self.model.people[thing.author].has_left;
             let lacks = |word: &&Word| !words.contains(word);
-            if state == as_stored && !is_gone(state) && !is_former && thing.words.values().any(|word| lacks(&word)) {
+            if state == as_stored
+                && !is_gone(state)
+                && !is_former
+                && thing.words.values().any(|word| lacks(&word))
+            {
                 let what = format!("a {:?} that is {state:?} is stored with other words", thing.kind);
                 note(faults, what, || format!("{} {words:?}{}", thing.id, self.history(*made)));
             }
@@ -376,7 +380,7 @@ impl Walk {
                         && (kind != Kind::Story || place == Place::Title);
                     let is_shown =
                         if with_withheld { model.may_read(who, thing) } else { model.is_listed(who, thing) };
-                    // What nobody was ever shown is in no list of its author.
+                    // A thing that nobody was ever shown is in no list of its author.
                     let was_shown = !matches!(thing.state, State::Held | State::Rejected | State::Merged);
                     (is_it && was_shown && thing.author == person && !member.has_left).then_some(is_shown)
                 }
@@ -450,7 +454,7 @@ impl Walk {
         }
     }
 
-    /// What somebody has muted or hidden is in no list for them.
+    /// Lists have nothing that their reader has muted or hidden.
     async fn compare_mutes(&self, reader: &mut Reader<'_>) {
         let Some(who) = reader.who else { return };
         let model = &self.model;
@@ -525,7 +529,7 @@ impl Walk {
         }
     }
 
-    /// What programs made for Hacker News are sent.
+    /// The answers to programs made for Hacker News.
     async fn compare_programs(&self, reader: &mut Reader<'_>) {
         let model = &self.model;
         let maximum: usize = reader.text("/v0/maxitem.json").await.0.trim().parse().unwrap_or_default();
