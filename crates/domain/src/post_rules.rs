@@ -17,11 +17,13 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::RuleId;
 use crate::values::limits::{MAX_CHECKED_LINKS, MAX_RULES_BYTES};
 use crate::values::lookalikes;
+use crate::values::mutes::Phrases;
 use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
 use linkify::{LinkFinder, LinkKind};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::HashMap;
 use tidings_keyspace::{Query, Reads, Tracked};
+use tidings_text::words;
 use url::Url;
 
 crate::cache_kind! {
@@ -37,7 +39,7 @@ pub struct PostRules {
     /// Positions in `all`.
     domains: HashMap<Box<str>, usize>,
     urls: Vec<usize>,
-    phrases: Expressions,
+    phrases: RulePhrases,
     regexes: Expressions,
 }
 
@@ -50,13 +52,13 @@ struct Expressions {
 
 impl Expressions {
     /// Compiles expressions; those that do not compile together match nothing, which is logged.
-    fn new(expressions: Vec<(usize, String)>, ignores_case: bool) -> Self {
+    fn new(expressions: Vec<(usize, String)>) -> Self {
         if expressions.is_empty() {
             return Self::default();
         }
         let (rules, texts): (Vec<usize>, Vec<String>) = expressions.into_iter().unzip();
         let limit = MAX_RULES_BYTES;
-        let set = RegexSetBuilder::new(texts).case_insensitive(ignores_case).size_limit(limit).build();
+        let set = RegexSetBuilder::new(texts).size_limit(limit).build();
         if let Err(error) = &set {
             tracing::error!(%error, "rules for posts cannot be compiled together");
         }
@@ -69,19 +71,33 @@ impl Expressions {
     }
 }
 
-/// A phrase as a regular expression for [`lookalikes::readings`]: whole words, with blanks or
-/// other separators between them.
-fn phrase_expression(phrase: &str) -> String {
-    let phrase = lookalikes::plain(&phrase.to_lowercase());
-    let words = phrase.split(is_separator).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(regex::escape).collect();
-    let words = if words.is_empty() { regex::escape(&phrase) } else { words.join(r"[\W_]+") };
-    format!(r"(?:^|[\W_]){words}(?:$|[\W_])")
+/// The phrases of rules, which are looked for in [`lookalikes::readings`].
+#[derive(Debug, Default)]
+struct RulePhrases {
+    phrases: Phrases,
+    rules: Vec<usize>,
+    /// Phrases without a word, such as `---`, as they are.
+    signs: Vec<(usize, String)>,
 }
 
-/// Whether a character of a phrase stands between words. Others, as in `c++`, belong to one.
-const fn is_separator(character: char) -> bool {
-    matches!(character, ' ' | '-' | '_' | '.' | ',' | ':' | ';' | '/' | '\\' | '*' | '~' | '|')
+impl RulePhrases {
+    fn new<'a>(phrases: impl Iterator<Item = (usize, &'a str)>) -> Self {
+        let plain = phrases.map(|(rule, text)| (rule, lookalikes::plain(&text.to_lowercase())));
+        let (signs, words): (Vec<_>, Vec<_>) = plain.partition(|(_, text)| words::asked(text).is_empty());
+        let phrases = Phrases::new(words.iter().map(|(_, text)| text.as_str()));
+        Self { phrases, rules: words.into_iter().map(|(rule, _)| rule).collect(), signs }
+    }
+
+    fn matches(&self, text: &str) -> Vec<usize> {
+        let tokens = if self.phrases.is_empty() { Vec::new() } else { words::tokens(text) };
+        let found = self.phrases.found_in(&tokens).filter_map(|number| self.rules.get(number).copied());
+        let signs = self.signs.iter().filter(|(_, signs)| text.contains(signs.as_str())).map(|(rule, _)| *rule);
+        found.chain(signs).collect()
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.phrases.is_empty() && self.signs.is_empty()
+    }
 }
 
 /// The parts of a post that are checked.
@@ -104,17 +120,15 @@ impl PostRules {
         let domains =
             positions(RuleKind::Domain).map(|(position, domain)| (domain.into(), position)).collect();
         let urls = positions(RuleKind::Url).map(|(position, _)| position).collect();
-        let phrases = positions(RuleKind::Phrase);
-        let phrases =
-            Expressions::new(phrases.map(|(at, text)| (at, phrase_expression(text))).collect(), true);
+        let phrases = RulePhrases::new(positions(RuleKind::Phrase));
         let regexes = positions(RuleKind::Regex);
-        let regexes = Expressions::new(regexes.map(|(at, text)| (at, text.to_owned())).collect(), false);
+        let regexes = Expressions::new(regexes.map(|(at, text)| (at, text.to_owned())).collect());
         Self { domains, urls, phrases, regexes, all }
     }
 
     /// Whether all of them are in force: their automata are within the bound.
-    pub(crate) fn is_complete(&self) -> bool {
-        [&self.phrases, &self.regexes].into_iter().all(|some| some.set.is_some() || some.rules.is_empty())
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.regexes.set.is_some() || self.regexes.rules.is_empty()
     }
 
     /// All rules, by number.
@@ -153,7 +167,7 @@ impl PostRules {
 
     fn matching_text(&self, text: &str) -> Vec<usize> {
         let mut found: Vec<usize> = self.regexes.matches(text).collect();
-        if self.phrases.set.is_some() {
+        if !self.phrases.is_empty() {
             for reading in lookalikes::readings(text) {
                 found.extend(self.phrases.matches(&reading));
             }
@@ -294,6 +308,21 @@ mod tests {
         check_one(RuleKind::Phrase, "---", &["a --- b"], &["", "a", "a b"]);
         check_one(RuleKind::Phrase, "c++", &["I like C++", "c++, they say"], &["c", "c+"]);
         check_one(RuleKind::Phrase, "größe", &["die GRÖßE"], &["größer"]);
+        check_one(RuleKind::Phrase, "cafe", &["Café", "un cafe\u{301}"], &["cafes"]);
+        check_one(RuleKind::Phrase, "café", &["CAFE"], &["decafe"]);
+    }
+
+    #[test]
+    fn a_phrase_is_found_within_texts_that_have_no_blanks() {
+        for (phrase, text) in [
+            ("選挙", "明日の選挙について"),
+            ("ラーメン", "味噌ﾗｰﾒﾝ屋"),
+            ("ประเทศ", "ในประเทศไทย"),
+            ("컴퓨터", "새컴퓨터는 빠르다"),
+            ("ordinateur", "l\u{2019}ordinateur"),
+        ] {
+            check_one(RuleKind::Phrase, phrase, &[text], &["別の話", ""]);
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::index::{Body, HIDDEN, IndexError, Kind, View};
 use crate::language::{Bounds, MAX_TERMS, Search, Term, What};
 use crate::plain::Plain;
 use crate::prefix::PrefixQuery;
-use crate::words;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 use std::ops::Bound;
@@ -25,6 +24,7 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
+use tidings_text::words;
 
 /// Weights of matches: the words in the title, their stems there, in host and topics, in the text, their stems there.
 pub const WEIGHTS: [f32; 5] = [4.0, 3.0, 2.0, 1.2, 1.0];
@@ -796,7 +796,7 @@ mod tests {
 
     /// A plain scan: what a search finds among short texts, without ranking.
     fn scan(documents: &[Document], search: &Search, index: &Index) -> Vec<String> {
-        use crate::words::words;
+        use tidings_text::words::words;
         let texts = |document: &Document| [document.title.clone(), document.body.clone()];
         let has = |text: &str, term: &Term| {
             let found: Vec<String> = words(text).into_iter().map(|word| word.text).collect();

@@ -2,10 +2,10 @@
 
 use crate::index::View;
 use crate::language::{Search, What};
-use crate::words::words;
 use std::collections::HashSet;
 use std::ops::Range;
 use tantivy::tokenizer::{TextAnalyzer, TokenStream};
+use tidings_text::words::words;
 
 /// The characters of an excerpt, at most.
 const LENGTH: usize = 200;

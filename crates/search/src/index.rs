@@ -4,7 +4,6 @@
 //! ([`Progress`]), so what is in it and how far it is can never disagree. One process writes to a folder at a
 //! time; another one takes the folder with the next number.
 
-use crate::words::{self, Word};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,6 +21,7 @@ use tantivy::{
     DocSet, IndexBuilder, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, SegmentMeta, TERMINATED,
     TantivyDocument, TantivyError, Term,
 };
+use tidings_text::words::{self, Word};
 
 pub use tantivy::tokenizer::Language;
 

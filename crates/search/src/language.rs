@@ -4,10 +4,10 @@
 //! everything that is no operator is a word.
 
 use crate::index::Kind;
-use crate::words::asked;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use strum::{EnumString, IntoStaticStr};
+use tidings_text::words::asked;
 
 /// The longest search, in characters.
 pub const MAX_CHARACTERS: usize = 200;

@@ -1,11 +1,12 @@
 //! Search: a full-text index in a folder, and the language of its searches.
 //!
-//! - [`words`] cuts texts into words, the same way for texts and for searches.
 //! - [`language`] reads what a person typed.
 //! - [`index`] holds the texts, on tantivy.
 //! - [`asking`] finds them, the most relevant first, with two queries of its own: `prefix` and `dis_max`.
 //! - [`accounts`] is an index of accounts, for who moderates.
 //! - [`excerpts`] shows why they were found.
+//!
+//! Words are those of `tidings_text::words`, for texts and for searches.
 //!
 //! The crate knows nothing of stores, pages or people. A document has an id, which means something to the caller.
 
@@ -17,4 +18,3 @@ pub mod index;
 pub mod language;
 mod plain;
 mod prefix;
-pub mod words;

@@ -8,7 +8,6 @@ use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::imported::ImportedVotes;
-use crate::values::mutes::{self, Token};
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
 use crate::values::text::{one_line, printable};
@@ -20,6 +19,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
+use tidings_text::words::{self, Token};
 
 /// The prefix of the stored URL of a text item.
 pub const TEXT_SCHEME: &str = "text://";
@@ -344,7 +344,7 @@ impl News {
 
     /// The tokens of its title, to be searched for muted words.
     pub fn title_tokens(&self) -> &[Token] {
-        self.title_tokens.get_or_init(|| mutes::tokens(&self.title).collect())
+        self.title_tokens.get_or_init(|| words::tokens(&self.title).into())
     }
 
     /// The text of a text item.

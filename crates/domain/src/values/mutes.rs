@@ -1,13 +1,13 @@
 //! Mutes: the kinds, the words and phrases, and how a text is searched for them.
 //!
-//! A text is split into tokens: words, and characters that belong to no word. Each token is the
-//! hash of its lower-case form, so a text is compared with any number of muted phrases in one
-//! pass, and a title is split only once for all readers.
+//! Words are those of search (`tidings_text::words`). Each is compared as a number, so a text is compared with any
+//! number of muted phrases in one pass, and a title is split only once for all readers.
 
 use crate::values::hostname::Hostname;
 use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use crate::values::text::{InputError, line};
 use strum::{EnumIter, EnumString, IntoStaticStr};
+use tidings_text::words::{Token, asked_tokens, tokens};
 
 /// A kind of thing that can be muted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumIter, EnumString, IntoStaticStr)]
@@ -56,10 +56,11 @@ impl MutedWord {
         const FIELD: &str = "value";
         let text = line(FIELD, input, MAX_MUTED_WORD)?;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        if tokens(&text).next().is_none() {
+        let words = asked_tokens(&text).len();
+        if words == 0 {
             return Err(InputError::Empty { field: FIELD });
         }
-        if tokens(&text).count() > MAX_MUTED_WORD_TOKENS {
+        if words > MAX_MUTED_WORD_TOKENS {
             return Err(InputError::TooLong { field: FIELD, most: MAX_MUTED_WORD });
         }
         Ok(Self(text))
@@ -68,80 +69,25 @@ impl MutedWord {
 
 text_values!(MutedWord);
 
-/// The hash of a token.
-pub type Token = u64;
-
-/// Whether a character is written without blanks around its words, so that it counts as a word
-/// of its own.
-const fn is_unspaced(character: char) -> bool {
-    matches!(
-        character,
-        '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{3040}'..='\u{30FF}'
-            | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}'
-    )
-}
-
-fn is_of_word(character: char) -> bool {
-    character.is_alphanumeric() && !is_unspaced(character)
-}
-
-/// The tokens of a text, in order. Blanks are none.
-pub fn tokens(text: &str) -> impl Iterator<Item = Token> {
-    let mut characters = text.chars().peekable();
-    std::iter::from_fn(move || {
-        let first = characters.by_ref().find(|character| !character.is_whitespace())?;
-        let mut hash = Hash::new().with(first);
-        if is_of_word(first) {
-            while let Some(next) = characters.next_if(|next| is_of_word(*next)) {
-                hash = hash.with(next);
-            }
-        }
-        Some(hash.0)
-    })
-}
-
-/// FNV-1a of the lower-case form of characters. It needs to be fast, and a collision would only
-/// mute a word too many for one reader.
-struct Hash(u64);
-
-impl Hash {
-    const fn new() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
-    }
-
-    fn with(self, character: char) -> Self {
-        // Typographic apostrophes are the plain one.
-        let character = if character == '\u{2019}' { '\'' } else { character };
-        if character.is_ascii() {
-            return self.with_code(u32::from(character.to_ascii_lowercase()));
-        }
-        character.to_lowercase().fold(self, |hash, lower| hash.with_code(u32::from(lower)))
-    }
-
-    const fn with_code(self, code: u32) -> Self {
-        Self((self.0 ^ code as u64).wrapping_mul(0x0000_0100_0000_01B3))
-    }
-}
-
-/// A set of tokens. Most tokens that are not in it are rejected by one bit.
+/// A set of hashes. Most hashes that are not in it are rejected by one bit.
 #[derive(Debug, Default)]
-struct TokenSet {
-    /// A bit for each value of the lowest bits of a token; empty without tokens.
+struct HashSet {
+    /// A bit for each value of the lowest bits of a hash; empty without hashes.
     bits: Box<[u64]>,
-    sorted: Box<[Token]>,
+    sorted: Box<[u64]>,
 }
 
-/// The words of [`TokenSet::bits`]: eight bits for each of 500 tokens.
+/// The words of [`HashSet::bits`]: eight bits for each of 500 hashes.
 const BIT_WORDS: usize = 64;
 
-impl TokenSet {
-    fn new(tokens: impl IntoIterator<Item = Token>) -> Self {
-        let mut sorted: Vec<Token> = tokens.into_iter().collect();
+impl HashSet {
+    fn new(hashes: impl IntoIterator<Item = u64>) -> Self {
+        let mut sorted: Vec<u64> = hashes.into_iter().collect();
         sorted.sort_unstable();
         sorted.dedup();
         let mut bits = vec![0; if sorted.is_empty() { 0 } else { BIT_WORDS }];
-        for token in &sorted {
-            let (word, bit) = Self::place(*token);
+        for hash in &sorted {
+            let (word, bit) = Self::place(*hash);
             if let Some(word) = bits.get_mut(word) {
                 *word |= bit;
             }
@@ -149,15 +95,15 @@ impl TokenSet {
         Self { bits: bits.into(), sorted: sorted.into() }
     }
 
-    /// The word of a token among the bits, and its bit there.
-    fn place(token: Token) -> (usize, u64) {
-        let word = usize::try_from(token / 64 % BIT_WORDS as u64).unwrap_or(0);
-        (word, 1 << (token % 64))
+    /// The word of a hash among the bits, and its bit there.
+    fn place(hash: u64) -> (usize, u64) {
+        let word = usize::try_from(hash / 64 % BIT_WORDS as u64).unwrap_or(0);
+        (word, 1 << (hash % 64))
     }
 
-    fn has(&self, token: Token) -> bool {
-        let (word, bit) = Self::place(token);
-        self.bits.get(word).is_some_and(|word| word & bit != 0) && self.sorted.binary_search(&token).is_ok()
+    fn has(&self, hash: u64) -> bool {
+        let (word, bit) = Self::place(hash);
+        self.bits.get(word).is_some_and(|word| word & bit != 0) && self.sorted.binary_search(&hash).is_ok()
     }
 
     const fn is_empty(&self) -> bool {
@@ -171,12 +117,12 @@ impl TokenSet {
 
 /// A set of sites, each with its subdomains.
 #[derive(Debug, Default)]
-pub struct Domains(TokenSet);
+pub struct Domains(HashSet);
 
 impl Domains {
     /// A set of these, in lower case.
     pub fn new<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(TokenSet::new(domains.into_iter().map(|domain| backwards(domain, |_| false))))
+        Self(HashSet::new(domains.into_iter().map(|domain| backwards(domain, |_| false))))
     }
 
     /// Whether there are none.
@@ -200,35 +146,36 @@ impl Domains {
     }
 }
 
-/// The hash of a name from its end on. `is_enough` gets the hash of each of its parents, the
-/// shortest first, and may end it.
-fn backwards(name: &str, mut is_enough: impl FnMut(Token) -> bool) -> Token {
-    let mut hash = Hash::new();
+/// The hash of a name from its end on (FNV-1a). `is_enough` gets the hash of each of its parents, the
+/// shortest first, and may end it. A collision would only mute a site too many for one reader.
+fn backwards(name: &str, mut is_enough: impl FnMut(u64) -> bool) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325;
     for byte in name.bytes().rev() {
-        if byte == b'.' && is_enough(hash.0) {
+        if byte == b'.' && is_enough(hash) {
             break;
         }
-        hash = hash.with_code(u32::from(byte));
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
     }
-    hash.0
+    hash
 }
 
 /// A set of words and phrases to search for.
 #[derive(Debug, Default)]
 pub struct Phrases {
-    /// The first token of each.
-    firsts: TokenSet,
-    /// The tokens of each, in the order of the first token.
-    sorted: Box<[Box<[Token]>]>,
+    /// The first word of each.
+    firsts: HashSet,
+    /// The words of each with its number among those that were given, in the order of the words.
+    sorted: Box<[(Box<[u64]>, usize)]>,
 }
 
 impl Phrases {
-    /// A set of these.
+    /// A set of these. Those without a word are in no text.
     pub fn new<'a>(phrases: impl IntoIterator<Item = &'a str>) -> Self {
-        let phrases = phrases.into_iter().map(|phrase| tokens(phrase).collect::<Box<[Token]>>());
-        let mut sorted: Vec<Box<[Token]>> = phrases.filter(|phrase| !phrase.is_empty()).collect();
+        let phrases = phrases.into_iter().map(|phrase| asked_tokens(phrase).into_boxed_slice());
+        let mut sorted: Vec<(Box<[u64]>, usize)> = phrases.zip(0..).collect();
+        sorted.retain(|(words, _)| !words.is_empty());
         sorted.sort_unstable();
-        let firsts = TokenSet::new(sorted.iter().filter_map(|phrase| phrase.first().copied()));
+        let firsts = HashSet::new(sorted.iter().filter_map(|(words, _)| words.first().copied()));
         Self { firsts, sorted: sorted.into() }
     }
 
@@ -237,30 +184,46 @@ impl Phrases {
         self.sorted.is_empty()
     }
 
+    /// The numbers of those that are in a text.
+    pub fn found_in<'a>(&'a self, text: &'a [Token]) -> impl Iterator<Item = usize> + 'a {
+        (0..text.len()).filter_map(|start| text.get(start..)).flat_map(|rest| self.at(rest))
+    }
+
     /// Whether one of them is in a text that was split before.
     pub fn are_in_tokens(&self, text: &[Token]) -> bool {
-        (0..text.len()).any(|start| text.get(start..).is_some_and(|rest| self.begins(rest)))
+        self.found_in(text).next().is_some()
     }
 
     /// Whether one of them is in a text.
     pub fn are_in(&self, text: &str) -> bool {
-        !self.is_empty() && self.are_in_tokens(&tokens(text).collect::<Vec<_>>())
+        !self.is_empty() && self.are_in_tokens(&tokens(text))
     }
 
-    /// Whether a text begins with one of them.
-    fn begins(&self, text: &[Token]) -> bool {
-        let Some(first) = text.first().filter(|first| self.firsts.has(**first)) else { return false };
-        let start = self.sorted.partition_point(|phrase| phrase.first() < Some(first));
-        let rest = self.sorted.get(start..).unwrap_or_default().iter();
-        rest.take_while(|phrase| phrase.first() == Some(first)).any(|phrase| text.starts_with(phrase))
+    /// The numbers of those that a text begins with.
+    fn at<'a>(&'a self, text: &'a [Token]) -> impl Iterator<Item = usize> + 'a {
+        let first = text.first().copied().filter(|first| self.firsts.has(first.word));
+        first.into_iter().flat_map(move |first| {
+            let begins = move |(words, _): &&(Box<[u64]>, usize)| words.first() == Some(&first.word);
+            let start = self.sorted.partition_point(|(words, _)| words.first() < Some(&first.word));
+            let candidates = self.sorted.get(start..).unwrap_or_default().iter().take_while(begins);
+            candidates.filter(move |(words, _)| follow(first.position, words, text)).map(|(_, number)| *number)
+        })
     }
 
     /// The approximate size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.firsts.size()
             + size_of_val(&*self.sorted)
-            + self.sorted.iter().map(|phrase| size_of_val(&**phrase)).sum::<usize>()
+            + self.sorted.iter().map(|(words, _)| size_of_val(&**words)).sum::<usize>()
     }
+}
+
+/// Whether words are in a text from a position on, one after the other. There may be several at one position.
+fn follow(position: u32, words: &[u64], text: &[Token]) -> bool {
+    (position..).zip(words).all(|(position, word)| {
+        let there = text.iter().skip_while(|token| token.position < position);
+        there.take_while(|token| token.position == position).any(|token| token.word == *word)
+    })
 }
 
 #[cfg(test)]
@@ -290,6 +253,12 @@ mod tests {
             (&["選挙"], "明日の選挙について", true),
             (&["選挙"], "明日の選", false),
             (&["🦀"], "crabs 🦀🦀", true),
+            (&["café"], "the CAFE there", true),
+            (&["cafe"], "un cafe\u{301} noir", true),
+            (&["ordinateur portable"], "l\u{2019}ordinateur portable", true),
+            (&["컴퓨터"], "새컴퓨터는", true),
+            (&["ประเทศ"], "ในประเทศไทย", true),
+            (&["ｶﾅ"], "カナ", true),
             (&["a", "b", "c"], "d e f", false),
             (&[], "anything", false),
         ] {
@@ -316,12 +285,12 @@ mod tests {
     #[test]
     fn a_word_is_kept_in_lower_case_with_single_blanks() {
         assert_eq!(MutedWord::parse("  New \u{a0} York ").unwrap().as_str(), "new york");
-        for bad in ["", "   ", "\u{200b}", "a\nb", &"x".repeat(MAX_MUTED_WORD + 1)] {
+        for bad in ["", "   ", "!!!", "\u{200b}", "a\nb", &"x".repeat(MAX_MUTED_WORD + 1)] {
             assert!(MutedWord::parse(bad).is_err(), "{bad:?}");
         }
         assert!(MutedWord::parse(&"x".repeat(MAX_MUTED_WORD)).is_ok());
-        assert!(MutedWord::parse(&"!".repeat(MAX_MUTED_WORD_TOKENS)).is_ok());
-        assert!(MutedWord::parse(&"!".repeat(MAX_MUTED_WORD_TOKENS + 1)).is_err());
+        assert!(MutedWord::parse(&"字".repeat(MAX_MUTED_WORD_TOKENS)).is_ok());
+        assert!(MutedWord::parse(&"字".repeat(MAX_MUTED_WORD_TOKENS + 1)).is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tidings_domain::values::rules::HackerNewsRules;
 use tidings_search::index::Kind;
 use tidings_search::language::StoryKind as FoundKind;
 use tidings_search::language::{Bounds, MIN_PREFIX, Search, Term, What};
-use tidings_search::words::asked;
+use tidings_text::words::asked;
 use utoipa::IntoParams;
 
 /// The parameters of a search.
