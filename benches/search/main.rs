@@ -23,7 +23,8 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::rules::Rules;
 use tidings_keyspace::{Batch, Store, StoreOptions};
-use tidings_search::asking::{LeftOut, Question, Sort};
+use tidings_search::asker::Asker;
+use tidings_search::asking::{Question, Sort};
 use tidings_search::index::Kind;
 use tidings_search::language::Search;
 use tidings_web::features::search::following;
@@ -131,7 +132,7 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
                 until: Instant::now() + PATIENCE,
                 authors: &HashMap::new(),
                 urls: &HashMap::new(),
-                left_out: &LeftOut::default(),
+                asker: &Asker::default(),
             };
             let found = searching.index.view.find(&question).unwrap();
             cut.fetch_add(usize::from(found.is_cut), Ordering::Relaxed);

@@ -6,8 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use tidings_search::asking::{LeftOut, Question, Sort};
-use tidings_search::index::{Document, Index, Kind, Language, Progress};
+use tidings_search::asker::Asker;
+use tidings_search::asking::{Question, Sort};
+use tidings_search::index::{Audience, Document, Index, Kind, Language, Progress};
 use tidings_search::language::{MAX_CHARACTERS, MAX_TERMS, Search};
 
 const NOW: i64 = 1_800_000_000;
@@ -31,6 +32,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
             time: NOW,
             votes: 7,
             comments: 2,
+            audience: Audience::default(),
             account: None,
         };
         index.put(&document).unwrap();
@@ -57,7 +59,7 @@ fuzz_target!(|typed: &str| {
         until: Instant::now() + Duration::from_secs(60),
         authors: &HashMap::from([("alice".to_owned(), 1)]),
         urls: &HashMap::new(),
-        left_out: &LeftOut::default(),
+        asker: &Asker::default(),
     };
     let found = INDEX.view.find(&question).unwrap();
     assert_eq!(found.hits.len() as u64, found.total, "{typed:?}");

@@ -91,7 +91,8 @@ impl RulePhrases {
     fn matches(&self, text: &str) -> Vec<usize> {
         let tokens = if self.phrases.is_empty() { Vec::new() } else { words::tokens(text) };
         let found = self.phrases.found_in(&tokens).filter_map(|number| self.rules.get(number).copied());
-        let signs = self.signs.iter().filter(|(_, signs)| text.contains(signs.as_str())).map(|(rule, _)| *rule);
+        let signs =
+            self.signs.iter().filter(|(_, signs)| text.contains(signs.as_str())).map(|(rule, _)| *rule);
         found.chain(signs).collect()
     }
 

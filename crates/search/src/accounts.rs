@@ -124,7 +124,7 @@ fn range(field: Field, least: Bound<i64>, most: Bound<i64>) -> Box<dyn Query> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{Account, Document, Index, Progress};
+    use crate::index::{Account, Audience, Document, Index, Progress};
 
     fn person(number: u64, tags: &[&str], (karma, seen): (i64, i64)) -> Document {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
@@ -142,12 +142,14 @@ mod tests {
             time: i64::try_from(number).unwrap() * 100,
             votes: 0,
             comments: 0,
+            audience: Audience::default(),
             account: Some(Account {
                 tags,
                 number: i64::try_from(number).unwrap(),
                 is_hidden: number == 3,
                 karma,
                 seen,
+                ends: (number == 3).then_some(500),
             }),
         }
     }
@@ -186,6 +188,8 @@ mod tests {
             let ids: Vec<String> = found.iter().map(|number| format!("user:{number}")).collect();
             assert_eq!(index.view.accounts(&question).unwrap().ids, ids, "{question:?}");
         }
+        assert_eq!(index.ended(499).unwrap(), [""; 0]);
+        assert_eq!(index.ended(500).unwrap(), ["user:3"]);
         assert_eq!(index.view.accounts(&AccountQuestion { page: (0, 1), ..whole }).unwrap().total, 3);
     }
 }

@@ -5,13 +5,15 @@
 //! its stem), its votes, and its age. A document whose title has every word of the search comes before all that have
 //! not.
 
+use crate::asker::Asker;
 use crate::dis_max::DisMax;
-use crate::index::{Body, HIDDEN, IndexError, Kind, View};
-use crate::language::{Bounds, MAX_TERMS, Search, Term, What};
+use crate::index::{Body, IndexError, Kind, View};
+use crate::language::{Bounds, Search, Term, What};
 use crate::plain::Plain;
 use crate::prefix::PrefixQuery;
+use crate::seen::Seen;
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +26,6 @@ use tantivy::query::{
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
-use tidings_text::words;
 
 /// Weights of matches: the words in the title, their stems there, in host and topics, in the text, their stems there.
 pub const WEIGHTS: [f32; 5] = [4.0, 3.0, 2.0, 1.2, 1.0];
@@ -38,13 +39,8 @@ pub const VOTES_WEIGHT: f64 = 0.12;
 pub const AGE_WEIGHT: f64 = 0.15;
 /// After so many days, age has taken half of its weight.
 pub const AGE_HALF_DAYS: f64 = 180.0;
-/// Documents or words between two looks at the clock.
+/// Documents between two looks at the clock.
 const LOOK_EVERY: u32 = 1_024;
-
-/// A word that is in more than one of so many titles says little about what a title is about.
-const FREQUENT_PART: u64 = 20;
-/// A word in so many titles does say something, however few there are.
-const FREQUENT_AT_LEAST: u64 = 10;
 
 /// An order of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString, IntoStaticStr)]
@@ -80,21 +76,8 @@ pub struct Question<'a> {
     pub authors: &'a HashMap<String, u64>,
     /// The URLs that the search names, in the form in which URLs are compared.
     pub urls: &'a HashMap<String, String>,
-    /// Things that must not be found.
-    pub left_out: &'a LeftOut,
-}
-
-/// Things that one reader does not find.
-#[derive(Debug, Clone, Default)]
-pub struct LeftOut {
-    /// All that these people wrote, and all that belongs to their stories.
-    pub authors: Vec<u64>,
-    /// These stories and what belongs to them.
-    pub stories: Vec<u64>,
-    /// Stories that link to these hosts, with their comments.
-    pub hosts: Vec<String>,
-    /// Stories about these topics, with their comments.
-    pub topics: Vec<String>,
+    /// The person who asks.
+    pub asker: &'a Asker,
 }
 
 /// The answer.
@@ -146,62 +129,40 @@ impl View {
         self.best(&self.query(question), question, question.effective_sort())
     }
 
-    /// Finds documents whose titles have most of the words of a title, the most relevant first. Words that are
-    /// in many titles do not count if there are others. The search of the question narrows it down.
+    /// Finds documents that have some of the words that a search asks for together, the most relevant first: those that
+    /// lack one word, or, if there are none, those that lack more. Nothing for a search with fewer than two words.
     ///
     /// # Errors
     /// When the library fails.
-    pub fn like(&self, title: &str, question: &Question<'_>) -> Result<Found, IndexError> {
-        let searcher = self.reader.searcher();
-        let mut words = words::asked(title);
-        words.sort_unstable();
-        words.dedup();
-        let frequent = (searcher.num_docs() / FREQUENT_PART).max(FREQUENT_AT_LEAST);
-        let frequency = |word: &String| {
-            searcher.doc_freq(&tantivy::Term::from_field_text(self.fields.title_stems, &self.stem(word)))
-        };
-        let mut by_frequency = Vec::new();
-        for word in words {
-            by_frequency.push((frequency(&word)?, word));
-        }
-        by_frequency.sort_unstable();
-        let rare = by_frequency.iter().filter(|(count, _)| *count <= frequent).count();
-        by_frequency.truncate(if rare > 0 { rare.min(MAX_TERMS) } else { MAX_TERMS });
-        let clauses = by_frequency
-            .iter()
-            .map(|(_, word)| (Occur::Should, self.title(std::slice::from_ref(word), true)));
-        let needed = (2 * by_frequency.len()).div_ceil(3).max(1);
-        let most = BooleanQuery::with_minimum_required_clauses(clauses.collect(), needed);
-        let query = BooleanQuery::intersection(vec![Box::new(self.query(question)), Box::new(most)]);
-        self.best(&query, question, Sort::Relevance)
-    }
-
-    /// Topics that begin with a text, those of the most documents first.
-    ///
-    /// # Errors
-    /// When the library fails.
-    pub fn topics_beginning(&self, prefix: &str, most: usize) -> Result<Vec<String>, IndexError> {
-        let mut found: HashMap<String, u32> = HashMap::new();
-        for segment in self.reader.searcher().segment_readers() {
-            let index = segment.inverted_index(self.fields.topics)?;
-            let terms = index.terms().range().ge(prefix).into_stream();
-            let mut terms = terms.map_err(tantivy::TantivyError::from)?;
-            while terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
-                if let Ok(topic) = std::str::from_utf8(terms.key()) {
-                    *found.entry(topic.to_owned()).or_default() += terms.value().doc_freq;
-                }
+    pub fn find_partly(&self, question: &Question<'_>) -> Result<Found, IndexError> {
+        let words = question.search.groups.iter().filter(|group| has_words(group)).count();
+        let mut found = Found::default();
+        for needed in [words.saturating_sub(1), 1] {
+            if words < 2 || found.total > 0 || Instant::now() > question.until {
+                break;
             }
+            let query = self.query_with(question, Some(needed));
+            found = self.best(&query, question, question.effective_sort())?;
         }
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_unstable_by(|(one, count), (other, of_other)| of_other.cmp(count).then(one.cmp(other)));
-        Ok(found.into_iter().take(most).map(|(topic, _)| topic).collect())
+        Ok(found)
     }
 
-    fn best(&self, query: &dyn Query, question: &Question<'_>, sort: Sort) -> Result<Found, IndexError> {
+    pub(crate) fn best(
+        &self,
+        query: &dyn Query,
+        question: &Question<'_>,
+        sort: Sort,
+    ) -> Result<Found, IndexError> {
         let searcher = self.reader.searcher();
         let (skipped, count) = question.page;
-        let collector = Best { sort, now: question.now, most: skipped + count, until: question.until };
-        let found = searcher.search(query, &collector)?;
+        let until = question.until;
+        let left_out = match question.kind {
+            None | Some(Kind::Comment) => self.stories_with_phrases(question.asker, until)?,
+            Some(_) => HashSet::new(),
+        };
+        let collector = Best { sort, now: question.now, most: skipped + count, until, left_out };
+        let seen = Seen::of(self.fields, &searcher, until)?;
+        let found = searcher.search_with_statistics_provider(query, &collector, &seen)?;
         let mut best = found.best.into_vec();
         best.sort_unstable();
         let hits = best.into_iter().skip(skipped).take(count).map(|Reverse(ranked)| {
@@ -212,52 +173,22 @@ impl View {
         Ok(Found { hits: hits.collect::<Result<_, IndexError>>()?, total: found.total, is_cut: found.is_cut })
     }
 
-    /// Words of the index that are spelled almost like a word, the most frequent first; those that it comes upon
-    /// until time runs out.
-    ///
-    /// # Errors
-    /// When the library fails.
-    pub fn spelled_like(&self, word: &str, most: usize, until: Instant) -> Result<Vec<String>, IndexError> {
-        let length = word.chars().count();
-        let distance = if length < 5 { 1 } else { 2 };
-        let mut found: HashMap<String, u32> = HashMap::new();
-        for segment in self.reader.searcher().segment_readers() {
-            let bodies = self.fields.bodies.iter().map(|body| body.words);
-            for field in std::iter::once(self.fields.title).chain(bodies) {
-                let index = segment.inverted_index(field)?;
-                let mut terms = index.terms().stream().map_err(tantivy::TantivyError::from)?;
-                let mut seen = 0_u32;
-                while terms.advance() {
-                    seen += 1;
-                    if seen.is_multiple_of(LOOK_EVERY) && Instant::now() > until {
-                        break;
-                    }
-                    let Ok(term) = std::str::from_utf8(terms.key()) else { continue };
-                    // Lengths first: they are cheap, and most words differ in them.
-                    if term.len().abs_diff(word.len()) > 2 * distance || term == word {
-                        continue;
-                    }
-                    if strsim::osa_distance(term, word) <= distance {
-                        *found.entry(term.to_owned()).or_default() += terms.value().doc_freq;
-                    }
-                }
-            }
-        }
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_unstable_by_key(|(term, count)| {
-            (strsim::osa_distance(term, word), Reverse(*count), term.clone())
-        });
-        Ok(found.into_iter().take(most).map(|(term, _)| term).collect())
+    pub(crate) fn query(&self, question: &Question<'_>) -> BooleanQuery {
+        self.query_with(question, None)
     }
 
-    fn query(&self, question: &Question<'_>) -> BooleanQuery {
+    /// The query of a question. If a number is given, so many of the groups with words are enough.
+    fn query_with(&self, question: &Question<'_>, needed: Option<usize>) -> BooleanQuery {
         let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+        let mut some: Vec<(Occur, Box<dyn Query>)> = Vec::new();
         for group in &question.search.groups {
+            let clauses = if needed.is_some() && has_words(group) { &mut some } else { &mut clauses };
+            let occur = if needed.is_some() && has_words(group) { Occur::Should } else { Occur::Must };
             match &group[..] {
                 [term] if term.is_excluded => {
                     clauses.push((Occur::MustNot, Box::new(Plain(self.of(term, question)))))
                 }
-                [term] => clauses.push((Occur::Must, self.of(term, question))),
+                [term] => clauses.push((occur, self.of(term, question))),
                 terms => {
                     let any = terms.iter().map(|term| {
                         let query = self.of(term, question);
@@ -270,17 +201,19 @@ impl View {
                             (Occur::MustNot, Box::new(Plain(query))),
                         ]))
                     });
-                    clauses.push((Occur::Must, Box::new(BooleanQuery::union(any.collect()))));
+                    clauses.push((occur, Box::new(BooleanQuery::union(any.collect()))));
                 }
             }
         }
-        if question.kind.is_none_or(Kind::has_title)
+        if let Some(needed) = needed {
+            let some = BooleanQuery::with_minimum_required_clauses(some, needed);
+            clauses.push((Occur::Must, Box::new(some)));
+        }
+        if needed.is_none()
+            && question.kind.is_none_or(Kind::has_title)
             && let Some(titled) = self.titled(question.search)
         {
             clauses.push((Occur::Should, constant(titled, TITLE)));
-        }
-        if question.kind.is_none_or(|kind| kind == Kind::Person) {
-            clauses.push((Occur::MustNot, exactly(self.fields.tags, HIDDEN)));
         }
         if let Some(kind) = question.kind
             && !question.search.groups.iter().any(|group| finds_only(kind, group))
@@ -291,25 +224,7 @@ impl View {
         if !clauses.iter().any(|(occur, _)| *occur == Occur::Must) {
             clauses.push((Occur::Must, constant(Box::new(AllQuery), 0.0)));
         }
-        let fields = &self.fields;
-        let left_out = question.left_out;
-        let numbers = |field, numbers: &[u64]| -> Vec<tantivy::Term> {
-            numbers.iter().map(|number| tantivy::Term::from_field_u64(field, *number)).collect()
-        };
-        let texts = |field, texts: &[String]| -> Vec<tantivy::Term> {
-            texts.iter().map(|text| tantivy::Term::from_field_text(field, text)).collect()
-        };
-        for terms in [
-            numbers(fields.author, &left_out.authors),
-            numbers(fields.story_author, &left_out.authors),
-            numbers(fields.story, &left_out.stories),
-            texts(fields.hosts, &left_out.hosts),
-            texts(fields.topics, &left_out.topics),
-        ] {
-            if !terms.is_empty() {
-                clauses.push((Occur::MustNot, Box::new(TermSetQuery::new(terms))));
-            }
-        }
+        clauses.extend(self.left_out(question.asker, question.kind));
         BooleanQuery::new(clauses)
     }
 
@@ -330,7 +245,7 @@ impl View {
                 let title = question.kind.is_none_or(Kind::has_title).then_some((fields.title, WEIGHTS[0]));
                 let place = question.kind.is_none_or(Kind::has_place).then_some((fields.place, WEIGHTS[2]));
                 let fields = title.into_iter().chain(place).chain(bodies).collect();
-                Box::new(PrefixQuery { prefix: prefix.clone(), fields })
+                Box::new(PrefixQuery { prefix: prefix.clone(), fields, until: Some(question.until) })
             }
             What::By(name) => match question.authors.get(name) {
                 Some(author) => {
@@ -405,7 +320,7 @@ impl View {
     }
 
     /// Words one after the other in the title, or their stems.
-    fn title(&self, words: &[String], is_exact: bool) -> Box<dyn Query> {
+    pub(crate) fn title(&self, words: &[String], is_exact: bool) -> Box<dyn Query> {
         self.by_stem(self.fields.titles(), words, [WEIGHTS[0], WEIGHTS[1]], is_exact)
     }
 
@@ -435,6 +350,11 @@ impl Question<'_> {
     }
 }
 
+/// Whether a group of terms asks for words.
+fn has_words(group: &[Term]) -> bool {
+    group.iter().any(|term| !term.is_excluded && !term.words().is_empty())
+}
+
 /// Whether a group of terms of a search for a kind finds no other kinds, because it reads only fields of that kind.
 fn finds_only(kind: Kind, group: &[Term]) -> bool {
     let reads_text = |term: &Term| {
@@ -447,7 +367,7 @@ fn boosted(query: Box<dyn Query>, weight: f32) -> Box<dyn Query> {
     Box::new(BoostQuery::new(query, weight))
 }
 
-fn constant(query: Box<dyn Query>, score: Score) -> Box<dyn Query> {
+pub(crate) fn constant(query: Box<dyn Query>, score: Score) -> Box<dyn Query> {
     Box::new(ConstScoreQuery::new(query, score))
 }
 
@@ -459,7 +379,7 @@ fn with_frequency(field: Field, word: &str) -> Box<dyn Query> {
     Box::new(TermQuery::new(tantivy::Term::from_field_text(field, word), IndexRecordOption::WithFreqs))
 }
 
-fn one_after_the_other(field: Field, words: &[String]) -> Box<dyn Query> {
+pub(crate) fn one_after_the_other(field: Field, words: &[String]) -> Box<dyn Query> {
     match words {
         [word] => with_frequency(field, word),
         words => {
@@ -480,6 +400,8 @@ struct Best {
     now: i64,
     most: usize,
     until: Instant,
+    /// Stories whose comments are left out.
+    left_out: HashSet<u64>,
 }
 
 /// A document with its place. The greater one comes first.
@@ -640,10 +562,20 @@ impl Collector for Best {
         }
         let alive = reader.alive_bitset();
         let mut documents = weight.scorer(reader, 1.0)?;
+        // The scorer may have stopped halfway.
+        if Instant::now() > self.until {
+            collector.collected.is_cut = true;
+            return Ok(collector.harvest());
+        }
+        let stories = if self.left_out.is_empty() { None } else { Some(reader.fast_fields().u64("story")?) };
+        let is_left_out = |doc| {
+            let story = stories.as_ref().and_then(|stories| stories.first(doc));
+            story.is_some_and(|story| self.left_out.contains(&story))
+        };
         let mut seen = 0_u32;
         while documents.doc() != TERMINATED {
             let doc = documents.doc();
-            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) && !is_left_out(doc) {
                 collector.add(doc, || documents.score());
             }
             seen += 1;
@@ -670,7 +602,7 @@ impl Collector for Best {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{Document, Index, Language, Progress};
+    use crate::index::{Audience, Document, Index, Language, Progress};
     use std::time::Duration;
 
     const NOW: i64 = 1_800_000_000;
@@ -691,6 +623,7 @@ mod tests {
             time: NOW,
             votes: 1,
             comments: 0,
+            audience: Audience::default(),
             account: None,
         }
     }
@@ -713,7 +646,7 @@ mod tests {
             until: Instant::now() + Duration::from_secs(60),
             authors: &HashMap::new(),
             urls: &HashMap::new(),
-            left_out: &LeftOut::default(),
+            asker: &Asker::default(),
         };
         let found = index.view.find(&question).unwrap();
         assert_eq!(usize::try_from(found.total).unwrap(), found.hits.len());
@@ -770,9 +703,10 @@ mod tests {
         index.put(&story("one", "Go", "")).unwrap();
         index.remove("two");
         assert_eq!(found(&index, "rust", Sort::New).len(), 2, "not before the commit");
-        index.commit(Progress { place: 7, is_complete: true }).unwrap();
+        let progress = Progress { store: "a".to_owned(), place: 7, is_complete: true };
+        index.commit(progress.clone()).unwrap();
         assert!(found(&index, "rust", Sort::New).is_empty());
-        assert_eq!(index.progress().unwrap(), Progress { place: 7, is_complete: true });
+        assert_eq!(index.progress().unwrap(), progress);
     }
 
     #[test]
@@ -789,7 +723,7 @@ mod tests {
             until: Instant::now(),
             authors: &HashMap::new(),
             urls: &HashMap::new(),
-            left_out: &LeftOut::default(),
+            asker: &Asker::default(),
         };
         assert!(index.view.find(&question).unwrap().is_cut);
     }

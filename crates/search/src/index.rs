@@ -7,14 +7,17 @@
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
+use tantivy::collector::DocSetCollector;
 use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::LockError;
 use tantivy::merge_policy::LogMergePolicy;
+use tantivy::query::RangeQuery;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value,
 };
 use tantivy::tokenizer::{Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
 use tantivy::{
@@ -25,8 +28,8 @@ use tidings_text::words::{self, Word};
 
 pub use tantivy::tokenizer::Language;
 
-/// The version of the fields. An index of another version is not used.
-const VERSION: u32 = 5;
+/// The version of the fields. An index of another version, or of another idea of words, is not used.
+const VERSION: u32 = 6;
 /// The memory of the writer in bytes; more is written to the folder at once.
 const WRITER_BYTES: usize = 20_000_000;
 /// The bytes that are read and unpacked together to learn the id of a result.
@@ -37,6 +40,8 @@ const MOST_REMOVED: f32 = 0.25;
 const MERGE_ATTEMPTS: usize = 5;
 /// The highest number of a folder; so many servers may share a working folder.
 const MOST_FOLDERS: usize = 16;
+/// The mode of a folder: it has addresses of members, and words of hidden posts.
+const FOLDER_MODE: u32 = 0o700;
 /// The longest text that is indexed, in bytes; what comes after it is not found.
 const LONGEST_TEXT: usize = 65_536;
 
@@ -124,8 +129,22 @@ pub struct Document {
     pub votes: i64,
     /// Its comments.
     pub comments: i64,
+    /// The people who find it.
+    pub audience: Audience,
     /// For a person: what only moderators search by.
     pub account: Option<Account>,
+}
+
+/// The people who find a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Audience {
+    /// Everybody.
+    #[default]
+    Everybody,
+    /// The person with this number, and who sees what is hidden.
+    Only(u64),
+    /// Only who sees what is hidden.
+    Insiders,
 }
 
 /// The data by which moderators find a person.
@@ -141,6 +160,8 @@ pub struct Account {
     pub karma: i64,
     /// The day of their last visit, counted from the beginning of Unix time.
     pub seen: i64,
+    /// When something of this ends by itself, such as a ban: Unix seconds.
+    pub ends: Option<i64>,
 }
 
 /// The numbers of a document that change often.
@@ -154,30 +175,33 @@ pub struct Counts {
     pub karma: i64,
     /// The day of a person's last visit.
     pub seen: i64,
-    /// A digest of a person's tags.
-    pub tags: i64,
-}
-
-impl Account {
-    fn digest(&self) -> i64 {
-        let mut hasher = DefaultHasher::new();
-        (&self.tags, self.is_hidden).hash(&mut hasher);
-        hasher.finish().cast_signed()
-    }
+    /// A digest of who finds it, and of a person's tags.
+    pub digest: i64,
 }
 
 impl Document {
     /// Its numbers that change often.
     pub fn counts(&self) -> Counts {
-        let of_account = self.account.as_ref().map(|account| (account.karma, account.seen, account.digest()));
-        let (karma, seen, tags) = of_account.unwrap_or_default();
-        Counts { votes: self.votes, comments: self.comments, karma, seen, tags }
+        let account = self.account.as_ref();
+        let mut hasher = DefaultHasher::new();
+        (self.audience, account.map(|account| (&account.tags, account.is_hidden, account.ends)))
+            .hash(&mut hasher);
+        Counts {
+            votes: self.votes,
+            comments: self.comments,
+            karma: account.map_or(0, |account| account.karma),
+            seen: account.map_or(0, |account| account.seen),
+            digest: hasher.finish().cast_signed(),
+        }
     }
 }
 
 /// How far an index has read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
+    /// The name of the store that it has read.
+    #[serde(default)]
+    pub store: String,
     /// The place in the caller's feed of changes.
     pub place: u64,
     /// Whether it has everything up to that place.
@@ -219,10 +243,16 @@ pub(crate) struct Fields {
     pub(crate) number: Field,
     pub(crate) karma: Field,
     pub(crate) seen: Field,
-    pub(crate) tags_digest: Field,
+    pub(crate) digest: Field,
+    /// [`HIDDEN`] in documents that not everybody finds.
+    pub(crate) hidden: Field,
+    /// The person who finds such a document all the same.
+    pub(crate) seer: Field,
+    /// When something of an account ends.
+    pub(crate) ends: Field,
 }
 
-/// The tag of a person whom only moderators find.
+/// The mark of what not everybody finds, and the tag of a person whom only moderators find.
 pub(crate) const HIDDEN: &str = "hidden";
 
 impl Fields {
@@ -250,7 +280,7 @@ impl Fields {
             kind: schema.add_text_field("kind", STRING),
             author: schema.add_u64_field("author", INDEXED),
             story_author: schema.add_u64_field("story_author", INDEXED),
-            story: schema.add_u64_field("story", INDEXED),
+            story: schema.add_u64_field("story", FAST | INDEXED),
             title: schema.add_text_field("title", words("words", IndexRecordOption::WithFreqsAndPositions)),
             title_stems: schema
                 .add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
@@ -273,7 +303,10 @@ impl Fields {
             number: schema.add_i64_field("number", FAST),
             karma: schema.add_i64_field("karma", FAST | INDEXED),
             seen: schema.add_i64_field("seen", FAST),
-            tags_digest: schema.add_i64_field("tags_digest", FAST),
+            digest: schema.add_i64_field("digest", FAST),
+            hidden: schema.add_text_field("hidden", STRING),
+            seer: schema.add_u64_field("seer", INDEXED),
+            ends: schema.add_i64_field("ends", INDEXED),
         };
         (schema.build(), fields)
     }
@@ -308,7 +341,10 @@ impl Fields {
             number: of_name("number")?,
             karma: of_name("karma")?,
             seen: of_name("seen")?,
-            tags_digest: of_name("tags_digest")?,
+            digest: of_name("digest")?,
+            hidden: of_name("hidden")?,
+            seer: of_name("seer")?,
+            ends: of_name("ends")?,
         })
     }
 }
@@ -409,7 +445,7 @@ impl Index {
     ) -> Result<Self, IndexError> {
         let failed = |error| IndexError::Folder { folder: folder.to_owned(), error };
         let of_version = of_version(folder, language);
-        std::fs::create_dir_all(&of_version).map_err(failed)?;
+        make_private(folder).and_then(|()| make_private(&of_version)).map_err(failed)?;
         let open = || {
             let index = match tantivy::Index::open_in_dir(&of_version) {
                 Ok(index) => index,
@@ -420,7 +456,7 @@ impl Index {
         let opened = match open() {
             Err(IndexError::Failed(error)) if !matches!(error, TantivyError::LockFailure(..)) => {
                 std::fs::remove_dir_all(&of_version).map_err(failed)?;
-                std::fs::create_dir_all(&of_version).map_err(failed)?;
+                make_private(&of_version).map_err(failed)?;
                 open()?
             }
             other => other?,
@@ -608,13 +644,30 @@ impl Index {
                         comments: count("comments")?,
                         karma: count("karma")?,
                         seen: count("seen")?,
-                        tags: count("tags_digest")?,
+                        digest: count("digest")?,
                     }));
                 }
                 postings.advance();
             }
         }
         Ok(None)
+    }
+
+    /// The ids of accounts of which something has ended by itself at a time.
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn ended(&self, now: i64) -> Result<Vec<String>, IndexError> {
+        let fields = &self.view.fields;
+        let searcher = self.view.reader.searcher();
+        let now = Bound::Included(Term::from_field_i64(fields.ends, now));
+        let query = RangeQuery::new(Bound::Unbounded, now);
+        let mut ids = Vec::new();
+        for address in searcher.search(&query, &DocSetCollector)? {
+            let stored: TantivyDocument = searcher.doc(address)?;
+            ids.extend(stored.get_first(fields.id).and_then(|id| id.as_str()).map(str::to_owned));
+        }
+        Ok(ids)
     }
 
     /// The folder that it uses.
@@ -653,16 +706,24 @@ impl Index {
         stored.add_i64(fields.votes, document.votes);
         stored.add_i64(fields.comments, document.comments);
         // Every document has these, because a column of numbers must not be missing.
-        let Counts { karma, seen, tags, .. } = document.counts();
+        let Counts { karma, seen, digest, .. } = document.counts();
         stored.add_i64(fields.number, document.account.as_ref().map_or(0, |account| account.number));
         stored.add_i64(fields.karma, karma);
         stored.add_i64(fields.seen, seen);
-        stored.add_i64(fields.tags_digest, tags);
+        stored.add_i64(fields.digest, digest);
         if let Some(account) = &document.account {
             account.tags.iter().for_each(|tag| stored.add_text(fields.tags, tag));
+            account.ends.iter().for_each(|ends| stored.add_i64(fields.ends, *ends));
             if account.is_hidden {
                 stored.add_text(fields.tags, HIDDEN);
             }
+        }
+        let is_hidden = document.account.as_ref().is_some_and(|account| account.is_hidden);
+        if is_hidden || document.audience != Audience::Everybody {
+            stored.add_text(fields.hidden, HIDDEN);
+        }
+        if let Audience::Only(seer) = document.audience {
+            stored.add_u64(fields.seer, seer);
         }
         if document.kind == Kind::Story {
             stored.add_text(fields.is, if document.url.is_some() { "link" } else { "text" });
@@ -676,7 +737,7 @@ impl Index {
 }
 
 /// The index in a folder as it was committed last, for a look at it while a server uses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// The documents in it.
     pub documents: u64,
@@ -721,7 +782,24 @@ fn progress(index: &tantivy::Index) -> Result<Progress, IndexError> {
 
 /// Where the files of this version are.
 fn of_version(folder: &Path, language: Option<Language>) -> PathBuf {
-    folder.join(format!("{VERSION}-{}", name_of(language)))
+    folder.join(format!("{VERSION}.{}-{}", words::VERSION, name_of(language)))
+}
+
+/// Makes a folder that only its owner may read, and takes the right from everybody else if it is there.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, FOLDER_MODE);
+    builder.create(folder)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if folder.metadata()?.permissions().mode() & 0o777 != FOLDER_MODE {
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(FOLDER_MODE))?;
+        }
+    }
+    Ok(())
 }
 
 /// A host and all hosts above it: `a.b.org`, `b.org`, `org`.

@@ -3,6 +3,7 @@
 //! One set of bits for all fields keeps a search with many prefixes small; a set for each field would take
 //! megabytes.
 
+use std::time::Instant;
 use tantivy::query::{BitSetDocSet, EnableScoring, Explanation, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{BitSet, DocId, DocSet, Score, SegmentReader};
@@ -15,12 +16,14 @@ pub(crate) struct PrefixQuery {
     pub(crate) prefix: String,
     /// The fields with their weights.
     pub(crate) fields: Vec<(Field, Score)>,
+    /// When to stop looking for words, if it must.
+    pub(crate) until: Option<Instant>,
 }
 
 impl PrefixQuery {
     /// Words of one field.
     pub(crate) fn of(field: Field, prefix: &str) -> Box<dyn Query> {
-        Box::new(Self { prefix: prefix.to_owned(), fields: vec![(field, 0.0)] })
+        Box::new(Self { prefix: prefix.to_owned(), fields: vec![(field, 0.0)], until: None })
     }
 
     fn least(&self) -> Score {
@@ -45,7 +48,7 @@ impl Weight for PrefixQuery {
             // No word has this last character of all.
             let end = format!("{}{}", self.prefix, char::MAX);
             let mut terms = index.terms().range().ge(&self.prefix).lt(&end).into_stream()?;
-            while terms.advance() {
+            while terms.advance() && self.until.is_none_or(|until| Instant::now() <= until) {
                 let mut postings =
                     index.read_block_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
                 while !postings.docs().is_empty() {

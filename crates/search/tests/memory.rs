@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use tidings_search::asking::{LeftOut, Question, Sort};
-use tidings_search::index::{Document, Index, Kind, Language, Progress};
+use tidings_search::asker::Asker;
+use tidings_search::asking::{Question, Sort};
+use tidings_search::index::{Audience, Document, Index, Kind, Language, Progress};
 use tidings_search::language::Search;
 
 #[global_allocator]
@@ -38,6 +39,7 @@ fn index() -> Index {
             time: NOW,
             votes: 1,
             comments: 0,
+            audience: Audience::default(),
             account: None,
         };
         index.put(&document).unwrap();
@@ -82,7 +84,7 @@ fn held_by(index: &Index, typed: &str) -> usize {
         until: Instant::now() + Duration::from_secs(600),
         authors: &HashMap::new(),
         urls: &HashMap::new(),
-        left_out: &LeftOut::default(),
+        asker: &Asker::default(),
     };
     let _profiler = dhat::Profiler::builder().testing().build();
     index.view.find(&question).unwrap();

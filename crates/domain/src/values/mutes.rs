@@ -206,7 +206,9 @@ impl Phrases {
             let begins = move |(words, _): &&(Box<[u64]>, usize)| words.first() == Some(&first.word);
             let start = self.sorted.partition_point(|(words, _)| words.first() < Some(&first.word));
             let candidates = self.sorted.get(start..).unwrap_or_default().iter().take_while(begins);
-            candidates.filter(move |(words, _)| follow(first.position, words, text)).map(|(_, number)| *number)
+            candidates
+                .filter(move |(words, _)| follow(first.position, words, text))
+                .map(|(_, number)| *number)
         })
     }
 
