@@ -36,7 +36,7 @@ pub async fn measure(folder: &Path) {
         SearchSettings { is_on: true, folder: Some(folder.join("accounts")), ..SearchSettings::default() };
     let searching = Searching::open(&settings).unwrap();
     let began = Instant::now();
-    following::make(&site, &searching).await.unwrap();
+    following::make(&site, &searching, Timestamp(NOW as u64)).await.unwrap();
     println!("\n{ACCOUNTS} accounts, indexed in {:.0} s", began.elapsed().as_secs_f64());
     println!("{:<34} {:>9} {:>9} {:>7}", "/people", "index", "rows", "rounds");
     let whole = AccountQuestion { page: (0, 50), ..AccountQuestion::default() };

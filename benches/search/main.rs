@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Rules;
 use tidings_keyspace::{Batch, Store, StoreOptions};
 use tidings_search::asker::Asker;
@@ -115,7 +116,7 @@ async fn tidings(folder: &Path, corpus: &Corpus) -> Figures {
     let before = own_memory();
     let searching = Searching::open(&settings).unwrap();
     let began = Instant::now();
-    following::make(&site, &searching).await.unwrap();
+    following::make(&site, &searching, Timestamp(NOW as u64)).await.unwrap();
     let build = began.elapsed();
     searching.index.merge_all().unwrap();
     let cut = Arc::new(AtomicUsize::new(0));

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
-use tidings_keyspace::Store;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{EngineClock, Store};
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
 
@@ -74,9 +75,10 @@ async fn open_index(store: &Store, config: &Config) -> anyhow::Result<Option<Arc
         bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
     let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
-    if !progress.is_complete || progress.place < last.0 {
-        let site = site_on(store, config);
-        following::make(&site, &searching).await?;
+    let site = site_on(store, config);
+    let is_of_store = progress.store == changes::store_number(&site).await?;
+    if !progress.is_complete || !is_of_store || progress.place < last.0 {
+        following::make(&site, &searching, Timestamp::now(&EngineClock::System)).await?;
     }
     Ok(Some(searching))
 }

@@ -9,8 +9,9 @@ use clap::Subcommand;
 use indicatif::ProgressBar;
 use std::time::Duration;
 use tidings_domain::changes;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{age, counted, grouped};
-use tidings_keyspace::Store;
+use tidings_keyspace::{EngineClock, Store};
 use tidings_search::index;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
@@ -104,7 +105,7 @@ async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Resu
         bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
     let site = site_on(store, config);
-    let making = following::make(&site, &searching);
+    let making = following::make(&site, &searching, Timestamp::now(&EngineClock::System));
     let mut making = std::pin::pin!(making);
     loop {
         tokio::select! {

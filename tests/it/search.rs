@@ -1,6 +1,7 @@
 //! Search: what is found, by whom, and in which order.
 
 mod bounds;
+mod hidden;
 mod keeping_up;
 mod privacy;
 
@@ -236,6 +237,63 @@ async fn a_search_explains_itself() {
         let page = String::from_utf8(alice.get(address).await.body).unwrap();
         assert!(page.contains(&format!("value=\"{value}\"")), "{address}: {page}");
     }
+}
+
+#[tokio::test]
+async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
+    let server = Server::start(Engine::Memory, &ON).await;
+    let alice = server.register("alice").await;
+    alice.submit_text("A story of rust", "text").await;
+    alice.submit_text("Gardens", "text").await;
+    alice.tweet("alice writes").await;
+    finds(&alice, "q=writes&kind=posts", &["alice writes"]).await;
+    let found = search(&alice, "q=rust+nowhere").await;
+    assert_eq!((&found["total"], found["partial"].as_array().unwrap().len()), (&0.into(), 1), "{found:#}");
+    assert_eq!(found["partial"][0]["story"]["title"], "A story of rust");
+    assert_eq!(search(&alice, "q=rust").await["partial"], serde_json::json!([]));
+    let text = page(&alice, "/search?q=rust+nowhere").await.text();
+    assert!(text.contains("No story has all of these words"), "{text}");
+    assert!(text.contains("A story of rust") && !text.contains("Gardens"), "{text}");
+    let text = page(&alice, "/search?q=alice").await.text();
+    assert!(text.contains("No stories. 1 post, 1 person") && !text.contains("Nothing found"), "{text}");
+    assert!(page(&alice, "/search?q=nowhere").await.text().contains("Nothing found"));
+}
+
+#[tokio::test]
+async fn pages_of_long_comments_have_each_of_them_once() {
+    let server = Server::start(Engine::Memory, &ON).await;
+    let alice = server.register("alice").await;
+    let story = alice.submit_text("A story", "text").await;
+    let long = "<&> ".repeat(4_000);
+    for number in 0..35 {
+        alice.comment(story, &format!("number{number} {long}")).await;
+    }
+    finds(&alice, "q=number34&kind=comments", &[&format!("number34 {}", long.trim())]).await;
+    let mut seen = Vec::new();
+    for page_number in [1, 2] {
+        let address = format!("/search?q=by:alice&kind=comments&page={page_number}");
+        let text = page(&alice, &address).await.text();
+        seen.extend(text.split_whitespace().filter(|word| word.starts_with("number")).map(str::to_owned));
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 35, "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_search_without_words_costs_no_token() {
+    let server = Server::start(Engine::Memory, &[ON[0], ("rates.search_per_address", "1/1h")]).await;
+    server.register("alice").await.submit_text("A needle", "hay").await;
+    let visitor = server.visitor();
+    // Until the index is open, the status is 503.
+    while visitor.get("/search?q=").await.status != 200 {
+        tidings_testing::pause().await;
+    }
+    for address in ["/search", "/search?q=", "/search?q=%20%21", "/api/search?q=", "/api/search/suggest?q="] {
+        assert_eq!(visitor.get(address).await.status, 200, "{address}");
+    }
+    assert_eq!(visitor.get("/search?q=needle").await.status, 200);
+    assert_eq!(visitor.get("/search?q=needle").await.status, 429);
 }
 
 #[tokio::test]

@@ -9,10 +9,14 @@
 //! `note` looks at each batch just before it is committed, so actions that write a title, a text or a state need not
 //! know about the feed. Votes, counts and ranks are not in it.
 
+use crate::action::Decision;
+use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::site::Site;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, NotAnId, TweetId, UserId};
+use crate::values::secrets::random_token;
 use crate::values::withheld::WITHHELD;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -68,7 +72,7 @@ impl FromStr for Findable {
 }
 
 /// The fields of a story, a tweet or a user that change what is found, and by whom.
-const TOLD: [&str; 13] = [
+const TOLD: [&str; 19] = [
     "title",
     "url",
     "topics",
@@ -79,7 +83,13 @@ const TOLD: [&str; 13] = [
     "username",
     "about",
     "fullname",
+    "email",
+    "flags",
+    "established",
+    "invited_by",
     "banned",
+    "silenced",
+    "held",
     "deactivated",
     WITHHELD,
 ];
@@ -161,6 +171,22 @@ pub fn last() -> impl Fetch<Value = FeedPlace> {
         .map(|found| found.first().map_or(FeedPlace(0), |(_, score)| FeedPlace::of(*score)))
 }
 
+/// The number of the store, which tells an index whether it is of this one. The first server that asks draws it.
+/// Backups have none, so a restored store gets another. Rounds: 2.
+pub async fn store_number(site: &Site) -> Result<String, Error> {
+    site.act_without_turns(2, || async {
+        if let Some(number) = site.store.fetch(read::string(keys::STORE_NUMBER)).await? {
+            return Ok(Decision::Done(number));
+        }
+        let number = random_token()?;
+        let mut batch = Batch::new();
+        batch.key_absent(keys::STORE_NUMBER);
+        batch.set(keys::STORE_NUMBER, &number);
+        Ok(Decision::commit(batch, number))
+    })
+    .await
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +224,9 @@ mod tests {
         }
         assert!(noted(|batch| batch.increment_field("news:7", "up", 1)).is_empty());
         assert!(noted(|batch| batch.set_field("user:7:mutes", "title", "1")).is_empty());
+        for field in ["banned", "silenced", "held", "flags", "email"] {
+            assert_eq!(noted(|batch| batch.delete_field("user:7", field)), ["user:7"], "{field}");
+        }
         assert!(noted(|batch| batch.set_field("user:7", "seen_time", "1")).is_empty());
     }
 

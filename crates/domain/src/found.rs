@@ -44,7 +44,8 @@ impl Finding {
 
 /// Those of some things that the viewer may see, by what they are. Rounds: at most 2 for each kind.
 pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Findable, Finding>, Error> {
-    let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
+    let (mut stories, mut comments, mut tweets, mut people, mut sites) =
+        (vec![], vec![], vec![], vec![], vec![]);
     let mut findings = Vec::new();
     for thing in things {
         match thing {
@@ -52,7 +53,7 @@ pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Find
             Findable::Comment(address) => comments.push(*address),
             Findable::Tweet(id) => tweets.push(*id),
             Findable::Person(id) => people.push(*id),
-            Findable::Site(host) => findings.push(Finding::Site(host.clone())),
+            Findable::Site(host) => sites.push(host.clone()),
         }
     }
     if !stories.is_empty() {
@@ -75,12 +76,26 @@ pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Find
             user.withheld.is_none() && user.restrictions.in_force(RestrictionKind::Ban, now).is_none()
         };
         let reader = visit.reader().await?;
-        let is_avoided = |user: &User| reader.as_ref().is_some_and(|reader| reader.avoids(user.id));
+        let is_avoided = |user: &User| {
+            reader.as_ref().is_some_and(|reader| {
+                let texts = [&user.username, &user.fullname, &user.about];
+                reader.avoids(user.id) || texts.iter().any(|text| reader.words().are_in(text))
+            })
+        };
         findings.extend(
             users
                 .filter(|user| may_be_found(user) && !is_avoided(user))
                 .map(|user| Finding::Person(Box::new(user))),
         );
+    }
+    if !sites.is_empty() {
+        let reader = visit.reader().await?;
+        let is_muted = |host: &Hostname| {
+            reader
+                .as_ref()
+                .is_some_and(|reader| reader.has_muted_site(host) || reader.words().are_in(host.as_str()))
+        };
+        findings.extend(sites.into_iter().filter(|host| !is_muted(host)).map(Finding::Site));
     }
     Ok(findings.into_iter().map(|finding| (finding.of(), finding)).collect())
 }

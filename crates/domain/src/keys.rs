@@ -125,6 +125,8 @@ schema! {
         ITEMS: SortedSet, NEVER, Ours, POSTS = "items";
         /// All that can be found, in the order of its last changes.
         CHANGES: SortedSet, NEVER, Ours, POSTS = "changes";
+        /// A random number of this store, by which a search index knows it.
+        STORE_NUMBER: String, NEVER, Ours, SITE = "store.number";
         /// The highest item number drawn.
         ITEMS_COUNT: String, NEVER, Ours, SITE = "items.count";
         /// The user id up to which all names are folded.

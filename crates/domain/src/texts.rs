@@ -1,8 +1,8 @@
-//! The texts of what can be found: as a search index needs them, and only what every reader may see. A person whom
-//! readers do not see has no text, and is found by moderators.
+//! The texts of what can be found: as a search index needs them. What flags have hidden says who finds it all the same.
+//! A person whom readers do not see has no text, and is found by moderators.
 //!
 //! Nothing here is about one viewer. Things that a reader has muted, blocked or hidden are left out when
-//! results are read.
+//! somebody searches.
 
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::changes::Findable;
@@ -18,6 +18,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::restriction::RestrictionKind;
 use crate::values::urls::NewsUrl;
+use crate::values::withheld::Withheld;
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
 /// Stories whose comments are read in one round.
@@ -52,8 +53,38 @@ pub struct Text {
     pub votes: i64,
     /// Comments of a story.
     pub comments: u64,
+    /// The people who find it.
+    pub audience: Audience,
     /// For a person: the data by which moderators find them.
     pub account: Option<AccountTags>,
+}
+
+/// The people who find a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// Everybody.
+    #[default]
+    Everybody,
+    /// This person, moderators, and readers who have asked for what flags have hidden.
+    Only(UserId),
+    /// Only those others.
+    Insiders,
+}
+
+impl Audience {
+    /// The audience of a text that somebody wrote, in a state that does not withhold it from all.
+    const fn of(author: UserId, withheld: Option<&Withheld>) -> Self {
+        if withheld.is_some() { Self::Only(author) } else { Self::Everybody }
+    }
+
+    /// Those who are in both.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Everybody, one) | (one, Self::Everybody) => one,
+            (one, other) if one == other => one,
+            _ => Self::Insiders,
+        }
+    }
 }
 
 /// The data by which moderators find a person.
@@ -68,19 +99,21 @@ pub struct AccountTags {
     pub karma: i64,
     /// The day of their last visit, counted from the beginning of Unix time.
     pub seen: u64,
+    /// When the first of their restrictions ends by itself, which changes this.
+    pub ends: Option<Timestamp>,
 }
 
 impl AccountTags {
-    pub(crate) fn of(user: &User) -> Self {
-        let stored = |kind: RestrictionKind| user.restrictions.stored(kind).is_some();
-        // A ban that has ended is taken away by a job, which is a change.
-        let is_banned = stored(RestrictionKind::Ban);
+    pub(crate) fn of(user: &User, now: Timestamp) -> Self {
+        // A restriction ends when the clock says so, and nothing is written then: see `ends`.
+        let in_force = |kind: RestrictionKind| user.restrictions.in_force(kind, now).is_some();
+        let is_banned = in_force(RestrictionKind::Ban);
         let states = [
             ("staff", user.given_role() > Role::Member),
             ("established", user.is_established),
             ("banned", is_banned),
-            ("silenced", stored(RestrictionKind::Silence)),
-            ("held", stored(RestrictionKind::Hold)),
+            ("silenced", in_force(RestrictionKind::Silence)),
+            ("held", in_force(RestrictionKind::Hold)),
         ];
         let mut tags: Vec<String> =
             states.into_iter().filter(|(_, is)| *is).map(|(tag, _)| tag.to_owned()).collect();
@@ -92,7 +125,10 @@ impl AccountTags {
             tags.push(format!("email:{}", user.email.to_lowercase()));
         }
         tags.extend(user.invited_by.map(|inviter| format!("invited_by:{inviter}")));
+        let ends =
+            RestrictionKind::ALL.into_iter().filter_map(|kind| user.restrictions.in_force(kind, now)?.until);
         Self {
+            ends: ends.min(),
             tags,
             is_hidden: is_banned || user.withheld.is_some(),
             karma: user.karma,
@@ -112,12 +148,14 @@ impl Text {
             topics: topics_of(news),
             votes: news.points(),
             comments: news.comments,
+            audience: Audience::of(news.user_id, news.withheld.as_ref()),
             ..Self::at(Findable::Story(news.id), news.ctime)
         })
     }
 
     fn of_comment(news: &News, comment: &Comment) -> Option<Self> {
         let address = CommentAddress { news: news.id, comment: comment.id };
+        let audience = Audience::of(comment.user_id, comment.withheld.as_ref());
         (!news.is_gone() && !comment.is_gone()).then(|| Self {
             body: comment.body.clone(),
             author: Some(comment.user_id),
@@ -125,6 +163,7 @@ impl Text {
             host: news.site().cloned(),
             topics: topics_of(news),
             votes: comment.score(),
+            audience: audience.and(Audience::of(news.user_id, news.withheld.as_ref())),
             ..Self::at(Findable::Comment(address), comment.ctime)
         })
     }
@@ -136,12 +175,13 @@ impl Text {
         (!tweet.is_gone() && tweet.news_id.is_none()).then(|| Self {
             body: tweet.text.clone(),
             author: Some(tweet.user_id),
+            audience: Audience::of(tweet.user_id, tweet.withheld.as_ref()),
             ..Self::at(Findable::Tweet(tweet.id), time)
         })
     }
 
     /// A person, whom perhaps only moderators find.
-    fn of_account(id: UserId, hash: &Hash) -> Option<Self> {
+    fn of_account(id: UserId, hash: &Hash, now: Timestamp) -> Option<Self> {
         let Some(user) = User::from_hash(hash) else {
             let tags = ["deactivated".to_owned()];
             let account = AccountTags { tags: tags.into(), is_hidden: true, ..AccountTags::default() };
@@ -150,7 +190,7 @@ impl Text {
             let text = Self { author: Some(id), account: Some(account), ..text };
             return hash.get(DEACTIVATED).map(|_| text);
         };
-        let account = AccountTags::of(&user);
+        let account = AccountTags::of(&user, now);
         let text = |text: String| if account.is_hidden { String::new() } else { text };
         Some(Self {
             title: text(user.username.clone()),
@@ -182,6 +222,7 @@ impl Text {
             time,
             votes: 0,
             comments: 0,
+            audience: Audience::default(),
             account: None,
         }
     }
@@ -192,7 +233,7 @@ fn topics_of(news: &News) -> Vec<String> {
 }
 
 /// The present texts of some things, in their order; `None` for what nobody may find. Rounds: 1.
-pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
+pub async fn of(site: &Site, now: Timestamp, things: &[Findable]) -> Result<Vec<Option<Text>>, Error> {
     let (mut stories, mut comments, mut tweets, mut people) = (vec![], vec![], vec![], vec![]);
     for thing in things {
         match thing {
@@ -223,7 +264,7 @@ pub async fn of(site: &Site, things: &[Findable]) -> Result<Vec<Option<Text>>, E
             Text::of_comment(news.as_ref()?, comment.as_ref()?)
         }
         Findable::Tweet(_) => tweets.next()?.as_ref().and_then(Text::of_tweet),
-        Findable::Person(id) => Text::of_account(*id, &people.next()?),
+        Findable::Person(id) => Text::of_account(*id, &people.next()?, now),
         Findable::Site(host) => Some(Text::of_site(host.clone())),
     };
     Ok(things.iter().map(text).collect())
@@ -264,7 +305,7 @@ pub fn are_in(key: &str) -> bool {
 }
 
 /// The texts of the things of some keys. Rounds: 1, and 1 for each 10 threads among them.
-pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
+pub async fn of_keys(site: &Site, now: Timestamp, keys: &[String]) -> Result<Vec<Text>, Error> {
     let (mut things, mut threads) = (Vec::new(), Vec::new());
     for held in keys.iter().filter_map(|key| holds(key)) {
         match held {
@@ -272,7 +313,7 @@ pub async fn of_keys(site: &Site, keys: &[String]) -> Result<Vec<Text>, Error> {
             TextsOf::CommentsOf(news) => threads.push(news),
         }
     }
-    let mut texts: Vec<Text> = of(site, &things).await?.into_iter().flatten().collect();
+    let mut texts: Vec<Text> = of(site, now, &things).await?.into_iter().flatten().collect();
     for ids in threads.chunks(THREADS_AT_ONCE) {
         texts.extend(stories(site, ids).await?.into_iter().flatten());
     }
@@ -316,7 +357,7 @@ impl TextWalk {
     ///
     /// # Errors
     /// When the store fails. The same texts are read again then.
-    pub async fn next(&mut self, site: &Site) -> Result<Option<Vec<Text>>, Error> {
+    pub async fn next(&mut self, site: &Site, now: Timestamp) -> Result<Option<Vec<Text>>, Error> {
         let Some(end) = self.ends.get(self.stage) else {
             let is_over = self.stage > self.ends.len();
             let sites = if is_over { None } else { Some(sites(site).await?) };
@@ -327,8 +368,8 @@ impl TextWalk {
         let ids = self.passed + 1..=last;
         let texts = match self.stage {
             0 => stories(site, &ids.map(NewsId).collect::<Vec<_>>()).await?,
-            1 => of(site, &ids.map(|id| Findable::Tweet(TweetId(id))).collect::<Vec<_>>()).await?,
-            _ => of(site, &ids.map(|id| Findable::Person(UserId(id))).collect::<Vec<_>>()).await?,
+            1 => of(site, now, &ids.map(|id| Findable::Tweet(TweetId(id))).collect::<Vec<_>>()).await?,
+            _ => of(site, now, &ids.map(|id| Findable::Person(UserId(id))).collect::<Vec<_>>()).await?,
         };
         (self.stage, self.passed) = if last == *end { (self.stage + 1, 0) } else { (self.stage, last) };
         Ok(Some(texts.into_iter().flatten().collect()))

@@ -95,14 +95,23 @@ impl Matcher {
 
     /// The part of a text around the first word that was looked for; `None` if it has none.
     pub fn excerpt(&mut self, text: &str) -> Option<Excerpt> {
-        let looked_at = &text[..text.floor_char_boundary(LOOKED_AT)];
-        let line = looked_at.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = in_one_line(text);
         let first = self.marks(&line).into_iter().next()?;
-        let before = line[..first.start].char_indices().rev().nth(BEFORE - 1).map_or(0, |(start, _)| start);
+        Some(self.around(&line, first.start))
+    }
+
+    /// The same, or the beginning of a text that has none.
+    pub fn excerpt_or_beginning(&mut self, text: &str) -> Excerpt {
+        self.excerpt(text).unwrap_or_else(|| self.around(&in_one_line(text), 0))
+    }
+
+    /// The part of a line around a place.
+    fn around(&mut self, line: &str, first: usize) -> Excerpt {
+        let before = line[..first].char_indices().rev().nth(BEFORE - 1).map_or(0, |(start, _)| start);
         // Not in the middle of a word.
-        let start = match line[before..first.start].find(' ') {
+        let start = match line[before..first].find(' ') {
             Some(blank) if before > 0 => before + blank + 1,
-            _ if before > 0 => first.start,
+            _ if before > 0 => first,
             _ => 0,
         };
         let rest = &line[start..];
@@ -117,8 +126,14 @@ impl Matcher {
             shown.push('…');
         }
         let marks = self.marks(&shown);
-        Some(Excerpt { text: shown, marks })
+        Excerpt { text: shown, marks }
     }
+}
+
+/// The part of a text that is looked at, without its line breaks.
+fn in_one_line(text: &str) -> String {
+    let looked_at = &text[..text.floor_char_boundary(LOOKED_AT)];
+    looked_at.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -140,6 +155,10 @@ mod tests {
         assert_eq!(marks, ["parsed", "C++"]);
         assert_eq!(excerpt("data*", "Dataset and big-DATA").unwrap().1, ["Dataset", "DATA"]);
         assert_eq!(excerpt("-rust", "rust"), None);
+        let index = Index::open(None, None).unwrap();
+        let mut matcher = index.view.matcher(&Search::parse("by:alice", 0).unwrap());
+        assert_eq!(matcher.excerpt_or_beginning("a\nb").text, "a b");
+        assert!(matcher.excerpt_or_beginning(&"word ".repeat(100)).text.len() <= LENGTH + 3);
     }
 
     #[test]

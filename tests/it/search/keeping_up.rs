@@ -4,6 +4,8 @@ use super::{ON, finds, names, search};
 use crate::client::{Client, ok};
 use crate::program::{Program, serve_command};
 use crate::server::{Engine, Server, each_engine, http_client};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
@@ -52,6 +54,55 @@ async fn what_another_program_writes_is_found() {
     command.query_async::<redis::Value>(&mut connection).await.unwrap();
     finds(&server.visitor(), "q=needle", &["Needles"]).await;
     finds(&server.visitor(), "q=needle&kind=comments", &["Its needle"]).await;
+}
+
+#[tokio::test]
+async fn a_ban_that_ends_by_itself_ends_in_the_index_too() {
+    each_engine(&ON, async |server| {
+        let alice = server.register("alice").await;
+        server.member("bob").await;
+        finds(&alice, "q=bob&kind=people", &["bob"]).await;
+        let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "spam"), ("hours", "2")];
+        ok(alice.api_post("/api/moderate", &ban).await);
+        let banned = async |expected: u64| {
+            loop {
+                let found = ok(alice.api_get("/api/moderate/people?state=banned").await);
+                if found["total"] == expected {
+                    return;
+                }
+                tidings_testing::pause().await;
+            }
+        };
+        banned(1).await;
+        finds(&alice, "q=bob&kind=people", &[]).await;
+        server.advance(2 * 3_600);
+        finds(&alice, "q=bob&kind=people", &["bob"]).await;
+        banned(0).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_index_of_another_store_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index").display().to_string();
+    let settings = [ON[0], ("search.folder", path.as_str())];
+    let first = Server::start(Engine::Redis, &settings).await;
+    let alice = first.register("alice").await;
+    alice.submit_text("A story", "hay").await;
+    alice.submit_text("A needle", "hay").await;
+    finds(&first.visitor(), "q=needle", &["A needle"]).await;
+    first.stop().await;
+    // The other one has no second story, and has changed more often.
+    let posting = Server::start(Engine::Redis, &[]).await;
+    let alice = posting.register("alice").await;
+    alice.submit_text("Another story", "hay").await;
+    for number in 0..20 {
+        alice.tweet(&format!("The post {number}")).await;
+    }
+    let second = Server::beside_with(&posting.redis.as_ref().unwrap().url(), &posting, &settings).await;
+    finds(&second.visitor(), "q=story", &["Another story"]).await;
+    assert_eq!(search(&second.visitor(), "q=needle").await["total"], 0);
 }
 
 /// Milliseconds after which the server is killed.
@@ -180,6 +231,21 @@ async fn the_operator_sees_how_the_index_is_and_makes_it_anew() {
     std::fs::remove_dir_all(place.index()).unwrap();
     let said = place.command("rebuild");
     assert!(said.starts_with("the search index is new: 2 documents, "), "{said}");
+    demand_private(place.0.path());
+    let shared = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.index(), shared).unwrap();
     let program = place.start();
     finds(&alice.at(program.address), "q=needle", &["A needle"]).await;
+    demand_private(place.0.path());
+}
+
+/// Checks that nobody else may read what the program has made in a folder.
+fn demand_private(folder: &Path) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}: {mode:o}", entry.path().display());
+        if entry.path().is_dir() {
+            demand_private(&entry.path());
+        }
+    }
 }

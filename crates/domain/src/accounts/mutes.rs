@@ -116,14 +116,20 @@ pub struct Avoided {
     pub blocks: Vec<Block>,
 }
 
-/// The sites that a user has muted. Rounds: 1.
-pub async fn muted_sites(visit: &mut Visit, user: UserId) -> Result<Vec<String>, Error> {
+/// The sites, and the words and phrases, that a user has muted. Rounds: 1.
+pub async fn muted_sites_and_words(
+    visit: &mut Visit,
+    user: UserId,
+) -> Result<(Vec<String>, Vec<String>), Error> {
     let mutes = visit.fetch(read::hash(keys::user_mutes(user)).or_absent()).await?;
-    let site = |(field, _): &(String, String)| {
-        let (kind, value) = field.split_once(':')?;
-        (kind.parse() == Ok(MuteKind::Domain)).then(|| value.to_owned())
+    let of_kind = |wanted: MuteKind| {
+        let value = |(field, _): &(String, String)| {
+            let (kind, value) = field.split_once(':')?;
+            (kind.parse() == Ok(wanted)).then(|| value.to_owned())
+        };
+        mutes.0.iter().filter_map(value).collect()
     };
-    Ok(mutes.0.iter().filter_map(site).collect())
+    Ok((of_kind(MuteKind::Domain), of_kind(MuteKind::Word)))
 }
 
 /// All that a user has muted and blocked, the latest first. Accounts that were deactivated

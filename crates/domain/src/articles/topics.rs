@@ -9,6 +9,7 @@ use crate::accounts::visit::Visit;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::news::hidden;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::{
@@ -16,6 +17,7 @@ use crate::values::limits::{
 };
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -105,8 +107,7 @@ pub async fn describe(
     Ok(())
 }
 
-/// The `most` topics with the most articles; ties by name, the last first, as Redis lists them.
-/// Rounds: 1.
+/// The `most` topics with the most articles that the viewer sees; ties as Redis lists them. Rounds: at most 3.
 pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Error> {
     Ok(overview(visit, most).await?.topics)
 }
@@ -114,25 +115,36 @@ pub async fn largest(visit: &mut Visit, most: u64) -> Result<Vec<TopicLine>, Err
 /// The topics, and the moves that are not finished.
 #[derive(Debug, Default)]
 pub struct TopicsOverview {
-    /// The topics with the most articles; ties by name, the last first.
+    /// The topics with the most articles that the viewer sees.
     pub topics: Vec<TopicLine>,
     /// Moves that are under way or were interrupted: from, to.
     pub moves: BTreeMap<String, String>,
 }
 
-/// All topics that have articles, and all moves. Rounds: 1.
+/// All topics that have articles that the viewer sees, and all moves. Rounds: at most 3.
 pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
     overview(visit, MAX_LISTED_TOPICS).await
 }
 
 async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error> {
-    let topics = read::sorted_range(keys::TOPICS, Order::Descending, 0, most);
+    let mut hidden: HashMap<String, f64> = HashMap::new();
+    for topic in hidden::from_viewer(visit).await?.iter().flat_map(|news| news.topics.iter()) {
+        *hidden.entry(topic.to_string()).or_default() += 1.0;
+    }
+    // Each of those may make room for another topic.
+    let read_most = most.saturating_add(u64::try_from(hidden.len()).unwrap_or(u64::MAX));
+    let topics = read::sorted_range(keys::TOPICS, Order::Descending, 0, read_most);
     let hashes = [keys::TOPIC_MOVES, keys::TOPIC_SENTENCES].map(read::hash);
     let (topics, [moves, sentences]) = visit.fetch((topics, hashes.or_absent())).await?;
     let sentences: HashMap<String, String> = sentences.0.into_iter().collect();
     // In this order: that of ZREVRANGE.
-    let topics: Vec<TopicLine> = topics
+    let seen = |(name, articles): (String, f64)| {
+        let hidden = hidden.get(&name).copied().unwrap_or_default();
+        (name, articles - hidden)
+    };
+    let mut topics: Vec<TopicLine> = topics
         .into_iter()
+        .map(seen)
         .filter_map(|(name, articles)| {
             // A topic stays when its last article leaves, but it is nothing to read.
             let topic = Topic::parse("topic", &name).ok().filter(|_| articles > 0.0)?;
@@ -140,6 +152,8 @@ async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error>
             Some(TopicLine { topic, articles: whole(articles), sentence })
         })
         .collect();
+    topics.sort_by_key(|line| Reverse(line.articles));
+    topics.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     Ok(TopicsOverview { topics, moves: moves.0.into_iter().collect() })
 }
 

@@ -1,7 +1,7 @@
 //! Families of keys: their facts, and the family that a key belongs to.
 
 use super::DAY;
-use super::families::{ALL, PASSKEY_USED, REQUEST, USER, USER_RECENT_VOTES};
+use super::families::{ALL, PASSKEY_USED, REQUEST, STORE_NUMBER, USER, USER_RECENT_VOTES};
 use super::kept::{ADDRESSES, Class, LIMITS};
 use crate::values::ids::UserId;
 use crate::values::words::{exactly, grouped};
@@ -111,11 +111,11 @@ impl Family {
         format!("{duration} {}", self.note).trim_end().to_owned()
     }
 
-    /// Whether backups leave its keys out if they expire: limits and rates, which say who tried what
-    /// from where, and whatever else is gone or made anew within a day.
+    /// Whether backups leave its keys out: the number of the store, and what expires of limits and rates, which say
+    /// who tried what from where, and of whatever else is gone or made anew within a day.
     pub fn is_left_out_of_backups(&self) -> bool {
         let is_limit = self.name.starts_with("limit:") || self.name.starts_with("rate:");
-        is_limit || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
+        is_limit || *self == STORE_NUMBER || (1..=DAY).contains(&self.seconds) && !NEEDED.contains(&self)
     }
 
     /// Whether its keys count or remember something for a while, so that nobody does too much of it.
@@ -198,6 +198,7 @@ mod tests {
             "user:7:new_totp",
             "past:2027-01-15",
             "timeline:lease:deliver:1",
+            "store.number",
         ] {
             assert!(left_out(key), "{key}");
         }

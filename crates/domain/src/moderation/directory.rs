@@ -236,7 +236,7 @@ pub async fn all_matching(
     let beginnings = [format!("name:{beginning}"), format!("email:{beginning}")];
     let is_wanted = |user: Option<&User>| {
         let has = |tag: &String| beginnings.iter().any(|beginning| tag.starts_with(beginning));
-        beginning.is_empty() || user.is_some_and(|user| AccountTags::of(user).tags.iter().any(has))
+        beginning.is_empty() || user.is_some_and(|user| AccountTags::of(user, now).tags.iter().any(has))
     };
     let mut found = Vec::new();
     let mut before = None;

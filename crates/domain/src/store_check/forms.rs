@@ -41,6 +41,7 @@ forms! {
     DIGEST_TURN = Form::Text(is_number), "a whole number";
     NETWORK = Form::Member(is_user), "ids of users";
     NETWORKS_SECRET = Form::Text(is_secret), "40 hexadecimal digits";
+    STORE_NUMBER = Form::Text(is_secret), "40 hexadecimal digits";
     ORIGIN_BANS_COUNT = Form::Text(is_number), "a whole number";
     ORIGIN_BANS_STOPPED = Form::Field(|ban, stopped| is_number(ban) && is_number(stopped)), "bans with whole numbers";
     PASSKEY_USED = Form::Text(is_user), "the id of a user";

@@ -163,7 +163,7 @@ pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<TweetLine>
     let lines = hydrate(visit, &entries, None).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
-    let shown = lines.into_iter().filter(|line| !line.tweet.is_gone() && line.sight(perspective).is_shown());
+    let shown = lines.into_iter().filter(|line| line.is_listed(perspective));
     Ok(shown
         .map(|line| TweetLine { cursor: Cursor { score: line.tweet.created_at, ..line.cursor }, ..line })
         .collect())

@@ -471,6 +471,8 @@ pub const SITE_NEWS: u64 = 30;
 pub const ARTICLES_PER_PAGE: u64 = 25;
 /// The highest page number of a list of articles: more pages than any list has.
 pub const MAX_PAGE_NUMBER: u64 = 1_000_000_000;
+/// Rows of the review queue among which the stories are looked for that flags have hidden; those come first there.
+pub const COUNTED_HIDDEN: u64 = 1_000;
 /// The most topics in one answer, the largest first.
 pub const MAX_LISTED_TOPICS: u64 = 10_000;
 /// The most topics that the submission form offers, the largest first.

@@ -52,6 +52,8 @@ pub struct SearchResponse {
     kinds: BTreeMap<&'static str, u64>,
     /// Searches that were perhaps meant; empty unless nothing was found.
     suggestions: Vec<String>,
+    /// Results that have some of the words; empty unless no result has all of them.
+    partial: Vec<SearchResult>,
     results: Vec<SearchResult>,
 }
 
@@ -157,6 +159,9 @@ fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_view
         excluded: term.is_excluded,
     });
     let size = crate::limits::SEARCH_RESULTS as u64;
+    let mut all = |found: Vec<(Hit, Finding)>| -> Vec<SearchResult> {
+        found.into_iter().map(|(hit, finding)| result(&hit, &finding, matcher, has_viewer)).collect()
+    };
     SearchResponse {
         status: Status::Ok,
         query: query.typed.clone(),
@@ -170,11 +175,8 @@ fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_view
         pages: results.total.div_ceil(size).min(crate::limits::SEARCH_PAGES as u64),
         kinds: results.kinds.iter().map(|(kind, count)| (Wanted::of(*kind).name(), *count)).collect(),
         suggestions: results.suggestions,
-        results: results
-            .found
-            .into_iter()
-            .map(|(hit, finding)| result(&hit, &finding, matcher, has_viewer))
-            .collect(),
+        partial: all(results.partial),
+        results: all(results.found),
     }
 }
 

@@ -7,6 +7,8 @@
 //! Votes, counts, and what other programs write are not in the feed. Every 5 seconds, the keys that were
 //! written are compared with the index; on Redis these are the keys that anybody wrote. After a start, and
 //! whenever keys may have been missed, a slow walk compares everything.
+//!
+//! A ban that ends by itself changes no key. The index notes when that will be, and the account is read again then.
 
 use super::searching::Searching;
 use crate::App;
@@ -16,9 +18,10 @@ use tidings_domain::changes::{self, FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::site::Site;
 use tidings_domain::texts::{self, Text, TextWalk};
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
 use tidings_keyspace::WrittenKeys;
-use tidings_search::index::{Account, Document, IndexError, Kind, Progress};
+use tidings_search::index::{Account, Audience, Document, IndexError, Kind, Progress};
 
 /// How often the feed is read.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -112,6 +115,7 @@ impl Follower {
             _ => self.begin().await?,
         };
         self.catch_up(&mut at).await?;
+        self.follow_ends(&mut at).await?;
         self.searching.has_caught_up();
         self.walk_on(&mut at).await?;
         if self.compared.elapsed() >= COMPARE_EVERY {
@@ -126,17 +130,33 @@ impl Follower {
     async fn begin(&self) -> Result<At, FollowError> {
         let site = &self.app.site;
         let progress = self.searching.index.progress()?;
+        let store = changes::store_number(site).await?;
         let last = site.store.fetch(changes::last()).await.map_err(Error::from)?;
-        let is_usable = progress.is_complete && progress.place <= last.0;
+        let is_usable = progress.is_complete && progress.store == store && progress.place <= last.0;
         let (progress, walk) = if is_usable && !self.searching.wants_rebuild() {
             let place = progress.place.saturating_sub(READ_AGAIN);
             (Progress { place, ..progress }, Some(TextWalk::begin(site).await?))
         } else {
-            let progress = make(site, &self.searching).await?;
+            let progress = make(site, &self.searching, self.now()).await?;
             merge_all(self.searching.clone());
             (progress, None)
         };
         Ok(At { progress, walk, has_gap: false, is_dirty: false })
+    }
+
+    fn now(&self) -> Timestamp {
+        self.app.moment().timestamp()
+    }
+
+    /// Reads the accounts again of which a restriction has ended. Rounds: none, and 1 if there are some.
+    async fn follow_ends(&self, at: &mut At) -> Result<(), FollowError> {
+        let ended = self.searching.index.ended(signed(self.now().0))?;
+        let things: Vec<Findable> = ended.iter().filter_map(|id| id.parse().ok()).collect();
+        if things.is_empty() {
+            return Ok(());
+        }
+        self.update(&things).await?;
+        self.commit(at).await
     }
 
     /// Reads the feed to its end.
@@ -165,7 +185,7 @@ impl Follower {
     /// Brings some things up to date.
     async fn update(&self, things: &[Findable]) -> Result<(), FollowError> {
         let index = &self.searching.index;
-        let texts = texts::of(&self.app.site, things).await?;
+        let texts = texts::of(&self.app.site, self.now(), things).await?;
         for (thing, text) in things.iter().zip(&texts) {
             match (text, thing) {
                 (Some(text), Findable::Story(id)) => {
@@ -188,7 +208,7 @@ impl Follower {
     async fn walk_on(&self, at: &mut At) -> Result<(), FollowError> {
         let Some(mut walk) = at.walk.take() else { return Ok(()) };
         for _ in 0..walk.rounds().div_ceil(LOOKS_OF_WALK) {
-            let Some(texts) = walk.next(&self.app.site).await? else { return Ok(()) };
+            let Some(texts) = walk.next(&self.app.site, self.now()).await? else { return Ok(()) };
             self.compare(at, &texts)?;
         }
         at.walk = Some(walk);
@@ -200,7 +220,7 @@ impl Follower {
         let (keys, has_gap) = self.written.take();
         at.has_gap |= has_gap || !self.app.site.store.tracks_writes();
         for keys in keys.into_iter().collect::<Vec<_>>().chunks(CHANGES_AT_ONCE) {
-            self.compare(at, &texts::of_keys(&self.app.site, keys).await?)?;
+            self.compare(at, &texts::of_keys(&self.app.site, self.now(), keys).await?)?;
         }
         if at.has_gap && at.walk.is_none() {
             at.has_gap = false;
@@ -223,7 +243,7 @@ impl Follower {
 
     async fn commit(&self, at: &mut At) -> Result<(), FollowError> {
         at.is_dirty = false;
-        Ok(commit(&self.searching, at.progress).await?)
+        Ok(commit(&self.searching, at.progress.clone()).await?)
     }
 }
 
@@ -232,26 +252,27 @@ impl Follower {
 ///
 /// # Errors
 /// When the store or the index fails. The complete index stays.
-pub async fn make(site: &Site, searching: &Arc<Searching>) -> Result<Progress, FollowError> {
+pub async fn make(site: &Site, searching: &Arc<Searching>, now: Timestamp) -> Result<Progress, FollowError> {
     tracing::info!("making the search index");
+    let store = changes::store_number(site).await?;
     let from = site.store.fetch(changes::last()).await.map_err(Error::from)?;
     let had_complete = searching.index.progress()?.is_complete;
     searching.index.clear()?;
     searching.is_made(0.0);
     let mut walk = TextWalk::begin(site).await?;
     let mut waiting = 0;
-    while let Some(texts) = walk.next(site).await? {
+    while let Some(texts) = walk.next(site, now).await? {
         waiting += texts.len();
         let held = searching.clone();
         blocking(move || texts.iter().try_for_each(|text| held.index.put(&document(text)))).await?;
         if waiting >= COMMIT_EVERY && !had_complete {
             waiting = 0;
-            commit(searching, Progress { place: 0, is_complete: false }).await?;
+            commit(searching, Progress { store: store.clone(), place: 0, is_complete: false }).await?;
         }
         searching.is_made(walk.done());
     }
-    let progress = Progress { place: from.0, is_complete: true };
-    commit(searching, progress).await?;
+    let progress = Progress { store, place: from.0, is_complete: true };
+    commit(searching, progress.clone()).await?;
     searching.is_complete();
     tracing::info!(documents = searching.index.view.documents(), "the search index is complete");
     Ok(progress)
@@ -284,6 +305,10 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// A text as the index takes it.
 fn document(text: &Text) -> Document {
     let (kind, story) = match &text.of {
@@ -293,7 +318,6 @@ fn document(text: &Text) -> Document {
         Findable::Person(_) => (Kind::Person, None),
         Findable::Site(_) => (Kind::Site, None),
     };
-    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     Document {
         id: text.of.to_string(),
         kind,
@@ -308,12 +332,18 @@ fn document(text: &Text) -> Document {
         time: signed(text.time.0),
         votes: text.votes,
         comments: signed(text.comments),
+        audience: match text.audience {
+            texts::Audience::Everybody => Audience::Everybody,
+            texts::Audience::Only(person) => Audience::Only(person.0),
+            texts::Audience::Insiders => Audience::Insiders,
+        },
         account: text.account.as_ref().map(|account| Account {
             tags: account.tags.clone(),
             number: text.author.map_or(0, |author| signed(author.0)),
             is_hidden: account.is_hidden,
             karma: account.karma,
             seen: signed(account.seen),
+            ends: account.ends.map(|ends| signed(ends.0)),
         }),
     }
 }

@@ -3,15 +3,14 @@
 use super::searching::{Asked, NoResults, Results, find};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::comments::comment_item::{CommentContext, comment_item};
-use crate::features::stories::item::{found_story, found_story_bytes};
+use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
-use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SEARCH_PAGES, SEARCH_RESULTS};
+use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::addresses::{comment_address, news_address, profile_address, site_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{number, tab};
+use crate::markup::parts::{age, author, number, tab};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
@@ -23,11 +22,10 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Instant;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
-use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
-use tidings_domain::values::size;
-use tidings_search::asking::{Relevance, Sort};
+use tidings_domain::values::words::counted;
+use tidings_search::asking::{Hit, Relevance, Sort};
 use tidings_search::excerpts::Matcher;
 use tidings_search::index::Kind;
 use tidings_search::language::MAX_CHARACTERS;
@@ -79,6 +77,18 @@ impl Wanted {
     /// Its name in addresses.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// One of them, and several.
+    const fn nouns(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Stories => ("story", "stories"),
+            Self::Comments => ("comment", "comments"),
+            Self::Posts => ("post", "posts"),
+            Self::People => ("person", "people"),
+            Self::Sites => ("site", "sites"),
+            Self::All => ("result", "results"),
+        }
     }
 
     const fn title(self) -> &'static str {
@@ -253,7 +263,7 @@ fn shown(
         @if searched {
             (tabs(query, results))
             @if results.found.is_empty() {
-                (nothing(query, results))
+                (nothing(frame, query, results, matcher))
             } @else {
                 p.count role="status" {
                     @if !results.is_exact { "about " }
@@ -261,7 +271,7 @@ fn shown(
                     " in " (format!("{:.0}", (seconds * 1000.0).max(1.0))) " ms"
                     @if results.is_cut { ". The search took too long, so these are the first results only" }
                 }
-                (list(frame, query, results, matcher))
+                (list(frame, (query.page - 1) * SEARCH_RESULTS, &results.found, matcher))
             }
             (pages(query, results))
         }
@@ -293,12 +303,25 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
     }
 }
 
-fn nothing(query: &SearchQuery, results: &Results) -> Markup {
+fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &mut Matcher) -> Markup {
+    let elsewhere = results.kinds.iter().map(|(kind, count)| (Wanted::of(*kind), *count));
+    let (one, many) = query.wanted.nouns();
     html! {
         @if query.page > 1 {
             p.empty { "No more results. " a href=(SearchQuery { page: 1, ..query.clone() }.address("/search")) { "Go to the first page" } }
         } @else {
-            p.empty { "Nothing found." }
+            p.empty role="status" {
+                @if results.kinds.is_empty() && results.partial.is_empty() {
+                    "Nothing found."
+                } @else {
+                    "No " (many) "."
+                    @for (index, (wanted, count)) in elsewhere.enumerate() {
+                        @let (one, many) = wanted.nouns();
+                        @if index > 0 { ", " } @else { " " }
+                        a href=(SearchQuery { wanted, page: 1, ..query.clone() }.address("/search")) { (counted(count, one, many)) }
+                    }
+                }
+            }
             @if !results.suggestions.is_empty() {
                 p {
                     "Did you mean "
@@ -309,41 +332,28 @@ fn nothing(query: &SearchQuery, results: &Results) -> Markup {
                     "?"
                 }
             }
+            @if !results.partial.is_empty() {
+                p { "No " (one) " has all of these words. These have some of them:" }
+                (list(frame, 0, &results.partial, matcher))
+            }
         }
     }
 }
 
-fn list(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &mut Matcher) -> Markup {
-    let start = (query.page - 1) * SEARCH_RESULTS;
-    let mut room = PAGE_LIST_BYTES;
-    let mut rows = Vec::new();
-    for (index, (hit, finding)) in results.found.iter().enumerate() {
-        let Some(rest) = room.checked_sub(bytes(finding)) else { break };
-        room = rest;
-        rows.push(html! {
-            (found(frame, start + index + 1, finding, matcher))
+/// All results of a page. They fit, because each shows an excerpt of its text.
+fn list(frame: &Frame<'_>, before: usize, found: &[(Hit, Finding)], matcher: &mut Matcher) -> Markup {
+    let rows = found.iter().zip(before + 1..).map(|((hit, finding), place)| {
+        html! {
+            (row(frame, place, finding, matcher))
             (why(&hit.relevance))
-        });
-    }
+        }
+    });
     html! {
         ol.news.results role="list" { @for row in rows { li { (row) } } }
     }
 }
 
-/// The most bytes of a result.
-fn bytes(finding: &Finding) -> usize {
-    match finding {
-        Finding::Story(line) => found_story_bytes(line),
-        Finding::Comment(comment) => {
-            LISTED_COMMENT_BYTES
-                + size::marked_bytes(size::shown(&comment.line().comment.body))
-                + size::escaped_bytes(&comment.news.title)
-        }
-        Finding::Tweet(_) | Finding::Person(_) | Finding::Site(_) => LISTED_COMMENT_BYTES,
-    }
-}
-
-fn found(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher) -> Markup {
+fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher) -> Markup {
     match finding {
         Finding::Story(line) => {
             let title = marked(&line.news.title, &matcher.marks(&line.news.title));
@@ -354,17 +364,11 @@ fn found(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Match
             }
         }
         Finding::Comment(comment) => {
-            let place = CommentContext { news: comment.news.id, news_deleted: false, among_others: true };
-            let excerpt = matcher.excerpt(&comment.line().comment.body);
+            let excerpt = matcher.excerpt_or_beginning(&comment.line().comment.body);
             html! {
                 p.about-what { "On " a href=(news_address(comment.news.id)) { (comment.news.title) } }
-                @match excerpt {
-                    Some(excerpt) => {
-                        p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
-                        p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (crate::markup::parts::author(comment.line().username)) " · " (crate::markup::parts::age(frame, comment.line().comment.ctime)) }
-                    }
-                    None => { ol.thread role="list" { (comment_item(frame, place, (comment.line(), Sight::Shown), 0)) } }
-                }
+                p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
+                p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
             }
         }
         Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },

@@ -18,9 +18,11 @@ use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::rates;
 use tidings_domain::values::urls::NewsUrl;
-use tidings_search::asking::{Found, Hit, LeftOut, Question, Sort};
+use tidings_search::asker::Asker;
+use tidings_search::asking::{Found, Hit, Question, Sort};
 use tidings_search::index::{Index, IndexError, Kind, View};
 use tidings_search::language::{Search, TooLong, What};
+use tidings_text::words::asked;
 use tokio::sync::{Semaphore, oneshot};
 
 /// The parts of a whole in [`Searching::made`].
@@ -213,6 +215,8 @@ pub struct Results {
     pub kinds: Vec<(Kind, u64)>,
     /// Words that were perhaps meant; empty unless nothing was found.
     pub suggestions: Vec<String>,
+    /// Results that have some of the words; empty unless nothing has all of them.
+    pub partial: Vec<(Hit, Finding)>,
 }
 
 /// Why there are no results.
@@ -231,8 +235,10 @@ impl<E: Into<RequestError>> From<E> for NoResults {
 
 /// The last total that is exact.
 pub const MOST_EXACT: u64 = 1_000;
-/// Results that are read beyond a page, in case the viewer may not see some.
-const SPARE: usize = 10;
+/// The most results that have only some of the words.
+const PARTIAL: usize = 10;
+/// The most words for which other spellings are tried.
+const SPELLED: usize = 3;
 /// The most suggestions.
 const SUGGESTIONS: usize = 3;
 /// All kinds, in the order of the page.
@@ -310,16 +316,16 @@ pub async fn find(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results
 async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results, NoResults> {
     let searching = app.searching()?;
     visit.recognise().await?;
-    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), asked.from).map_err(Error::from)?;
     let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
     let search = Search::parse(&asked.typed, now).map_err(NoResults::TooLong)?;
     if search.is_empty() {
         return Ok(Results::nothing(search));
     }
+    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), asked.from).map_err(Error::from)?;
     let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
     let (skipped, wanted) = ((asked.page - 1) * SEARCH_RESULTS, SEARCH_RESULTS);
     let job = Job { search, for_viewer, sort: asked.sort, now };
-    let (page, kind, is_first) = ((skipped, wanted + SPARE), asked.kind, asked.page == 1);
+    let (page, kind, is_first) = ((skipped, wanted), asked.kind, asked.page == 1);
     let (search, found, instead) = searching
         .run(move |index, until| {
             let found = index.find(&job.question(kind, page, until))?;
@@ -328,21 +334,13 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
             Ok((job.search, found, instead))
         })
         .await?;
-    let things: Vec<Findable> = found.hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
-    let mut seen = found::read(visit, &things).await?;
-    let mut results: Vec<(Hit, Finding)> = Vec::new();
-    let mut missing = 0;
-    for hit in &found.hits {
-        if results.len() == wanted {
-            break;
-        }
-        match hit.id.parse().ok().and_then(|thing: Findable| seen.remove(&thing)) {
-            Some(finding) => results.push((hit.clone(), finding)),
-            None => missing += 1,
-        }
-    }
+    let Instead { kinds, suggestions, partial } = instead;
+    // What changed within the last second is left out here. The page is shorter then: filled from the next one, it would
+    // have rows that are there too.
+    let hits = found.hits.len();
+    let results = seen(visit, found.hits).await?;
+    let missing = (hits - results.len()) as u64;
     let total = found.total.saturating_sub(missing);
-    let (kinds, suggestions) = instead;
     Ok(Results {
         search,
         found: results,
@@ -351,7 +349,19 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
         is_cut: found.is_cut,
         kinds,
         suggestions,
+        partial: seen(visit, partial).await?,
     })
+}
+
+/// Those of the results that the viewer may see now, in their order. Rounds: at most 2 for each kind.
+pub(super) async fn seen(visit: &mut Visit, hits: Vec<Hit>) -> Result<Vec<(Hit, Finding)>, RequestError> {
+    let things: Vec<Findable> = hits.iter().filter_map(|hit| hit.id.parse().ok()).collect();
+    let mut seen = found::read(visit, &things).await?;
+    let finding = |hit: Hit| {
+        let finding = seen.remove(&hit.id.parse::<Findable>().ok()?)?;
+        Some((hit, finding))
+    };
+    Ok(hits.into_iter().filter_map(finding).collect())
 }
 
 impl Results {
@@ -364,6 +374,7 @@ impl Results {
             is_cut: false,
             kinds: Vec::new(),
             suggestions: Vec::new(),
+            partial: Vec::new(),
         }
     }
 }
@@ -373,7 +384,7 @@ impl Results {
 pub(super) struct ForViewer {
     authors: HashMap<String, u64>,
     urls: HashMap<String, String>,
-    left_out: LeftOut,
+    asker: Asker,
 }
 
 impl ForViewer {
@@ -396,25 +407,38 @@ impl ForViewer {
             let ids = people::ids_of(visit, &names).await?;
             for_viewer.authors = ids.into_iter().map(|(name, id)| (name, id.0)).collect();
         }
-        let mut with_sites = None;
+        let mut with_mutes = None;
+        let shows_hidden = visit.shows_hidden();
         if let Some(reader) = visit.reader().await? {
-            with_sites = reader.has_muted_sites().then_some(reader.id);
-            for_viewer.left_out = LeftOut {
+            with_mutes = (reader.has_muted_sites() || !reader.words().is_empty()).then_some(reader.id);
+            for_viewer.asker = Asker {
+                sees_hidden: reader.is_moderator || reader.shows_flagged || shows_hidden,
+                id: Some(reader.id.0),
                 authors: reader.avoided().map(|id| id.0).collect(),
                 stories: reader.hidden().map(|id| id.0).collect(),
-                hosts: Vec::new(),
                 topics: reader.muted_topics.iter().map(|topic| topic.as_str().to_owned()).collect(),
+                ..Asker::default()
             };
         }
-        if let Some(id) = with_sites {
-            for_viewer.left_out.hosts = mutes::muted_sites(visit, id).await?;
+        if let Some(id) = with_mutes {
+            let (hosts, words) = mutes::muted_sites_and_words(visit, id).await?;
+            for_viewer.asker.hosts = hosts;
+            for_viewer.asker.phrases = words.iter().map(|phrase| asked(phrase)).collect();
         }
         Ok(for_viewer)
     }
 }
 
-/// An offer when nothing was found: the same search in other kinds with their numbers, and other words.
-type Instead = (Vec<(Kind, u64)>, Vec<String>);
+/// An offer when nothing was found.
+#[derive(Default)]
+struct Instead {
+    /// The same search in other kinds with their numbers.
+    kinds: Vec<(Kind, u64)>,
+    /// Searches with other words.
+    suggestions: Vec<String>,
+    /// Results that have some of the words.
+    partial: Vec<Hit>,
+}
 
 /// A search on its way to a thread.
 pub(super) struct Job {
@@ -435,33 +459,39 @@ impl Job {
             until,
             authors: &self.for_viewer.authors,
             urls: &self.for_viewer.urls,
-            left_out: &self.for_viewer.left_out,
+            asker: &self.for_viewer.asker,
         }
     }
 
     /// Looks for something to offer when nothing was found, as far as the time goes.
     fn instead(&self, index: &View, kind: Option<Kind>, until: Instant) -> Result<Instead, IndexError> {
-        let count =
-            |job: &Self, kind| Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1), until))?.total);
-        let mut kinds = Vec::new();
+        let has_time = || Instant::now() < until;
+        let count = |job: &Self, kind| match has_time() {
+            true => Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1), until))?.total),
+            false => Ok(0),
+        };
+        let mut instead = Instead::default();
         for other in KINDS.into_iter().filter(|other| Some(*other) != kind) {
             let total = count(self, Some(other))?;
             if total > 0 {
-                kinds.push((other, total));
+                instead.kinds.push((other, total));
             }
         }
-        let mut suggestions = Vec::new();
-        for (place, word) in self.search.single_words() {
+        if has_time() {
+            instead.partial = index.find_partly(&self.question(kind, (0, PARTIAL), until))?.hits;
+        }
+        for (place, word) in self.search.single_words().into_iter().take(SPELLED) {
             for other in index.spelled_like(word, SUGGESTIONS, until)? {
                 let typed = self.search.with_word(place, &other);
                 let Ok(search) = Search::parse(&typed, self.now) else { continue };
                 let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
-                if suggestions.len() < SUGGESTIONS && count(&job, kind)? > 0 && !suggestions.contains(&typed)
+                let suggestions = &mut instead.suggestions;
+                if suggestions.len() < SUGGESTIONS && !suggestions.contains(&typed) && count(&job, kind)? > 0
                 {
                     suggestions.push(typed);
                 }
             }
         }
-        Ok((kinds, suggestions))
+        Ok(instead)
     }
 }

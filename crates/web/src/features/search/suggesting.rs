@@ -1,19 +1,19 @@
 //! Suggestions while one types: titles, topics and people in the box of a search, and stories like the one
 //! that is being submitted.
 
-use super::searching::{ForViewer, Job, Searching};
+use super::searching::{ForViewer, Job, Searching, seen};
 use crate::App;
 use crate::error::RequestError;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::changes::Findable;
 use tidings_domain::error::Error;
-use tidings_domain::found::{self, Finding};
+use tidings_domain::found::Finding;
 use tidings_domain::rates;
-use tidings_search::asking::{Hit, Sort};
+use tidings_search::asking::Sort;
 use tidings_search::index::{Kind, View};
 use tidings_search::language::{MIN_PREFIX, Search};
+use tidings_text::words;
 
 /// The most stories like one that is being submitted.
 const SIMILAR: usize = 5;
@@ -44,13 +44,6 @@ impl Quick {
     }
 }
 
-/// Those of the results that the viewer may see, in their order. Rounds: at most 2 for each kind.
-async fn seen(visit: &mut Visit, found: impl Iterator<Item = Hit>) -> Result<Vec<Finding>, RequestError> {
-    let things: Vec<Findable> = found.filter_map(|hit| hit.id.parse().ok()).collect();
-    let mut seen = found::read(visit, &things).await?;
-    Ok(things.iter().filter_map(|thing| seen.remove(thing)).collect())
-}
-
 /// Stories with a title like this one. Rounds: at most 4.
 ///
 /// # Errors
@@ -67,7 +60,7 @@ pub async fn stories_like(
     let find =
         move |index: &View, until| index.like(&title, &job.question(Some(Kind::Story), (0, SIMILAR), until));
     let found = quick.searching.run(find).await?;
-    seen(visit, found.hits.into_iter()).await
+    Ok(seen(visit, found.hits).await?.into_iter().map(|(_, finding)| finding).collect())
 }
 
 /// Topics, people and titles of stories that begin with what is being typed. Rounds: at most 6.
@@ -80,15 +73,18 @@ pub async fn suggestions(
     (typed, from): (&str, IpAddr),
     most: usize,
 ) -> Result<Vec<String>, RequestError> {
+    // Nothing is typed: nothing is looked for, and no search is spent.
+    if words::asked(typed).is_empty() {
+        app.searching()?;
+        return Ok(Vec::new());
+    }
     let quick = Quick::begin(app, visit, from).await?;
     let beginning = typed.to_lowercase();
     let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
     // The last word may be unfinished.
     let is_unfinished = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
     let asked = if is_unfinished { format!("{typed}*") } else { typed.to_owned() };
-    let (Ok(search), false) = (Search::parse(&asked, quick.now), typed.is_empty()) else {
-        return Ok(Vec::new());
-    };
+    let Ok(search) = Search::parse(&asked, quick.now) else { return Ok(Vec::new()) };
     let job = quick.job(search);
     let prefix = beginning.clone();
     let searching = quick.searching.clone();
@@ -96,7 +92,7 @@ pub async fn suggestions(
         .run(move |index, until| {
             let (mut topics, mut hits) = (Vec::new(), Vec::new());
             if is_name {
-                for topic in index.topics_beginning(&prefix, NAMES)? {
+                for topic in index.topics_beginning(&prefix, NAMES, until)? {
                     // Perhaps only stories have it that the viewer may not see.
                     let Ok(search) = Search::parse(&format!("topic:{topic}"), quick.now) else { continue };
                     let job = quick.job(search);
@@ -112,7 +108,7 @@ pub async fn suggestions(
         })
         .await?;
     let (mut names, mut titles) = (Vec::new(), Vec::new());
-    for finding in seen(visit, hits.into_iter()).await? {
+    for (_, finding) in seen(visit, hits).await? {
         match finding {
             Finding::Person(user) if user.username.to_lowercase().starts_with(&beginning) => {
                 names.push(user.username.clone());

@@ -14,6 +14,7 @@ use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm};
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::news::hidden;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::{self, NewsPage};
 use tidings_domain::news::past;
@@ -53,7 +54,7 @@ pub struct NewsDeletedResponse {
 pub struct NewsListResponse {
     status: Status,
     news: Vec<NewsEntry>,
-    /// The number of stories in the whole list.
+    /// The number of stories in the whole list that you may see.
     count: u64,
 }
 
@@ -136,11 +137,12 @@ pub async fn list(
     ShowingHidden(mut visit): ShowingHidden,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let (start, count) = part(start, &count)?;
-    let page = match sort.as_str() {
+    let mut page = match sort.as_str() {
         "latest" => lists::latest(&mut visit, start, count).await?,
         "top" => lists::top(&mut visit, start, count).await?,
         _ => return Err(RequestError::field("sort", "it must be latest or top")),
     };
+    page.total = hidden::count_seen(&mut visit, page.total).await?;
     Ok(answer(&visit, &page))
 }
 

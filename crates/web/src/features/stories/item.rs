@@ -345,15 +345,6 @@ pub fn found_story<'a>(
     })
 }
 
-/// The most bytes of a story that a search has found: each letter of its title may be marked.
-#[must_use]
-pub fn found_story_bytes(line: &NewsLine) -> usize {
-    listed_story_bytes(line) + line.news.title.len() * "<mark></mark>".len() + FOUND_EXCERPT_BYTES
-}
-
-/// The most bytes of an excerpt of 200 characters.
-const FOUND_EXCERPT_BYTES: usize = 5_000;
-
 /// The vote buttons of a story, or an empty element if the story is gone or not shown.
 pub fn news_buttons<'a>(frame: &'a Frame<'_>, line: &'a NewsLine) -> impl Render + 'a {
     written(move |html| {
