@@ -212,6 +212,9 @@ async fn a_search_explains_itself() {
     assert_eq!(long.status, 400);
     let suggestions = alice.api_get("/api/search/suggest?q=a+sto").await;
     assert_eq!(suggestions, serde_json::json!(["a sto", ["A story of <b>rust</b>"]]));
+    let suggestions = alice.api_get("/api/search/suggest?q=story+of+r").await;
+    assert_eq!(suggestions, serde_json::json!(["story of r", ["A story of <b>rust</b>"]]));
+    assert_eq!(search(&alice, "q=stoyr+rsut").await["suggestions"], serde_json::json!(["story rust"]));
     alice.submit_on("alchemy", "On gold").await;
     finds(&alice, "q=topic:alchemy", &["On gold"]).await;
     let suggestions = alice.api_get("/api/search/suggest?q=al").await;

@@ -252,6 +252,13 @@ impl Search {
         self.groups.is_empty()
     }
 
+    /// Adds a word that begins like this, however short that is.
+    #[must_use]
+    pub fn and_beginning(mut self, text: &str) -> Self {
+        self.groups.extend(Self::beginning(text).groups);
+        self
+    }
+
     /// The terms that are one word, with the numbers of their groups and terms.
     pub fn single_words(&self) -> Vec<((usize, usize), &str)> {
         let mut found = Vec::new();
@@ -267,11 +274,12 @@ impl Search {
         found
     }
 
-    /// The search as it would be typed, with a word in place of one term, by the numbers of group and term.
-    pub fn with_word(&self, place: (usize, usize), word: &str) -> String {
+    /// The search as it would be typed, with words in place of some terms, by the numbers of group and term.
+    pub fn with_words(&self, words: &[((usize, usize), &str)]) -> String {
         let group = |(group, terms): (usize, &Vec<Term>)| {
             let typed = |(number, term): (usize, &Term)| {
-                if (group, number) == place { word.to_owned() } else { term.typed() }
+                let word = words.iter().find(|(place, _)| *place == (group, number));
+                word.map_or_else(|| term.typed(), |(_, word)| (*word).to_owned())
             };
             terms.iter().enumerate().map(typed).collect::<Vec<_>>().join(" OR ")
         };
@@ -325,16 +333,18 @@ fn term(part: &str, now: i64) -> Result<Term, &'static str> {
 /// A term with a field; `None` if it has none.
 fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'static str> {
     let Some((name, value)) = text.split_once(':') else { return Ok(None) };
-    if matches!(name, "http" | "https") && value.starts_with("//") && value.len() > 2 {
+    // Phones write the first letter large.
+    let name = name.to_ascii_lowercase();
+    if matches!(&*name, "http" | "https") && value.starts_with("//") && value.len() > 2 {
         return Ok(Some(("url", text, What::Url(text.to_owned()))));
     }
     let unquoted = value.trim_matches('"');
     let lowercase = unquoted.to_lowercase();
-    let (field, what) = match name {
+    let (field, what) = match &*name {
         "title" => ("title", What::Title(some_words(value)?)),
-        "by" => ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?)),
+        "by" | "author" => ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?)),
         "site" => ("site", What::Site(named(host(&lowercase), "a host is missing")?)),
-        "topic" => ("topic", What::Topic(named(&lowercase, "a topic is missing")?)),
+        "topic" | "tag" => ("topic", What::Topic(named(&lowercase, "a topic is missing")?)),
         "votes" => ("votes", What::Votes(Bounds::parse(value).ok_or("a number is missing")?)),
         "comments" => ("comments", What::Comments(Bounds::parse(value).ok_or("a number is missing")?)),
         "after" => ("after", What::Time(Bounds::from(start_of(value).ok_or(NO_DATE)?))),
@@ -441,7 +451,7 @@ mod tests {
     fn a_word_is_replaced_and_the_rest_stays_as_it_was_typed() {
         let typed = r#"title:"two words" -by:bob rsut OR go "a phrase" -"x y" votes:>5 age:<7d"#;
         let search = Search::parse(typed, 0).unwrap();
-        assert_eq!(search.with_word((2, 0), "rust"), typed.replace("rsut", "rust"));
+        assert_eq!(search.with_words(&[((2, 0), "rust")]), typed.replace("rsut", "rust"));
     }
 
     #[test]
@@ -493,6 +503,9 @@ mod tests {
         assert_eq!(only("by:@Alice"), What::By("Alice".to_owned()));
         assert_eq!(only("site:https://WWW.lwn.net/a"), What::Site("lwn.net".to_owned()));
         assert_eq!(only("topic:Rust"), What::Topic("rust".to_owned()));
+        assert_eq!(only("author:alice"), only("BY:alice"));
+        assert_eq!(only("Tag:Rust"), only("topic:rust"));
+        assert_eq!(only("HTTPS://LWN.net:443/a"), What::Url("HTTPS://LWN.net:443/a".to_owned()));
         assert_eq!(only("title:\"two words\""), What::Title(words(&["two", "words"])));
         assert_eq!(only("is:ask"), What::Is(StoryKind::Ask));
         assert_eq!(only("https://lwn.net/a?b"), What::Url("https://lwn.net/a?b".to_owned()));

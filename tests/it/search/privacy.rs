@@ -43,9 +43,9 @@ const FOR_ONE: [(&str, &[&str]); 6] = [
     ("muted person", &[STORY, COMMENT, POST, PERSON]),
     ("blocked person", &[STORY, COMMENT, POST, PERSON]),
     ("hidden story", &[STORY, COMMENT, REPLY]),
-    ("muted topic", &[STORY]),
-    ("muted site", &[STORY]),
-    ("muted word", &[STORY]),
+    ("muted topic", &[STORY, COMMENT, REPLY]),
+    ("muted site", &[STORY, COMMENT, REPLY]),
+    ("muted word", &[STORY, COMMENT, REPLY, POST, PERSON]),
 ];
 
 impl Posted {

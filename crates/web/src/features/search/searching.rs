@@ -480,16 +480,24 @@ impl Job {
         if has_time() {
             instead.partial = index.find_partly(&self.question(kind, (0, PARTIAL), until))?.hits;
         }
+        let mut others = Vec::new();
         for (place, word) in self.search.single_words().into_iter().take(SPELLED) {
-            for other in index.spelled_like(word, SUGGESTIONS, until)? {
-                let typed = self.search.with_word(place, &other);
-                let Ok(search) = Search::parse(&typed, self.now) else { continue };
-                let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
-                let suggestions = &mut instead.suggestions;
-                if suggestions.len() < SUGGESTIONS && !suggestions.contains(&typed) && count(&job, kind)? > 0
-                {
-                    suggestions.push(typed);
-                }
+            let spelled = index.spelled_like(word, SUGGESTIONS, until)?;
+            others.extend(spelled.into_iter().map(|other| (place, other)));
+        }
+        let one = others.iter().map(|(place, other)| vec![(*place, other.as_str())]);
+        // Two words may be wrong.
+        let two = others.iter().enumerate().flat_map(|(number, (place, other))| {
+            let second = others[number + 1..].iter().filter(move |(second, _)| second != place);
+            second.map(move |(second, word)| vec![(*place, other.as_str()), (*second, word.as_str())])
+        });
+        for words in one.chain(two) {
+            let typed = self.search.with_words(&words);
+            let Ok(search) = Search::parse(&typed, self.now) else { continue };
+            let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
+            let suggestions = &mut instead.suggestions;
+            if suggestions.len() < SUGGESTIONS && !suggestions.contains(&typed) && count(&job, kind)? > 0 {
+                suggestions.push(typed);
             }
         }
         Ok(instead)

@@ -83,8 +83,15 @@ pub async fn suggestions(
     let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
     // The last word may be unfinished.
     let is_unfinished = typed.chars().rev().take_while(|c| c.is_alphanumeric()).count() >= MIN_PREFIX;
-    let asked = if is_unfinished { format!("{typed}*") } else { typed.to_owned() };
-    let Ok(search) = Search::parse(&asked, quick.now) else { return Ok(Vec::new()) };
+    // A short one too, if there are other words.
+    let short = typed.rsplit_once(char::is_whitespace).filter(|_| !is_unfinished);
+    let short = short.and_then(|(before, last)| Some((before, words::asked(last).pop()?)));
+    let parsed = match short {
+        Some((before, last)) => Search::parse(before, quick.now).map(|search| search.and_beginning(&last)),
+        None if is_unfinished => Search::parse(&format!("{typed}*"), quick.now),
+        None => Search::parse(typed, quick.now),
+    };
+    let Ok(search) = parsed else { return Ok(Vec::new()) };
     let job = quick.job(search);
     let prefix = beginning.clone();
     let searching = quick.searching.clone();
