@@ -254,10 +254,10 @@ async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
     assert_eq!((&found["total"], found["partial"].as_array().unwrap().len()), (&0.into(), 1), "{found:#}");
     assert_eq!(found["partial"][0]["story"]["title"], "A story of rust");
     assert_eq!(search(&alice, "q=rust").await["partial"], serde_json::json!([]));
-    let text = page(&alice, "/search?q=rust+nowhere").await.text();
+    let text = page(&alice, "/search?q=rust+nowhere").await.text().to_owned();
     assert!(text.contains("No story has all of these words"), "{text}");
     assert!(text.contains("A story of rust") && !text.contains("Gardens"), "{text}");
-    let text = page(&alice, "/search?q=alice").await.text();
+    let text = page(&alice, "/search?q=alice").await.text().to_owned();
     assert!(text.contains("No stories. 1 post, 1 person") && !text.contains("Nothing found"), "{text}");
     assert!(page(&alice, "/search?q=nowhere").await.text().contains("Nothing found"));
 }
@@ -275,7 +275,7 @@ async fn pages_of_long_comments_have_each_of_them_once() {
     let mut seen = Vec::new();
     for page_number in [1, 2] {
         let address = format!("/search?q=by:alice&kind=comments&page={page_number}");
-        let text = page(&alice, &address).await.text();
+        let text = page(&alice, &address).await.text().to_owned();
         seen.extend(text.split_whitespace().filter(|word| word.starts_with("number")).map(str::to_owned));
     }
     seen.sort();
