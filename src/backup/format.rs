@@ -36,12 +36,10 @@ pub const END_BYTES: usize = 8 + 32;
 pub const BLOCK_BYTES: usize = 1 << 20;
 /// The bytes of a compressed block, at most: what zstd makes of random bytes, and some more.
 pub const MAX_COMPRESSED_BYTES: usize = BLOCK_BYTES + (64 << 10);
-/// The bytes of one text, at most: that of a Redis server.
-pub const MAX_TEXT_BYTES: usize = 512 << 20;
-/// The bytes of all texts of one key, at most.
-pub const MAX_ENTRY_BYTES: usize = 1 << 30;
-/// The memory that all texts of one key take beside their bytes, at most: 44 million texts.
-pub const MAX_ENTRY_MEMORY: usize = 1 << 30;
+/// The bytes of one text, at most. The longest that the site writes is its logo.
+pub const MAX_TEXT_BYTES: usize = 16 << 20;
+/// About the bytes of the entries of a large key that are read together, and written in one batch.
+pub const PART_BYTES: usize = 512 << 10;
 
 /// The layout and the moment in the header of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +93,19 @@ impl Record {
             time => Some(std::time::Duration::from_millis(time - now_ms)),
         };
         Some(Entry { key, value, time_to_live })
+    }
+
+    /// The bytes of its longest text.
+    pub fn longest_text(&self) -> usize {
+        let longest = match &self.value {
+            Value::String(text) => text.len(),
+            Value::Hash(fields) => {
+                fields.iter().map(|(field, value)| field.len().max(value.len())).max().unwrap_or(0)
+            }
+            Value::Set(members) => members.iter().map(String::len).max().unwrap_or(0),
+            Value::SortedSet(members) => members.iter().map(|(member, _)| member.len()).max().unwrap_or(0),
+        };
+        longest.max(self.key.len())
     }
 
     /// Adds the record to bytes.

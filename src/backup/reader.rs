@@ -2,8 +2,7 @@
 
 use super::format::{
     BLOCK_BYTES, BLOCK_HEAD_BYTES, BLOCK_MAGIC, END_BYTES, END_MAGIC, FORMAT_VERSION, HEADER_BYTES,
-    HEADER_MAGIC, Header, Kind, MAX_COMPRESSED_BYTES, MAX_ENTRY_BYTES, MAX_ENTRY_MEMORY, MAX_TEXT_BYTES,
-    Record, SIGNATURE, Summary,
+    HEADER_MAGIC, Header, Kind, MAX_COMPRESSED_BYTES, MAX_TEXT_BYTES, PART_BYTES, Record, SIGNATURE, Summary,
 };
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -13,9 +12,6 @@ use zstd::bulk::Decompressor;
 
 /// The lengths that a header may have, in this format or in a later one.
 const HEADER_LENGTHS: std::ops::RangeInclusive<usize> = HEADER_BYTES..=4096;
-
-/// The memory reserved for the entries of a collection before they are read.
-const MAX_RESERVED_ENTRIES: usize = 1024;
 
 /// Why a backup is refused. The message says where in the file.
 #[derive(Debug, thiserror::Error)]
@@ -54,11 +50,22 @@ pub enum BackupError {
     },
 }
 
-/// The space that the texts of a key may still take.
-struct Allowance {
-    bytes: usize,
-    /// Memory beside these bytes: an empty text takes some, too.
-    memory: usize,
+/// A key, or a part of a large one: the entries of a collection are read half a mebibyte at a time, so the memory
+/// does not depend on what is in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The key, when it expires, and these of its entries.
+    pub record: Record,
+    /// Whether it is the first part of the key.
+    pub is_first: bool,
+}
+
+/// A key of which not all entries are read.
+struct Unread {
+    kind: Kind,
+    expires_at_ms: u64,
+    key: String,
+    entries: usize,
 }
 
 /// A backup that is being read.
@@ -75,6 +82,8 @@ pub struct BackupReader<R> {
     /// Where the current block begins in the file.
     block_at: u64,
     keys: u64,
+    /// The rest of the key that was read last.
+    unread: Option<Unread>,
     summary: Option<Summary>,
 }
 
@@ -95,6 +104,7 @@ impl<R: Read> BackupReader<R> {
             taken: 0,
             block_at: 0,
             keys: 0,
+            unread: None,
             summary: None,
         };
         reader.header = reader.read_header()?;
@@ -111,32 +121,31 @@ impl<R: Read> BackupReader<R> {
         self.position
     }
 
-    /// The next record; `None` after the last, when the count and the checksum are right.
+    /// The next key or part of one; `None` after the last, when the count and the checksum are right.
     ///
     /// # Errors
     /// See [`BackupError`]. Nothing can be read after an error.
-    pub fn next_record(&mut self) -> Result<Option<Record>, BackupError> {
+    pub fn next_part(&mut self) -> Result<Option<Part>, BackupError> {
+        if let Some(unread) = self.unread.take() {
+            return self.entries(unread, false).map(Some);
+        }
         if !self.fill()? {
             return Ok(None);
         }
-        let mut left = Allowance { bytes: MAX_ENTRY_BYTES, memory: MAX_ENTRY_MEMORY };
         let [byte] = self.bytes()?;
         let kind = Kind::of(byte).ok_or_else(|| self.damaged(format!("there is no type {byte}")))?;
         let expires_at_ms = u64::from_le_bytes(self.bytes()?);
-        let key = self.text(&mut left)?;
-        let value = match kind {
-            Kind::String => Value::String(self.text(&mut left)?),
-            Kind::Hash => {
-                Value::Hash(self.collection(|reader| Ok((reader.text(&mut left)?, reader.text(&mut left)?)))?)
-            }
-            Kind::Set => Value::Set(self.collection(|reader| reader.text(&mut left))?),
-            Kind::SortedSet => Value::SortedSet(self.collection(|reader| {
-                let member = reader.text(&mut left)?;
-                Ok((member, reader.score()?))
-            })?),
-        };
-        self.keys += 1;
-        Ok(Some(Record { expires_at_ms, key, value }))
+        let key = self.text()?;
+        if kind == Kind::String {
+            let record = Record { expires_at_ms, key, value: Value::String(self.text()?) };
+            self.keys += 1;
+            return Ok(Some(Part { record, is_first: true }));
+        }
+        let entries = self.number()?;
+        if entries == 0 {
+            return Err(self.damaged("a collection is empty".to_owned()));
+        }
+        self.entries(Unread { kind, expires_at_ms, key, entries }, true).map(Some)
     }
 
     /// The summary of the whole file, once its end has been read.
@@ -144,19 +153,49 @@ impl<R: Read> BackupReader<R> {
         self.summary
     }
 
-    fn collection<T>(
+    /// The next entries of a key.
+    fn entries(&mut self, unread: Unread, is_first: bool) -> Result<Part, BackupError> {
+        let Unread { kind, expires_at_ms, key, mut entries } = unread;
+        let value = match kind {
+            Kind::Hash => Value::Hash(self.some(&mut entries, |reader| {
+                let (field, value) = (reader.text()?, reader.text()?);
+                let bytes = field.len() + value.len();
+                Ok(((field, value), bytes))
+            })?),
+            Kind::SortedSet => Value::SortedSet(self.some(&mut entries, |reader| {
+                let (member, score) = (reader.text()?, reader.score()?);
+                let bytes = member.len();
+                Ok(((member, score), bytes))
+            })?),
+            Kind::Set | Kind::String => Value::Set(self.some(&mut entries, |reader| {
+                let member = reader.text()?;
+                let bytes = member.len();
+                Ok((member, bytes))
+            })?),
+        };
+        if entries > 0 {
+            self.unread = Some(Unread { kind, expires_at_ms, key: key.clone(), entries });
+        } else {
+            self.keys += 1;
+        }
+        Ok(Part { record: Record { expires_at_ms, key, value }, is_first })
+    }
+
+    /// Some entries, each with its bytes, of so many that are left.
+    fn some<T>(
         &mut self,
-        mut entry: impl FnMut(&mut Self) -> Result<T, BackupError>,
+        left: &mut usize,
+        mut entry: impl FnMut(&mut Self) -> Result<(T, usize), BackupError>,
     ) -> Result<Vec<T>, BackupError> {
-        let count = self.number()?;
-        if count == 0 {
-            return Err(self.damaged("a collection is empty".to_owned()));
+        let (mut some, mut taken) = (Vec::new(), 0);
+        while *left > 0 && taken < PART_BYTES {
+            let (entry, bytes) = entry(self)?;
+            // An empty text takes memory, too, and the list of them grows by doubling.
+            taken += bytes + 4 * size_of::<T>();
+            some.push(entry);
+            *left -= 1;
         }
-        let mut entries = Vec::with_capacity(count.min(MAX_RESERVED_ENTRIES));
-        for _ in 0..count {
-            entries.push(entry(self)?);
-        }
-        Ok(entries)
+        Ok(some)
     }
 
     fn number(&mut self) -> Result<usize, BackupError> {
@@ -169,17 +208,12 @@ impl<R: Read> BackupReader<R> {
         if score.is_nan() { Err(self.damaged("a score is no number".to_owned())) } else { Ok(score) }
     }
 
-    /// A text; `left` is what the key may still have. Memory is reserved as the bytes come.
-    fn text(&mut self, left: &mut Allowance) -> Result<String, BackupError> {
+    /// A text. Memory is reserved as the bytes come.
+    fn text(&mut self) -> Result<String, BackupError> {
         let length = self.number()?;
-        if length > MAX_TEXT_BYTES || length > left.bytes {
+        if length > MAX_TEXT_BYTES {
             return Err(self.damaged(format!("a text of {length} bytes is too long")));
         }
-        left.bytes -= length;
-        let Some(memory) = left.memory.checked_sub(size_of::<String>()) else {
-            return Err(self.damaged("a key has too many texts".to_owned()));
-        };
-        left.memory = memory;
         let mut text = Vec::with_capacity(length.min(BLOCK_BYTES));
         while text.len() < length {
             if !self.fill()? {

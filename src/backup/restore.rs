@@ -6,13 +6,14 @@
 //! restored anew: each of its keys replaces what the first attempt has left of it.
 
 use super::format::{Header, Record, Summary};
-use super::reader::{BackupError, BackupReader};
+use super::reader::{BackupError, BackupReader, Part};
 use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::time::Duration;
 use tidings_domain::migrations::{self, StoreState};
-use tidings_keyspace::{Entry, Store};
+use tidings_keyspace::{Batch, Entry, Store, Value};
 use tokio::sync::mpsc;
 
 /// The bytes that are read from the file at a time.
@@ -20,6 +21,9 @@ const READ_BUFFER_BYTES: usize = 1 << 20;
 
 /// About the bytes of keys that are written at a time.
 const GROUP_BYTES: usize = 8 << 20;
+
+/// A large key that expires so soon may expire while it is restored.
+const SOON: Duration = Duration::from_secs(86_400);
 
 /// The groups that wait to be written.
 const MAX_WAITING_GROUPS: usize = 1;
@@ -30,7 +34,7 @@ const MAX_WAITING_GROUPS: usize = 1;
 /// See [`BackupError`].
 pub fn verify(path: &Path, mut progress: impl FnMut(u64)) -> Result<Summary, BackupError> {
     let mut reader = open(path)?;
-    while reader.next_record()?.is_some() {
+    while reader.next_part()?.is_some() {
         progress(reader.position());
     }
     // The last record is followed by the end, which gives the summary.
@@ -118,8 +122,17 @@ pub async fn write_unverified(
     let path = path.to_owned();
     let reading = tokio::task::spawn_blocking(move || read_groups(&path, now_ms, &sender));
     let mut written = Ok(());
-    while let Some(Group { entries, position }) = groups.recv().await {
-        written = store.restore(entries).await.context("cannot write to the store");
+    while let Some(Group { more, entries, position }) = groups.recv().await {
+        let writing = async {
+            if let Some(more) = more {
+                write_more(store, more).await?;
+            }
+            if !entries.is_empty() {
+                store.restore(entries).await?;
+            }
+            anyhow::Ok(())
+        };
+        written = writing.await.context("cannot write to the store");
         if written.is_err() {
             break;
         }
@@ -133,30 +146,57 @@ pub async fn write_unverified(
 
 /// Entries that are written together.
 struct Group {
+    /// More of the key that was written last, if the first of these entries is that.
+    more: Option<Entry>,
     entries: Vec<Entry>,
     /// How far the file was read.
     position: u64,
 }
 
+/// Adds more entries to a key that is there.
+async fn write_more(store: &Store, Entry { key, value, time_to_live }: Entry) -> anyhow::Result<()> {
+    let mut batch = Batch::new();
+    match value {
+        // A text is in one part.
+        Value::String(_) => return Ok(()),
+        Value::Hash(fields) => batch.set_fields(&key, fields),
+        Value::Set(members) => members.into_iter().for_each(|member| batch.add_member(&key, member)),
+        Value::SortedSet(members) => members.into_iter().for_each(|(member, score)| {
+            // The site writes no infinite scores, and batches take none.
+            batch.sorted_add(&key, member, score.clamp(f64::MIN, f64::MAX));
+        }),
+    }
+    // The key may just have expired, and be there again.
+    if let Some(left) = time_to_live.filter(|left| *left < SOON) {
+        batch.expire(&key, left);
+    }
+    store.commit(batch).await?;
+    Ok(())
+}
+
 fn read_groups(path: &Path, now_ms: u64, groups: &mpsc::Sender<Group>) -> Result<Summary, BackupError> {
     let mut reader = open(path)?;
-    let (mut entries, mut bytes) = (Vec::new(), 0);
-    while let Some(record) = reader.next_record()? {
-        if let Some(entry) = Record::entry(record, now_ms) {
-            // An empty entry takes memory, too.
-            bytes += entry.bytes() + size_of::<Entry>();
-            entries.push(entry);
-        }
-        if bytes >= GROUP_BYTES {
-            let group = Group { entries: std::mem::take(&mut entries), position: reader.position() };
+    let mut group = Group { more: None, entries: Vec::new(), position: 0 };
+    let mut bytes = 0;
+    while let Some(Part { record, is_first }) = reader.next_part()? {
+        let entry = Record::entry(record, now_ms);
+        if bytes >= GROUP_BYTES || !is_first {
+            let position = reader.position();
+            let full = std::mem::replace(&mut group, Group { more: None, entries: Vec::new(), position });
             bytes = 0;
-            if groups.blocking_send(group).is_err() {
+            if groups.blocking_send(full).is_err() {
                 break;
             }
         }
+        if let Some(entry) = entry {
+            // An empty entry takes memory, too.
+            bytes += entry.bytes() + size_of::<Entry>();
+            if is_first { group.entries.push(entry) } else { group.more = Some(entry) }
+        }
     }
+    group.position = reader.position();
     // This fails only if a write has failed, which is told instead.
-    let _ = groups.blocking_send(Group { entries, position: reader.position() });
+    let _ = groups.blocking_send(group);
     reader.summary().ok_or(BackupError::Truncated { at: reader.position(), missing: "the end" })
 }
 

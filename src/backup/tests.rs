@@ -3,10 +3,10 @@
 mod power_cuts;
 
 use super::format::{
-    BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, FORMAT_VERSION, Header, Kind, MAX_ENTRY_MEMORY, Record, SIGNATURE,
-    Summary, skipped_frame,
+    BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, FORMAT_VERSION, Header, Kind, MAX_TEXT_BYTES, PART_BYTES, Record,
+    SIGNATURE, Summary, skipped_frame,
 };
-use super::reader::{BackupError, BackupReader};
+use super::reader::{BackupError, BackupReader, Part};
 use super::writer::BackupWriter;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -50,11 +50,41 @@ fn file_of(records: &[Record]) -> (Vec<u8>, Summary) {
 
 fn read(bytes: &[u8]) -> Result<(Vec<Record>, Summary), BackupError> {
     let mut reader = BackupReader::open(bytes)?;
-    let mut records = Vec::new();
-    while let Some(record) = reader.next_record()? {
-        records.push(record);
+    let mut records: Vec<Record> = Vec::new();
+    while let Some(Part { record, is_first }) = reader.next_part()? {
+        match records.last_mut().filter(|_| !is_first) {
+            None => records.push(record),
+            Some(last) => {
+                assert_eq!((&last.key, last.expires_at_ms), (&record.key, record.expires_at_ms));
+                match (&mut last.value, record.value) {
+                    (Value::Hash(all), Value::Hash(more)) => all.extend(more),
+                    (Value::Set(all), Value::Set(more)) => all.extend(more),
+                    (Value::SortedSet(all), Value::SortedSet(more)) => all.extend(more),
+                    (_, more) => panic!("a part of another type: {more:?}"),
+                }
+            }
+        }
     }
     Ok((records, reader.summary().unwrap()))
+}
+
+/// About the bytes of memory that a part takes.
+fn memory_of(Part { record, .. }: &Part) -> usize {
+    let texts = match &record.value {
+        Value::String(text) => text.capacity(),
+        Value::Hash(all) => {
+            let fields = all.iter().map(|(field, value)| field.capacity() + value.capacity());
+            fields.sum::<usize>() + all.capacity() * size_of::<(String, String)>()
+        }
+        Value::Set(all) => {
+            all.iter().map(String::capacity).sum::<usize>() + all.capacity() * size_of::<String>()
+        }
+        Value::SortedSet(all) => {
+            let members = all.iter().map(|(member, _)| member.capacity());
+            members.sum::<usize>() + all.capacity() * size_of::<(String, f64)>()
+        }
+    };
+    record.key.capacity() + texts
 }
 
 fn refusal(bytes: &[u8]) -> String {
@@ -219,24 +249,72 @@ fn forged_lengths_and_counts_are_refused_without_reserving_memory() {
     assert!(refusal(&end(claim, 0)).contains("length of a block"));
 }
 
-#[test]
-fn a_key_with_texts_that_have_no_bytes_is_refused_before_they_fill_the_memory() {
-    let texts = u32::try_from(MAX_ENTRY_MEMORY / size_of::<String>()).unwrap();
-    // Blocks of nothing but empty texts: a few kilobytes that say that there are 4,294,967,295.
-    let mut file = HEADER.frame();
-    let mut head = vec![Kind::Set as u8];
+/// The start of a record of a type, which claims to have so many entries.
+fn head(kind: Kind, entries: u32) -> Vec<u8> {
+    let mut head = vec![kind as u8];
     head.extend(0_u64.to_le_bytes());
     head.extend([1, 0, 0, 0, b'k']);
-    head.extend(u32::MAX.to_le_bytes());
-    add_block(&mut file, &head);
-    let empty = vec![0; BLOCK_BYTES];
+    head.extend(entries.to_le_bytes());
+    head
+}
+
+#[test]
+fn whatever_a_file_claims_a_part_of_it_takes_little_memory() {
+    // Kilobytes of blocks of nothing but empty texts, which say that there are 4,294,967,295.
     let mut block = Vec::new();
-    add_block(&mut block, &empty);
-    for _ in 0..=usize::try_from(texts).unwrap() * 4 / BLOCK_BYTES {
-        file.extend_from_slice(&block);
+    add_block(&mut block, &vec![0; BLOCK_BYTES]);
+    let hostile = |kind| {
+        let mut file = HEADER.frame();
+        add_block(&mut file, &head(kind, u32::MAX));
+        for _ in 0..64 {
+            file.extend_from_slice(&block);
+        }
+        assert!(file.len() < 1 << 20);
+        end(file, 0)
+    };
+    // And texts of every length, as many as there is room for.
+    let mut large = head(Kind::Set, u32::MAX);
+    for length in [1, 1_000, BLOCK_BYTES, MAX_TEXT_BYTES] {
+        for _ in 0..(2 * MAX_TEXT_BYTES / length).min(100_000) {
+            large.extend(u32::try_from(length).unwrap().to_le_bytes());
+            large.resize(large.len() + length, b'x');
+        }
     }
-    assert!(file.len() < 1 << 20);
-    assert!(refusal(&end(file, 1)).contains("too many texts"));
+    let files = [Kind::Hash, Kind::Set, Kind::SortedSet].map(hostile);
+    for file in files.into_iter().chain([forged(&large, 0)]) {
+        let mut reader = BackupReader::open(&*file).unwrap();
+        let (mut most, mut parts) = (0, 0);
+        let error = loop {
+            match reader.next_part() {
+                Ok(part) => most = most.max(memory_of(&part.expect("the file is not whole"))),
+                Err(error) => break error.to_string(),
+            }
+            parts += 1;
+        };
+        assert!(error.contains("not whole"), "{error}");
+        assert!(parts > 2 && most <= 2 * (PART_BYTES + MAX_TEXT_BYTES), "{parts} of {most}");
+    }
+    let mut long = vec![Kind::String as u8];
+    long.extend(0_u64.to_le_bytes());
+    long.extend(u32::try_from(MAX_TEXT_BYTES + 1).unwrap().to_le_bytes());
+    assert!(refusal(&forged(&long, 1)).contains("is too long"));
+    let mut writer = BackupWriter::create(Vec::new(), HEADER).unwrap();
+    let text = "x".repeat(MAX_TEXT_BYTES + 1);
+    let error = writer.add(&record("key", 0, Value::String(text))).unwrap_err().to_string();
+    assert!(error.contains("the key \"key\" has a text of 16777217 bytes"), "{error}");
+}
+
+#[test]
+fn a_large_key_is_read_in_parts() {
+    let members = (0..100_000).map(|number| (format!("member {number}"), f64::from(number)));
+    let fields = (0..100_000).map(|number| (format!("field {number}"), "value".to_owned()));
+    let records = vec![
+        record("sorted", 0, Value::SortedSet(members.collect())),
+        record("hash", 7, Value::Hash(fields.collect())),
+        record("last", 0, Value::String("text".to_owned())),
+    ];
+    let (file, summary) = file_of(&records);
+    assert_eq!(read(&file).unwrap(), (records, summary));
 }
 
 #[test]

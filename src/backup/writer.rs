@@ -1,6 +1,8 @@
 //! Writes a backup as a stream of bytes.
 
-use super::format::{BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, Header, Record, Summary, skipped_frame};
+use super::format::{
+    BLOCK_BYTES, BLOCK_MAGIC, END_MAGIC, Header, MAX_TEXT_BYTES, Record, Summary, skipped_frame,
+};
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use zstd::bulk::Compressor;
@@ -38,8 +40,15 @@ impl<W: Write> BackupWriter<W> {
     /// Writes a record. Each key must be written once.
     ///
     /// # Errors
-    /// As [`BackupWriter::create`].
+    /// As [`BackupWriter::create`], and for a text that no reader takes.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
+        let longest = record.longest_text();
+        if longest > MAX_TEXT_BYTES {
+            let key = &record.key;
+            let why =
+                format!("the key {key:?} has a text of {longest} bytes, and a backup takes {MAX_TEXT_BYTES}");
+            return Err(io::Error::other(why));
+        }
         record.write(&mut self.pending);
         self.keys += 1;
         if self.pending.len() >= BLOCK_BYTES {

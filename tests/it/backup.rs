@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 use tidings::backup::disk::SystemDisk;
-use tidings::backup::take;
+use tidings::backup::{restore, take};
 use tidings_domain::{keys, migrations};
-use tidings_keyspace::{Batch, Store, StoreOptions, Value};
+use tidings_keyspace::{Batch, Entry, Store, StoreOptions, Value};
 
 use crate::community::Community;
 use crate::original;
@@ -455,6 +455,32 @@ async fn a_database_of_lamer_news_opens_and_gets_its_version() {
     program.kill();
     let store = Store::open(&database.url(), &StoreOptions::default()).await.unwrap();
     assert_eq!(migrations::state_of(&store).await.unwrap().layout, migrations::LAYOUT_VERSION);
+}
+
+#[tokio::test]
+async fn a_large_key_is_restored_whole_on_every_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.backup");
+    let store = Store::in_memory().await.unwrap();
+    let large = |key: &str, value| Entry { key: key.to_owned(), value, time_to_live: None };
+    let names = || (0..60_000).map(|number| format!("the member with the number {number}"));
+    let entries = vec![
+        large("a", Value::String("before".to_owned())),
+        large("hash", Value::Hash(names().map(|name| (name.clone(), name)).collect())),
+        large("set", Value::Set(names().collect())),
+        large("sorted", Value::SortedSet(names().zip(0_u32..).map(|(name, at)| (name, at.into())).collect())),
+        large("z", Value::String("after".to_owned())),
+    ];
+    store.restore(entries).await.unwrap();
+    take::to_file(&store, SystemDisk, path.clone(), Box::new(|_, _| {})).await.unwrap();
+    let redis = RedisServer::start();
+    for target in [
+        Store::in_memory().await.unwrap(),
+        Store::open(&redis.url(), &StoreOptions::default()).await.unwrap(),
+    ] {
+        restore::write_unverified(&target, &path, 0, |_| {}).await.unwrap();
+        assert!(dump(&target).await == dump(&store).await);
+    }
 }
 
 #[tokio::test]
