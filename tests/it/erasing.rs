@@ -6,6 +6,7 @@ use std::path::Path;
 use tidings::backup::disk::SystemDisk;
 use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
+use tidings_domain::migrations;
 use tidings_domain::moderation::retention;
 
 use crate::client::{Client, PASSWORD, ok, refused};
@@ -49,7 +50,7 @@ async fn keys_with(server: &Server, word: &str) -> Vec<String> {
 fn backup_has(path: &Path, word: &str) -> bool {
     let mut reader = BackupReader::open(File::open(path).unwrap()).unwrap();
     let mut has = false;
-    while let Some(record) = reader.next_record().unwrap() {
+    while let Some(record) = reader.next_part().unwrap() {
         has |= format!("{record:?}").to_lowercase().contains(word);
     }
     has
@@ -267,6 +268,292 @@ async fn who_leaves_can_have_everything_erased() {
     .await;
 }
 
+/// Bob and Carol on a site where moderators accept accounts. Bob's application has the word.
+async fn accepted(server: &Server, alice: &Client) -> [Client; 2] {
+    let mut clients = Vec::new();
+    for name in ["bob", "carol"] {
+        let application = format!("{WORD}application");
+        let text = if name == "bob" { &*application } else { "please" };
+        ok(crate::signups::sign_up(&server.visitor(), name, &[("application", text)]).await);
+        act(alice, "approve", ("application", name), &[]).await;
+        let mut client = server.visitor().log_in(name, PASSWORD).await;
+        let id = server.string(&format!("username.to.id:{name}")).await.unwrap();
+        client.user_id = id.parse().unwrap();
+        server.set_karma(&client, 1_000).await;
+        clients.push(client);
+    }
+    clients.try_into().unwrap_or_else(|_| unreachable!())
+}
+
+/// What Bob writes in every way, each with a word that begins with [`WORD`] and says which.
+async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) {
+    Written::by(server, [alice, bob, carol]).await;
+    let of_carol = carol.submit_text("Of another", "text").await;
+    let texts = |way: &str| [format!("{WORD}{way} title"), format!("{WORD}{way} text")];
+    let post = async |way: &str| {
+        let [title, text] = texts(way);
+        let url = format!("https://{WORD}{way}.example/");
+        let story = ok(bob.submit(&title, &url, &text).await)["news_id"].to_string();
+        let comment = bob.comment(of_carol, &text).await;
+        let tweet = bob.tweet(&text).await.to_string();
+        [("story", story), ("comment", format!("{of_carol}-{comment}")), ("tweet", tweet)]
+    };
+    let delete = async |(kind, id): &(&str, String)| match *kind {
+        "story" => ok(bob.delete(id.parse().unwrap()).await),
+        "tweet" => ok(bob.api_post("/api/deltweet", &[("tweet_id", id)]).await),
+        _ => {
+            let (_, comment) = id.split_once('-').unwrap();
+            ok(bob.edit_comment(of_carol, comment.parse().unwrap(), "").await)
+        }
+    };
+    // What was shown.
+    for thing in post("removed").await {
+        act(alice, "remove", (thing.0, &thing.1), &[]).await;
+    }
+    for thing in post("deleted").await {
+        delete(&thing).await;
+    }
+    let [(_, merged), ..] = post("merged").await;
+    act(alice, "merge", ("story", &merged), &[("into", &of_carol.to_string())]).await;
+    // What nobody was shown.
+    let hold = act(alice, "hold", ("user", "bob"), &[]).await.to_string();
+    let text = format!("{WORD}appeal");
+    ok(bob.api_post("/api/appeal", &[("moderation_id", &*hold), ("text", &*text)]).await);
+    post("held").await;
+    for thing in post("heldanddeleted").await {
+        delete(&thing).await;
+    }
+    for thing in post("rejected").await {
+        act(alice, "reject", (thing.0, &thing.1), &[]).await;
+    }
+    for thing in post("heldandremoved").await {
+        act(alice, "remove", (thing.0, &thing.1), &[]).await;
+    }
+    for (number, thing) in (0..).zip(post("rejectedtwice").await) {
+        let line = act(alice, "reject", (thing.0, &thing.1), &[]).await;
+        ok(undo(alice, line).await);
+        if number == 0 {
+            act(alice, "approve", (thing.0, &thing.1), &[]).await;
+        }
+    }
+    act(alice, "unhold", ("user", "bob"), &[]).await;
+    // What is no post.
+    let flagged = carol.submit_text("To be flagged", "text").await.to_string();
+    let story = of_carol.to_string();
+    for (id, note) in [(&*story, "flagwaits"), (&*flagged, "flagdecided")] {
+        let note = format!("{WORD}{note}");
+        let flag = [("kind", "story"), ("id", id), ("reason", "spam"), ("note", &*note)];
+        ok(bob.api_post("/api/flag", &flag).await);
+    }
+    act(alice, "keep", ("story", &flagged), &[]).await;
+    let note = format!("{WORD}flagged his profile");
+    let flag = [("kind", "user"), ("id", "bob"), ("reason", "spam"), ("note", &*note)];
+    ok(carol.api_post("/api/flag", &flag).await);
+    ok(bob.api_post("/api/messages", &[("text", &format!("{WORD}message"))]).await);
+    let note = format!("{WORD}note on him");
+    let noting = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", &*note)];
+    ok(alice.api_post("/api/moderate", &noting).await);
+    act(alice, "warn", ("user", "bob"), &[]).await;
+    for about in ["removedprofile", "profile"] {
+        let [text, name] = [format!("{WORD}{about}"), format!("{WORD}{about} name")];
+        let fields = [("about", &*text), ("fullname", &*name), ("email", ""), ("password", "")];
+        ok(bob.api_post("/api/updateprofile", &fields).await);
+        if about == "removedprofile" {
+            act(alice, "remove", ("user", "bob"), &[]).await;
+        }
+    }
+    server.finish_jobs().await;
+}
+
+/// The words that the store has, by the ways in which they were written.
+async fn ways_left(server: &Server) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in server.dump().await {
+        let text = format!("{key} {value:?}").to_lowercase();
+        for (at, _) in text.match_indices(WORD) {
+            let word: String = text[at..].chars().take_while(char::is_ascii_alphanumeric).collect();
+            found.push(format!("{word} in {key}"));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+const APPLY: [(&str, &str); 2] = [("accounts.signup", "apply"), ("search.enabled", "true")];
+
+#[tokio::test]
+async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave() {
+    each_engine(&APPLY, async |server| {
+        let alice = server.register("alice").await;
+        let [bob, carol] = accepted(&server, &alice).await;
+        write_in_every_way(&server, [&alice, &bob, &carol]).await;
+        let ways = ways_left(&server).await.join(" ");
+        for way in [
+            "application",
+            "removed",
+            "deleted",
+            "merged",
+            "held",
+            "heldanddeleted",
+            "rejected",
+            "heldandremoved",
+            "rejectedtwice",
+            "flagwaits",
+            "flagdecided",
+            "flagged",
+            "message",
+            "note",
+            "appeal",
+            "removedprofile",
+            "profile",
+        ] {
+            assert!(ways.contains(&format!("{WORD}{way} in")), "{way}: {ways}");
+        }
+        crate::store_check::demand_clean(&server).await;
+        let (story, comment, tweet) = ("1".to_owned(), "1-1".to_owned(), "1".to_owned());
+        let addresses = Written { story, comment, tweet }.addresses();
+        let leaving = [("password", PASSWORD), ("writings", "erase")];
+        assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
+        server.finish_jobs().await;
+        assert_eq!(ways_left(&server).await, Vec::<String>::new());
+        assert!(!server.dump().await.contains_key("unseen:2"));
+        for client in [&alice, &carol, &server.visitor()] {
+            for address in &addresses {
+                let answer = text_of(&client.get(address).await);
+                assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("backup");
+        take::to_file(server.store(), SystemDisk, path.clone(), Box::new(|_, _| {})).await.unwrap();
+        assert!(!backup_has(&path, WORD));
+        for kind in ["stories", "comments", "posts", "people"] {
+            crate::search::finds(&alice, &format!("q={WORD}*&kind={kind}"), &[]).await;
+        }
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_store_of_before_gets_the_lists_that_an_erasure_reads() {
+    each_engine(&APPLY, async |server| {
+        let alice = server.register("alice").await;
+        let [bob, carol] = accepted(&server, &alice).await;
+        write_in_every_way(&server, [&alice, &bob, &carol]).await;
+        assert!(bob.is_logged_in().await && carol.is_logged_in().await);
+        let mut before = server.dump().await;
+        // Of somebody who has left.
+        server
+            .write(|batch| {
+                let fields = [("id", "9"), ("username", "[deleted user]"), ("deactivated", "5")];
+                batch.set_fields("user:9", fields);
+                batch.set_fields("withdrawn:user:9", [("moderation", "1"), ("about", WORD)]);
+                let code = format!("invites:code:{}", "0".repeat(40));
+                batch.set_fields(code, [("user_id", "9"), ("time", "5")]);
+                let is_new = |key: &&String| key.starts_with("unseen:") || key.ends_with(":flags");
+                before.keys().filter(is_new).for_each(|key| batch.delete(key));
+                batch.set("layout:version", "6");
+            })
+            .await;
+        let state = migrations::state_of(server.store()).await.unwrap();
+        migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        server.finish_jobs().await;
+        let mut after = server.dump().await;
+        for dump in [&mut before, &mut after] {
+            dump.retain(|key, _| !["layout:version", "user:9", "changes"].contains(&&**key));
+        }
+        let [before, after] = [before, after].map(|dump| format!("{dump:#?}"));
+        assert_eq!(before, after);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting_tweet() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let bob = registered(&server).await;
+        ok(bob.update_profile(&format!("{WORD} about"), "", "").await);
+        act(&alice, "remove", ("user", "bob"), &[]).await;
+        act(&alice, "hold", ("user", "bob"), &[]).await;
+        let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
+        let story = bob.submit_text("waits", "text").await.to_string();
+        assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
+        let approve = [("action", "approve"), ("kind", "tweet"), ("id", &*tweet), ("reason", "why")];
+        refused(alice.api_post("/api/moderate", &approve).await);
+        server.finish_jobs().await;
+        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+        crate::store_check::demand_clean(&server).await;
+        // Stories and comments stay, and can be approved.
+        act(&alice, "approve", ("story", &story), &[]).await;
+        assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_approved_while_its_author_has_it_erased() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let bob = registered(&server).await;
+        let target = alice.submit_text("A target", "text").await;
+        act(&alice, "hold", ("user", "bob"), &[]).await;
+        let story = bob.submit_text(&format!("{WORD} story"), "text").await.to_string();
+        let comment = format!("{target}-{}", bob.comment(target, &format!("{WORD} comment")).await);
+        let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
+        // As if the job had not begun.
+        let job = format!("erase_all:{}", bob.user_id);
+        server.write(|batch| batch.set_field(format!("timeline:job:{job}"), "step", "1")).await;
+        for (kind, id) in [("story", &story), ("comment", &comment), ("tweet", &tweet)] {
+            let approve = [("action", "approve"), ("kind", kind), ("id", &**id), ("reason", "why")];
+            let error = refused(alice.api_post("/api/moderate", &approve).await);
+            assert!(error.contains("has left"), "{kind}: {error}");
+        }
+        server.write(|batch| batch.delete(format!("timeline:job:{job}"))).await;
+        act(&alice, "approve", ("comment", &comment), &[]).await;
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rejection_that_was_undone_erases_nothing() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        let bob = server.member("bob").await;
+        act(&alice, "hold", ("user", "bob"), &[]).await;
+        let story = bob.submit_text(&format!("{WORD} title"), "text").await.to_string();
+        let other = bob.submit_text(&format!("{WORD} other"), "text").await.to_string();
+        let line = act(&alice, "reject", ("story", &story), &[]).await;
+        ok(undo(&alice, line).await);
+        // A removal that was undone is none either.
+        let line = act(&alice, "remove", ("story", &other), &[]).await;
+        ok(undo(&alice, line).await);
+        server.advance(300 * 86_400);
+        let alice = server.client_of(1).await;
+        for id in [&story, &other] {
+            act(&alice, "reject", ("story", id), &[]).await;
+        }
+        let sweep = async || retention::sweep(&server.app.site, server.app.moment()).await.unwrap();
+        server.advance(100 * 86_400);
+        assert!(sweep().await);
+        server.finish_jobs().await;
+        for id in [&story, &other] {
+            let title = server.field(&format!("news:{id}"), "title").await.unwrap();
+            assert!(title.contains(WORD), "{title}");
+        }
+        server.advance(266 * 86_400);
+        assert!(sweep().await);
+        server.finish_jobs().await;
+        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+        crate::store_check::demand_clean(&server).await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
     each_engine(&[], async |server| {
@@ -339,6 +626,13 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
     assert!(place.run(&moderate).failed(1).contains(WORD));
     place.run(&[&moderate[..], &["--confirm", &story]].concat()).good();
     crate::search::finds(&bob, &format!("q={WORD}"), &[]).await;
+    // Somebody leaves, and takes everything along.
+    let dave = visitor(&program).register("dave").await;
+    dave.submit_text(&format!("{WORD} left"), &format!("{WORD} text")).await;
+    crate::search::finds(&bob, &format!("q={WORD}"), &[&format!("{WORD} left")]).await;
+    let leaving = [("password", PASSWORD), ("writings", "erase")];
+    assert!(dave.post("/settings/deactivate", &leaving).await.status.is_redirection());
+    crate::search::finds(&bob, &format!("q={WORD}"), &[]).await;
     let erased = place.run(&["erase", "--from-backup", &old, &format!("story:{story}"), &copy]).good();
     assert!(erased.contains("copy.backup"), "{erased}");
     assert!(backup_has(Path::new(&old), WORD) && !backup_has(Path::new(&copy), WORD));
@@ -347,6 +641,9 @@ async fn after_compaction_no_file_has_what_was_erased_and_old_backups_can_be_cop
         std::fs::remove_file(name).unwrap();
     }
     assert!(!files_with(place.folder.path(), WORD).is_empty());
+    place.run(&["export", "site", &path("site.zip")]).good();
+    let exported = crate::export::unpacked(&std::fs::read(path("site.zip")).unwrap());
+    assert!(exported.iter().all(|(_, text)| !text.contains(WORD)), "{exported:?}");
     // Beside the server, and without it.
     assert!(place.run_with(&["compact"], "", &settings).good().contains("nothing of what was deleted"));
     assert_eq!(files_with(place.folder.path(), WORD), Vec::<String>::new());

@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
+use tidings_domain::accounts::trust::lacking;
+use tidings_domain::accounts::users::User;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::html::markdown_of_html;
+use tidings_domain::values::rules::Rules;
 use tidings_web::features::hacker_news::text::text_html;
 
 use crate::client::{Client, ok};
@@ -200,6 +204,37 @@ fn imported_votes_are_a_field_of_their_own() {
 }
 
 #[test]
+fn karma_of_an_archive_counts_for_trust_only_if_the_operator_says_so() {
+    for (options, is_trusted) in [(&[][..], false), (&["--trust-karma"], true)] {
+        let place = Place::embedded();
+        let file = place.file("hn.jsonl", &lines(&archive()));
+        place.run(&[&["import", "hn", "--create", file.to_str().unwrap()], options].concat()).good();
+        place.run(&["check", "store"]).good();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let store =
+                tidings_keyspace::Store::open(&place.url, &tidings_keyspace::StoreOptions::default()).await;
+            let dump = crate::server::dump(&store.unwrap()).await;
+            let is_user =
+                |key: &&String| key.strip_prefix("user:").is_some_and(|id| id.parse::<u64>().is_ok());
+            let pg = dump.keys().filter(is_user).find_map(|key| {
+                let hash = crate::consistency::hash(&dump, key);
+                (hash.get("username").map(String::as_str) == Some("pg")).then_some(hash)
+            });
+            let pg = tidings_keyspace::Hash(pg.unwrap().into_iter().collect());
+            let mut pg = User::from_hash(&pg).unwrap();
+            assert_eq!(pg.karma, 157_316);
+            let rules = Rules::default().trust;
+            let lacks = |user: &User| lacking(&rules, Timestamp(TIME + 10 * 365 * 86_400), user);
+            assert_eq!(lacks(&pg).is_none(), is_trusted, "{options:?}");
+            // Karma that is earned here counts.
+            pg.karma += 10;
+            assert_eq!(lacks(&pg), None);
+        });
+    }
+}
+
+#[test]
 fn lines_that_nobody_could_have_posted_are_refused_one_by_one() {
     let place = Place::embedded();
     let future = json!({"id": 1, "type": "story", "by": "a", "time": 9_999_999_999_u64, "title": "t"});
@@ -209,7 +244,18 @@ fn lines_that_nobody_could_have_posted_are_refused_one_by_one() {
         json!({"id": 3, "type": "story", "by": "a", "time": TIME, "title": "t", "text": "x".repeat(70_000)});
     let good = json!({"id": 4, "type": "story", "by": "a", "time": TIME, "title": "Good"});
     let long = format!("\"{}\"", "x".repeat(5 * 1024 * 1024));
-    let text = format!("{future}\n{control}\n{nested}\n\n{large}\nnot JSON\n{long}\n{good}\n");
+    let most = 1_000_000_000_000_000_000_u64;
+    let rich = json!({"id": "rich", "created": TIME, "karma": most});
+    let poor = json!({"id": "poor", "created": TIME, "karma": -1_000_000_000_000_000_000_i64});
+    let popular = json!({"id": 5, "type": "story", "by": "a", "time": TIME, "title": "t", "score": most});
+    let votes = json!({"up": 1, "down": most});
+    let unpopular = json!({"id": 6, "type": "story", "by": "a", "time": TIME, "title": "t", "votes": votes});
+    let site = json!({"id": "example.com", "type": "site", "votes": votes});
+    let text = [
+        format!("{future}\n{control}\n{nested}\n\n{large}\nnot JSON\n{long}\n{good}\n"),
+        format!("{rich}\n{poor}\n{popular}\n{unpopular}\n{site}\n"),
+    ];
+    let text = text.concat();
     let file = place.file("hn.jsonl", &text);
     let ran = place.run(&["import", "hn", "--create", file.to_str().unwrap()]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -220,7 +266,12 @@ fn lines_that_nobody_could_have_posted_are_refused_one_by_one() {
         "line 5: its text has more than 65,536 bytes",
         "line 6: it is no item of Hacker News",
         "line 7: it has more than 4,194,304 bytes",
-        "6 lines of ",
+        "line 9: its karma 1000000000000000000 is not between -1000000000 and 1000000000",
+        "line 10: its karma -1000000000000000000 is not",
+        "line 11: its score 1000000000000000000 is not",
+        "line 12: its votes 1000000000000000000 is not",
+        "line 13: its votes 1000000000000000000 is not",
+        "11 lines of ",
     ] {
         assert!(ran.err.contains(words), "{words} in {}", ran.err);
     }

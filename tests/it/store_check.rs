@@ -1,6 +1,8 @@
 //! `tidings check store`: a site that people have used has no differences, and each kind of
 //! damage is found at its key, named, and mended if it follows from something else.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use tidings_domain::store_check::{Difference, Outcome, Part, StoreReport, check};
 use tidings_keyspace::{Entry, Value};
 
@@ -244,6 +246,52 @@ async fn each_damage_is_found_and_mended_or_named() {
             put_back(&server, once, &before).await;
         }
         assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), DAMAGES.len(), wrong.join("\n"));
+        demand_clean(&server).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_repair_gives_two_items_one_number() {
+    each_engine(&[], async |server| {
+        let alice = server.register("alice").await;
+        for number in 0..4 {
+            alice.submit_text(&format!("Story {number}"), "text").await;
+            server.advance(60);
+        }
+        let numbers = async || {
+            let items = server.sorted("items").await.into_iter();
+            items.map(|(item, number)| (item, format!("{number}"))).collect::<BTreeMap<_, _>>()
+        };
+        for count in [None, Some("0"), Some("2")] {
+            server
+                .write(|batch| {
+                    batch.sorted_remove("items", "news:2");
+                    match count {
+                        Some(count) => batch.set("items.count", count),
+                        None => batch.delete("items.count"),
+                    }
+                })
+                .await;
+            let found = report(&server, true).await;
+            assert!(left(&found).is_empty(), "{:#?}", found.differences);
+            let given: BTreeSet<String> = numbers().await.into_values().collect();
+            assert_eq!(given.len(), 4, "{count:?}: {:?}", numbers().await);
+            demand_clean(&server).await;
+        }
+        // Of several with one number, the oldest keeps it.
+        let before = numbers().await;
+        let shared: f64 = before["news:3"].parse().unwrap();
+        server
+            .write(|batch| {
+                batch.sorted_add("items", "news:4", shared);
+                batch.sorted_add("items", "news:1", shared);
+            })
+            .await;
+        assert!(left(&report(&server, true).await).is_empty());
+        let after = numbers().await;
+        assert_eq!(after["news:1"], before["news:3"]);
+        assert_eq!(after.values().collect::<BTreeSet<_>>().len(), 4, "{after:?}");
         demand_clean(&server).await;
     })
     .await;

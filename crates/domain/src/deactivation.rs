@@ -13,13 +13,14 @@ use crate::accounts::users::{
 };
 use crate::action::Decision;
 use crate::audit::AUDIT;
-use crate::contributions::erasing::ERASE_ALL;
+use crate::contributions::erasing::{ERASE_ALL, NAME};
 use crate::error::Error;
 use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::versions;
 use crate::values::clock::Moment;
+use crate::values::moderation::Thing;
 use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
 use std::net::IpAddr;
@@ -74,6 +75,8 @@ pub async fn deactivate(
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
             batch.delete_field(&key, field);
         }
+        // The texts of the profile that a moderator has removed.
+        batch.delete(keys::withdrawn(&Thing::User(user.id.to_string().into())));
         stored::remove_all(&mut batch, user.id);
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         applications::forget(&mut batch, user.id);
@@ -86,6 +89,9 @@ pub async fn deactivate(
         // The job that erases the posts adds the other one at its end.
         let first = if writings == Writings::Erase { &erasure } else { &job };
         jobs::add(&mut batch, first, now, user.id);
+        if writings == Writings::Erase {
+            jobs::add_fields(&mut batch, first, [(NAME, user.username.clone())]);
+        }
         Ok(Decision::commit(batch, ()))
     });
     deactivated.await?;

@@ -11,7 +11,7 @@
 
 mod of_thing;
 
-pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
+pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags, erase_note};
 
 use crate::accounts::actor::Actor;
 use crate::accounts::trust;
@@ -29,7 +29,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::flag::{Flag, FlagNote, FlagReason, Weight};
 use crate::values::ids::{NewsId, UserId};
-use crate::values::limits::{DECIDED_FLAGS, LISTED_FLAGS, MAX_FLAGS};
+use crate::values::limits::{DECIDED_FLAGS, MAX_FLAGS};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::urls::NewsUrl;
@@ -87,9 +87,7 @@ pub async fn flag(
         let flag = Flag { reason: *reason, time: now, weight, decided: None, note: note.as_str().into() };
         let mut batch = Batch::new();
         flags.add(&mut batch, (actor.id, flag), now);
-        let flagged = keys::user_flags(actor.id);
-        batch.sorted_add(&flagged, thing.key(), now.as_score());
-        batch.sorted_trim(&flagged, LISTED_FLAGS);
+        batch.sorted_add(keys::user_flags(actor.id), thing.key(), now.as_score());
         let hides = rules.hide_at > 0 && flags.weight() >= rules.hide_at * Weight::ONE.0;
         if hides && subject.withheld().is_none() {
             subject.write_withheld(&mut batch, Some(&Withheld::Flagged));

@@ -10,7 +10,7 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::site::Site;
+use crate::site::{Applied, Site};
 use crate::values::ids::{CommentAddress, ItemNumber, NewsId, NotAnId};
 use crate::values::imported::ImportSource;
 use std::collections::HashMap;
@@ -20,6 +20,8 @@ use tidings_keyspace::{Batch, Committed, Fetch, Order, read};
 
 /// Items that get their numbers in one batch.
 const NUMBERED_AT_ONCE: usize = 1_000;
+/// Items with one number that are compared.
+const SHARED_AT_MOST: u64 = 100;
 
 /// A story or a comment. Written `news:<news id>` or `comment:<news id>:<comment id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -137,7 +139,39 @@ pub(crate) fn between((first, last): (u64, u64), count: u64) -> impl Fetch<Value
     })
 }
 
-/// Gives the items that lack one the next numbers, in this order. Rounds: 1 and a commit for each thousand.
+/// The counter, as it is stored, and the highest number that is drawn or given.
+fn last() -> impl Fetch<Value = (Option<String>, u64, u64)> {
+    let highest = read::sorted_range(keys::ITEMS, Order::Descending, 0, 1);
+    (read::string(keys::ITEMS_COUNT), highest).map(|(stored, highest)| {
+        let drawn = fields::read_string(stored.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
+        let given = highest.first().map_or(0, |(_, score)| number_of(*score).0);
+        (stored, drawn, drawn.max(given))
+    })
+}
+
+/// Adds to a batch that the counter is at a number, if it is still as it was read.
+fn raise(batch: &mut Batch, (stored, drawn): (Option<String>, u64), to: u64) {
+    match stored {
+        Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
+        None => batch.key_absent(keys::ITEMS_COUNT),
+    };
+    draw(batch, to.saturating_sub(drawn));
+}
+
+/// Raises the counter to the highest number that an item has, if it is below, so that no number is given twice.
+/// Returns whether it did. Rounds: 2.
+pub(crate) async fn raise_count(site: &Site) -> Result<bool, Error> {
+    let (stored, drawn, last) = site.store.fetch(last()).await?;
+    if last <= drawn {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    raise(&mut batch, (stored, drawn), last);
+    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
+}
+
+/// Gives the items that lack one the next numbers, in this order, after the highest that was drawn or that an item
+/// has. Rounds: 1 and a commit for each thousand.
 ///
 /// # Errors
 /// When the store fails, or others draw numbers all the time.
@@ -145,37 +179,99 @@ pub(crate) async fn number_missing(site: &Site, items: &[Item]) -> Result<(), Er
     for items in items.chunks(NUMBERED_AT_ONCE) {
         let members: Vec<String> = items.iter().map(Item::to_string).collect();
         site.act(keys::ITEMS_COUNT, || async {
-            let (scores, stored) = site
-                .store
-                .fetch((read::scores(keys::ITEMS, members.clone()), read::string(keys::ITEMS_COUNT)))
-                .await?;
-            let last: u64 =
-                fields::read_string(stored.as_deref(), || keys::ITEMS_COUNT.to_owned()).unwrap_or(0);
+            let reads = (read::scores(keys::ITEMS, members.clone()), last());
+            let (scores, (stored, drawn, last)) = site.store.fetch(reads).await?;
             let missing = members.iter().zip(scores).filter(|(_, score)| score.is_none());
-            let mut batch = Batch::new();
-            let mut count = 0;
-            for (member, _) in missing {
-                count += 1;
-                batch.sorted_add(keys::ITEMS, member, score(last + count));
-            }
-            if count == 0 {
-                return Ok(Decision::Done(()));
-            }
-            match stored {
-                Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
-                None => batch.key_absent(keys::ITEMS_COUNT),
-            };
-            draw(&mut batch, count);
-            Ok(Decision::commit(batch, ()))
+            Ok(give_next(missing.map(|(member, _)| member.clone()), (stored, drawn), last))
         })
         .await?;
     }
     Ok(())
 }
 
+/// Gives some items the numbers after the last.
+fn give_next(
+    members: impl IntoIterator<Item = String>,
+    counter: (Option<String>, u64),
+    last: u64,
+) -> Decision<()> {
+    let mut batch = Batch::new();
+    let mut number = last;
+    for member in members {
+        number += 1;
+        batch.sorted_add(keys::ITEMS, member, score(number));
+    }
+    if number == last {
+        return Decision::Done(());
+    }
+    raise(&mut batch, counter, number);
+    Decision::commit(batch, ())
+}
+
+/// Gives an item the next number, unless it alone has its own, or it is the first by its time of those that share
+/// it. Rounds: 3 and a commit.
+///
+/// # Errors
+/// When the store fails, or others draw numbers all the time.
+pub(crate) async fn number_shared(site: &Site, item: Item) -> Result<(), Error> {
+    let member = item.to_string();
+    site.act(keys::ITEMS_COUNT, || async {
+        let own = site.store.fetch(read::score(keys::ITEMS, &member)).await?;
+        let Some(own) = own else { return Ok(Decision::Done(())) };
+        let shared = read::sorted_by_score(keys::ITEMS, Order::Ascending, (own, own), SHARED_AT_MOST);
+        let (shared, (stored, drawn, last)) = site.store.fetch((shared, last())).await?;
+        let times: Vec<_> = shared.iter().map(|(member, _)| time_of(member.parse().ok())).collect();
+        let times = site.store.fetch(times).await?;
+        let first = shared.iter().zip(times).min_by_key(|((member, _), time)| (*time, member.clone()));
+        let keeps = first.is_none_or(|((first, _), _)| *first == member);
+        Ok(give_next((!keeps).then(|| member.clone()), (stored, drawn), last))
+    })
+    .await
+}
+
+/// When an item was posted; the end of time for one that is not there.
+fn time_of(item: Option<Item>) -> impl Fetch<Value = u64> {
+    let (key, field) = match item {
+        Some(Item::Story(id)) => (keys::news(id), "ctime".to_owned()),
+        Some(Item::Comment(address)) => (keys::thread(address.news), address.comment.to_string()),
+        None => (keys::ITEMS_COUNT.to_owned(), String::new()),
+    };
+    let is_comment = matches!(item, Some(Item::Comment(_)));
+    item.map(|_| read::field(key, field)).into_iter().collect::<Vec<_>>().map(move |stored| {
+        let stored = stored.into_iter().flatten().next();
+        let time = stored.and_then(|stored| {
+            if !is_comment {
+                return stored.parse().ok();
+            }
+            serde_json::from_str::<serde_json::Value>(&stored).ok()?.get("ctime")?.as_u64()
+        });
+        time.unwrap_or(u64::MAX)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::passwords::PasswordWorker;
+    use crate::values::rules::Rules;
+    use tidings_keyspace::Store;
+
+    #[tokio::test]
+    async fn the_counter_is_raised_to_the_highest_number() {
+        for (stored, raised) in [(None, true), (Some("3"), true), (Some("9"), false), (Some("12"), false)] {
+            let store = Store::in_memory().await.unwrap();
+            let site = Site::new(store, Rules::default(), PasswordWorker::default());
+            let mut batch = Batch::new();
+            batch.sorted_add(keys::ITEMS, "news:1", 9.0);
+            if let Some(stored) = stored {
+                batch.set(keys::ITEMS_COUNT, stored);
+            }
+            site.store.commit(batch).await.unwrap();
+            assert_eq!(raise_count(&site).await.unwrap(), raised, "{stored:?}");
+            let count = site.store.fetch(fields::counter(keys::ITEMS_COUNT)).await.unwrap();
+            assert_eq!(count, if stored == Some("12") { 12 } else { 9 }, "{stored:?}");
+        }
+    }
 
     #[test]
     fn an_item_is_its_member() {

@@ -39,7 +39,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Order, read};
+use tidings_keyspace::{Batch, EngineClock, Expiry, Fetch, Hash, Order, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
@@ -236,6 +236,16 @@ pub(crate) fn remove(batch: &mut Batch, job: &Job) {
     batch.delete(keys::timeline_job(&job.0));
     batch.delete(keys::timeline_lease(&job.0));
     batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
+}
+
+/// Whether a job waits or is under way.
+pub(crate) fn is_waiting(job: &Job) -> impl Fetch<Value = bool> + use<> {
+    read::expiry(keys::timeline_job(&job.0)).map(|expiry| expiry != Expiry::Absent)
+}
+
+/// Makes a batch fail if a job waits or is under way.
+pub(crate) fn demand_none(batch: &mut Batch, job: &Job) {
+    batch.key_absent(keys::timeline_job(&job.0));
 }
 
 /// A job that is stopped for a time.

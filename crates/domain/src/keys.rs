@@ -399,6 +399,8 @@ schema! {
             user_blocks(id: UserId) "user:" {id, "user id"} ":blocks";
         /// Stories that the user submitted.
         USER_POSTED: SortedSet, NEVER, LamerNews, POSTS = user_posted(id: UserId) "user.posted:" {id, "user id"};
+        /// Posts of the user that no other list of theirs has.
+        USER_UNSEEN: SortedSet, NEVER, Ours, POSTS = user_unseen(id: UserId) "unseen:" {id, "user id"};
         /// The article of a story.
         ARTICLE_OF: Hash, NEVER, Ours, POSTS = article(id: NewsId) "article:" {id, "news id"};
         /// Users whose votes on the article count.
@@ -492,7 +494,7 @@ schema! {
         /// The flags of a story, a comment, a tweet or a user.
         FLAGS: Hash, NEVER, Ours, FLAGS [Refuses MAX_FLAGS] = flags(thing: &Thing) "flags:" {thing.key(), "thing"};
         /// Things that the user has flagged.
-        USER_FLAGS: SortedSet, NEVER, Ours, FLAGS [OldestLeaves LISTED_FLAGS] =
+        USER_FLAGS: SortedSet, NEVER, Ours, FLAGS =
             user_flags(id: UserId) "user:" {id, "user id"} ":flags";
         /// How the user's flags were decided.
         USER_FLAG_OUTCOMES: SortedSet, NEVER, Ours, FLAGS [OldestLeaves STORED_OUTCOMES] =

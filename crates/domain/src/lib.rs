@@ -17,8 +17,8 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`hooks`], [`hub`], [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
-//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, [`error`]: the ground:
-//!   what all actions use
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, `unseen`, [`error`]: the
+//!   ground: what all actions use
 //! - [`keys`], [`values`]
 
 pub mod store_check;
@@ -81,6 +81,7 @@ pub mod report;
 pub mod review;
 pub mod site;
 mod store_rules;
+mod unseen;
 
 pub mod keys;
 pub mod values;

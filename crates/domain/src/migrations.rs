@@ -6,6 +6,8 @@
 //!
 //! `restore:unfinished` marks a store that a restore has not filled completely.
 
+mod unseen;
+
 use crate::accounts::confirmation;
 use crate::accounts::karma;
 use crate::accounts::names;
@@ -27,7 +29,7 @@ use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 6;
+pub const LAYOUT_VERSION: u64 = 7;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -53,7 +55,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 6] = [
+pub static MIGRATIONS: [Migration; 7] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -90,6 +92,13 @@ pub static MIGRATIONS: [Migration; 6] = [
         what: "give every account the list of what it saved, apart from what it voted up",
         only_adds: true,
         run: |site, advance| Box::pin(list_saved(site, advance)),
+    },
+    Migration {
+        to: 7,
+        what: "give every account the lists of what it posted and no other list of it has, and of all that it \
+               flagged, and add jobs that delete what people who left have left behind",
+        only_adds: true,
+        run: |site, advance| Box::pin(unseen::list_all(site, advance)),
     },
 ];
 
@@ -212,6 +221,9 @@ async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<()
 /// Redis for some time, so the server also does this at each start.
 pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     complete_accounts(site, advance).await?;
+    if items::raise_count(site).await? {
+        tracing::info!("raised the counter of items to the highest number that an item has");
+    }
     number_newest(site).await
 }
 

@@ -13,7 +13,7 @@ pub use editing::{delete_news, edit_news};
 use crate::accounts::actor::Actor;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::users::User;
+use crate::accounts::users::{DEACTIVATED, User};
 use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -230,6 +230,8 @@ pub async fn submit_news(
             let address = CommentAddress { news: id, comment: comment.id };
             items::write(&mut batch, Item::Comment(address), ItemNumber(item.0 + 1));
         }
+        // First, so that somebody who has left is told that.
+        let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
@@ -238,6 +240,7 @@ pub async fn submit_news(
             held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Decision::commit(batch, (Submitted::Held(id), None))
+                .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
                 .draws_unused(unused, keys::NEWS_COUNT, id)
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
                 .once(author.request.as_ref(), &Submitted::Held(id));
@@ -252,17 +255,9 @@ pub async fn submit_news(
             CommentNotice::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
             hooks::write(&mut batch, &Event::Comment(address));
         }
-        let tweet = tweet.map(|id| TweetDraft {
-            id,
-            now,
-            author: author.id,
-            audience,
-            is_stored: false,
-            has_author_left: false,
-        });
-        let mut account_there = None;
+        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, audience, is_stored: false });
         if let Some(tweet) = &tweet {
-            account_there = tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
+            tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
             batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
         }
         Decision::commit(batch, (Submitted::New(id), tweet))

@@ -23,7 +23,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{ABOUT, FORMAT, SiteSection};
-use tidings_domain::imports::archive::{self, Imported, LINES_AT_ONCE, NumberedLine};
+use tidings_domain::imports::archive::{
+    Archive, Imported, LINES_AT_ONCE, NumberedLine, import_lines, is_own_export,
+};
 use tidings_domain::imports::lines::ArchiveLine;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
@@ -58,6 +60,9 @@ pub struct ImportArchive {
     /// [default: hn, for an export its site].
     #[arg(long, value_name = "NAME")]
     source: Option<ImportSource>,
+    /// Let the karma in the archive decide who is trusted (trust.karma). Otherwise only karma earned here counts.
+    #[arg(long)]
+    trust_karma: bool,
     /// Stop after so many minutes.
     #[arg(long, value_name = "COUNT", default_value_t = 1_440)]
     max_minutes: u64,
@@ -88,7 +93,7 @@ impl ImportArchive {
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
             (None, Some(source)) => {
-                if archive::is_own_export(&site, &source).await? {
+                if is_own_export(&site, &source).await? {
                     let shown = self.file.display();
                     bail!(
                         "{shown} is an export of {source}, as this site is called, and this site has items of \
@@ -106,7 +111,8 @@ impl ImportArchive {
             mebibytes: self.max_mebibytes,
         };
         let bar = progress_bar(input.length, "importing lines");
-        let mut import = Import::new(&site, source, limits, bar.clone());
+        let archive = Archive { source, trusts_karma: self.trust_karma };
+        let mut import = Import::new(&site, archive, limits, bar.clone());
         let outcome = import.read_all(&mut input).await;
         bar.finish_and_clear();
         let report = import.report;
@@ -285,7 +291,7 @@ impl Report {
 struct Import<'a> {
     site: &'a Site,
     now: Timestamp,
-    source: ImportSource,
+    archive: Archive,
     limits: Limits,
     bar: ProgressBar,
     /// Bytes of the lines that were read.
@@ -301,11 +307,11 @@ struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    fn new(site: &'a Site, source: ImportSource, limits: Limits, bar: ProgressBar) -> Self {
+    fn new(site: &'a Site, archive: Archive, limits: Limits, bar: ProgressBar) -> Self {
         Self {
             site,
             now: Timestamp::now(&EngineClock::System),
-            source,
+            archive,
             limits,
             bar,
             bytes: 0,
@@ -389,9 +395,8 @@ impl<'a> Import<'a> {
         if chunk.is_empty() {
             return Ok(0);
         }
-        let (site, now, source) = (self.site, self.now, &self.source);
-        let imported =
-            patiently(async || Ok(archive::import_lines(site, now, source, &chunk).await?)).await?;
+        let (site, now, archive) = (self.site, self.now, &self.archive);
+        let imported = patiently(async || Ok(import_lines(site, now, archive, &chunk).await?)).await?;
         for position in &imported.orphans {
             if let (Some(NumberedLine { line, content: ArchiveLine::Comment(comment) }), Some(written)) =
                 (chunk.get(*position), written.get(*position))

@@ -43,6 +43,27 @@ pub const DAMAGES: &[Damage] = &[
     mended("a comment has no item number", "items", |b, key| b.sorted_remove(key, "comment:1:1")),
     mended("the last item number is too low", "items.count", |b, key| b.set(key, "1")),
     named("a number of nothing", "items", |b, key| b.sorted_add(key, "news:77", 1.0)),
+    mended("two items have one number", "items", |b, key| b.sorted_add(key, "comment:1:1", 1.0)),
+    mended("a post that waits is not in the list of unseen posts", "unseen:6", |b, key| {
+        b.sorted_remove(key, format!("story:{HELD_STORY}"))
+    }),
+    mended("the lists of unseen posts are lost", "unseen:6", |b, key| b.delete(key)),
+    mended("a post that is shown is unseen", "unseen:1", |b, key| b.sorted_add(key, "story:1", 1.0)),
+    mended("another's post is unseen", "unseen:1", |b, key| {
+        b.sorted_add(key, format!("story:{HELD_STORY}"), 1.0)
+    }),
+    mended("a tweet that does not exist is unseen", "unseen:1", |b, key| b.sorted_add(key, "tweet:77", 1.0)),
+    mended("what is no post is unseen", "unseen:1", |b, key| b.sorted_add(key, "user:bob", 1.0)),
+    named("karma from an archive is no number", "user:2", |b, key| b.set_field(key, "untrusted_karma", "x")),
+    named("a comment has lost its votes", "thread:comment:1", |b, key| {
+        b.set_field(key, "1", r#"{"body":"b","ctime":1,"user_id":2,"parent_id":-1,"up":[],"down":[]}"#)
+    }),
+    named("a comment lacks its author's vote", "thread:comment:1", |b, key| {
+        b.set_field(key, "1", r#"{"body":"b","ctime":1,"user_id":2,"parent_id":-1,"up":[3],"down":[]}"#)
+    }),
+    named("votes on a comment are no list", "thread:comment:1", |b, key| {
+        b.set_field(key, "1", r#"{"body":"b","ctime":1,"user_id":2,"parent_id":-1,"up":[2],"down":"x"}"#)
+    }),
     mended("votes up are miscounted", "news:1", |b, key| b.increment_field(key, "up", 3)),
     mended("votes down are miscounted", "news:2", |b, key| b.increment_field(key, "down", -1)),
     mended("comments are miscounted", "news:1", |b, key| b.increment_field(key, "comments", 1)),

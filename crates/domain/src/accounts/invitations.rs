@@ -253,7 +253,10 @@ pub async fn invite(
         batch.sorted_add(&list, code.expose(), now.as_score());
         batch.expire(&list, LIFE);
         let made = code.clone();
-        Decision::commit(batch, code).once(user.request.as_ref(), &made)
+        let account_there = batch.field_absent(&key, DEACTIVATED);
+        Decision::commit(batch, code)
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+            .once(user.request.as_ref(), &made)
     })
     .await
 }
@@ -273,6 +276,18 @@ pub async fn withdraw(site: &Site, user: &User, code: &InvitationCode) -> Result
         Applied::Yes(_) => Ok(()),
         Applied::No(_) => Err(Refusal::NoSuchInvitation.into()),
     }
+}
+
+/// Adds to a batch that the unused invitations of somebody who leaves are gone. Rounds: 1.
+pub(crate) async fn forget_all(site: &Site, batch: &mut Batch, user: UserId) -> Result<(), Error> {
+    let list = keys::invites_open(user);
+    let open =
+        site.store.fetch(read::sorted_range(&list, Order::Ascending, 0, 2 * MAX_OPEN_INVITATIONS)).await?;
+    for code in open.iter().filter_map(|(code, _)| InvitationCode::parse(code)) {
+        batch.delete(keys::invitation(&code));
+    }
+    batch.delete(list);
+    Ok(())
 }
 
 /// The invitations of a user, as the user sees them.

@@ -5,7 +5,7 @@ pub(crate) mod mails;
 pub(crate) mod of_users;
 pub(crate) mod second_factors;
 
-use crate::accounts::users::{DEACTIVATED, INVITED_BY};
+use crate::accounts::users::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA};
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
@@ -44,7 +44,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
     if hash.get("username").is_none() && hash.get(DEACTIVATED).is_none() {
         claims.of("username").malformed("no field username", "a field username");
     }
-    for field in ["ctime", "karma", "replies", DEACTIVATED] {
+    for field in ["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED] {
         if let Some(value) = hash.get(field).filter(|value| value.parse::<i64>().is_err()) {
             claims
                 .of(field)

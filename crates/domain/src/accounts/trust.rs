@@ -26,7 +26,7 @@ pub fn lacking(rules: &TrustRules, now: Timestamp, user: &User) -> Option<Lackin
     let from = rules.age_reached(user.ctime);
     let lacking = Lacking {
         from: (from > now).then_some(from),
-        karma: (rules.karma > 0 && user.karma < rules.karma).then_some(rules.karma),
+        karma: (rules.karma > 0 && user.trusted_karma() < rules.karma).then_some(rules.karma),
     };
     (lacking.from.is_some() || lacking.karma.is_some()).then_some(lacking)
 }

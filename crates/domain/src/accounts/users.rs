@@ -51,6 +51,8 @@ pub(crate) const SHORT_PASSWORD: &str = "short";
 
 /// The field of a user that says that the account was found to be trusted: `1`, or absent.
 pub(crate) const ESTABLISHED: &str = "established";
+/// The field with the karma from an archive that does not count for trust.
+pub(crate) const UNTRUSTED_KARMA: &str = "untrusted_karma";
 
 /// The field of a user that says when the announcement was made that they have dismissed last.
 pub(crate) const DISMISSED: &str = "dismissed";
@@ -103,6 +105,8 @@ pub struct User {
     pub gravatar: bool,
     /// Whether the account was found to be trusted; see [`crate::accounts::trust`].
     pub is_established: bool,
+    /// The part of the karma that comes from an archive and does not count for trust.
+    pub untrusted_karma: i64,
     /// When the announcement was made that the member has dismissed last.
     pub dismissed: Option<Timestamp>,
     /// Why readers do not see the text of the profile, if they do not.
@@ -321,6 +325,11 @@ impl User {
         read::hash(keys::user(id)).map(|hash| Self::from_hash(&hash))
     }
 
+    /// The karma that counts for trust.
+    pub const fn trusted_karma(&self) -> i64 {
+        self.karma.saturating_sub(self.untrusted_karma)
+    }
+
     /// Reads a user; `None` when the hash is absent or has no id or no name, or after a
     /// deactivation.
     pub fn from_hash(hash: &Hash) -> Option<Self> {
@@ -350,6 +359,7 @@ impl User {
             tweet_news: fields.text("tweet_news") != Some("0"),
             gravatar: fields.text("gravatar") != Some("0"),
             is_established: fields.text(ESTABLISHED) == Some("1"),
+            untrusted_karma: fields.read(UNTRUSTED_KARMA).unwrap_or(0),
             dismissed: fields.read(DISMISSED).map(Timestamp),
             withheld: fields::withheld(fields.text(WITHHELD), || keys::user(id)),
             restrictions: Restrictions::read(|field| fields.read(field)),

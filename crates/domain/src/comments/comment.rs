@@ -7,7 +7,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -132,6 +132,16 @@ fn voters(value: Option<Value>) -> Vec<u64> {
     let value = value.unwrap_or_default();
     let voters = value.as_array().into_iter().flatten();
     voters.filter_map(number).filter_map(|voter| u64::try_from(voter).ok()).collect()
+}
+
+/// Which of the two lists of votes of a stored comment cannot be read whole. An absent one is empty.
+pub(crate) fn unreadable_votes(json: &str) -> Vec<&'static str> {
+    let stored: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+    let is_voter = |voter: &Value| number(voter).is_some_and(|voter| voter >= 0);
+    let is_list = |votes: &Value| votes.as_array().is_some_and(|votes| votes.iter().all(is_voter));
+    let mut lists = vec!["up", "down"];
+    lists.retain(|list| stored.get(*list).is_some_and(|votes| !is_list(votes)));
+    lists
 }
 
 impl Comment {
@@ -548,6 +558,7 @@ pub async fn post_comment(
             None => OpenThread::read(site, author.user, news, parent).await?,
         };
         let mut batch = Batch::new();
+        let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
         if let Some(log) = speaks_as_moderator {
             log(site, &mut batch, (now, author.id), address).await?;
         }
@@ -557,8 +568,10 @@ pub async fn post_comment(
             held::write(&mut batch, address, &comment);
             number(&mut batch);
             origins::write(origin.as_ref(), &mut batch, now, author.id);
-            let decision = Decision::commit(batch, None).if_rejected_by(unused, Err(Error::Busy));
-            return decision.once(request, &done);
+            return Decision::commit(batch, None)
+                .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
+                .if_rejected_by(unused, Err(Error::Busy))
+                .once(request, &done);
         }
         let announcement = CommentNotice::read(site, moment, (address, &comment), &open.audience).await?;
         let replied_to = open.audience.replied_to();
@@ -578,6 +591,7 @@ pub async fn post_comment(
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
         Decision::commit(batch, Some(announcement))
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
             .if_rejected_by(unused, Err(Error::Busy))
             .once(request, &done)
     });

@@ -7,8 +7,10 @@ use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::keys;
 use crate::site::Site;
+use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::CommentAddress;
+use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Batch;
 
@@ -30,6 +32,7 @@ pub(crate) async fn erase(
     let (mut erased, news) = (stored.comment.clone(), &stored.news);
     erased.erase();
     comment::write_change(batch, address, &stored.json, &erased);
+    unseen::remove(batch, erased.user_id, &Thing::Comment(address));
     // Deleted, removed and held posts are not counted.
     if !stored.comment.is_gone() && news.comments > 0 {
         batch.field_at_least(keys::news(address.news), "comments", 1);

@@ -9,6 +9,7 @@ use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review;
 use crate::site::Site;
+use crate::unseen;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::CommentAddress;
 use crate::values::moderation::Thing;
@@ -24,6 +25,7 @@ pub(super) fn write(batch: &mut Batch, address: CommentAddress, comment: &Commen
 /// The same for the first comment of a story that waits: it has no row of its own.
 pub(crate) fn write_with_story(batch: &mut Batch, address: CommentAddress, comment: &Comment) {
     batch.set_field(keys::thread(address.news), address.comment.to_string(), comment.to_json());
+    unseen::add(batch, comment.user_id, &Thing::Comment(address), comment.ctime.as_score());
 }
 
 /// A comment that waits, as it is stored.
@@ -58,6 +60,7 @@ impl HeldComment {
         (comment.withheld, comment.ctime) = (None, now);
         batch.field_equals(keys::thread(self.address.news), self.address.comment.to_string(), &self.json);
         write_new(batch, self.address.news, &comment);
+        unseen::remove(batch, comment.user_id, &Thing::Comment(self.address));
         hooks::write(batch, &Event::Comment(self.address));
     }
 }

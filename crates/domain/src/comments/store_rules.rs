@@ -1,10 +1,10 @@
 //! Rules of comments.
 
-use crate::comments::comment::{Comment, NEXT_ID};
+use crate::comments::comment::{self, Comment, NEXT_ID};
 use crate::keys::{self, families};
+use crate::news::discounted::DiscountedVotes;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
-use crate::store_rules::never_shown::NeverShown;
 use crate::store_rules::subject::Subject;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::moderation::Thing;
@@ -19,6 +19,7 @@ pub(crate) static RULES: &[Rule] = &[
         form,
     ),
     Rule::claims(&families::THREAD_COMMENT, "a comment has one vote of each user", voted_once),
+    Rule::claims(&families::THREAD_COMMENT, "a comment has its votes, among them its author's", votes),
     Rule::claims(&families::NEWS, "a story with comments has its thread", has_thread),
     Rule::claims(
         &families::THREAD_COMMENT,
@@ -28,7 +29,7 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::THREAD_COMMENT, "no comment has a number above the last that was drawn", drawn),
     Rule::claims(
         &families::THREAD_COMMENT,
-        "a comment is in the list of its author, unless it was never shown",
+        "a comment is in the list of its author, or in that of unseen posts if it was never shown",
         listed,
     ),
     Rule::claims(
@@ -82,6 +83,38 @@ fn form(subject: &Subject, claims: &mut Claims) {
         }
     }
 }
+
+/// Authors have voted up by writing, so a comment without that vote has lost votes.
+fn votes(subject: &Subject, claims: &mut Claims) {
+    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
+    for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
+        let Some(comment) = Comment::from_field(field, json) else { continue };
+        let (id, author) = (comment.id, comment.user_id);
+        for list in comment::unreadable_votes(json) {
+            let found = format!("comment {id} with votes {list} that cannot be read");
+            claims.of(id).malformed(found, format_args!("a list of users in {list}"));
+        }
+        if comment.up.contains(&author.0) {
+            continue;
+        }
+        let (key, found) =
+            (subject.key.clone(), format!("comment {id} without the vote of its author {author}"));
+        let reads = vec![fields(keys::news_discounted(news), [&author.to_string()])];
+        claims.of(id).add(reads, move |answers| {
+            // Or moderators have taken it out.
+            let votes = DiscountedVotes::read(news, author, field_in(answers, 0, 0));
+            (!votes.comments.contains_key(&id.0)).then(|| Fault {
+                key: key.clone(),
+                found: found.clone(),
+                expected: "the author among those who voted up".to_owned(),
+                mend: LOST_VOTES,
+            })
+        });
+    }
+}
+
+const LOST_VOTES: Mend =
+    Mend::Person("restore the comment from a backup; if its votes are lost, add the author to its list up");
 
 /// Lamer News takes votes up and down of one person. The vote up counts.
 fn voted_once(subject: &Subject, claims: &mut Claims) {
@@ -139,15 +172,20 @@ fn listed(subject: &Subject, claims: &mut Claims) {
         let mut guard = Batch::new();
         let field = comment.id.to_string();
         guard.field_unchanged(&subject.key, &field, hash.get(&field));
-        let claims = claims.of(comment.id);
+        let thing = Thing::Comment(address);
         match &comment.withheld {
-            Some(Withheld::Held(_)) => claims.not_listed(list, address, "the comment waits", &guard),
+            Some(Withheld::Held(_)) => {
+                claims.of(comment.id).not_listed(list, address, "the comment waits", &guard);
+                let unseen = keys::user_unseen(comment.user_id);
+                claims.of(comment.id).listed(unseen, thing.key(), (Some(time), time), &guard);
+            }
             Some(Withheld::Removed(_)) => {
-                claims.listed_if(list, address, time, (&guard, NeverShown::of(&Thing::Comment(address))));
+                let place = (list, address.to_string());
+                claims.of(comment.id).listed_or_unseen((&thing, comment.user_id), place, time, &guard);
             }
             // An erased post may never have been shown.
             Some(Withheld::Erased) => {}
-            _ => claims.listed(list, address, (Some(time), time), &guard),
+            _ => claims.of(comment.id).listed(list, address, (Some(time), time), &guard),
         }
     }
 }

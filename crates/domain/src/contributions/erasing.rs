@@ -27,6 +27,8 @@ use tidings_keyspace::Batch;
 pub(crate) const TRACES: &str = "erase";
 /// The name of the jobs `erase_all:<user id>`.
 pub(crate) const ERASE_ALL: &str = "erase_all";
+/// The field of such a job with the name that the user had.
+pub(crate) const NAME: &str = "name";
 /// How long the time of the last erasure is kept.
 const LAST_KEPT: Duration = Duration::from_secs(30 * 86_400);
 

@@ -10,12 +10,18 @@ use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, is_absen
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::submissions::url_guards::UrlGuards;
 use crate::timelines::withdrawal::WithdrawnMentions;
+use crate::unseen;
 use crate::values::ids::{CommentAddress, ModerationId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use tidings_keyspace::Read;
 
 pub(crate) static RULES: &[Rule] = &[
+    Rule::claims(
+        &families::USER_UNSEEN,
+        "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed",
+        unseen,
+    ),
     Rule::claims(
         &families::WITHDRAWN,
         "what was taken away with something removed has its form and a line of the log",
@@ -35,6 +41,7 @@ const RECORDS: &str = "what moderators have removed, and nothing else, has a rec
 const LOST: Mend = Mend::Person(
     "restore the record from a backup before a moderator puts the post back; it then comes back as it was",
 );
+const LOST_THREAD: Mend = Mend::Person("restore the thread from a backup, or remove the member");
 const LEFT_BEHIND: Mend = Mend::Person("delete the key, unless the post is to be withheld again");
 
 fn form(subject: &Subject, claims: &mut Claims) {
@@ -111,6 +118,43 @@ fn has_record(claims: &mut Claims, thing: &Thing, (list, member): (String, Strin
             expected: "a record of what was taken away".to_owned(),
             mend: LOST,
         })
+    });
+}
+
+fn unseen(subject: &Subject, claims: &mut Claims) {
+    let expected = "posts of the user that wait, were rejected or were removed";
+    let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
+    let (member, removal) = (member.to_owned(), subject.removal());
+    let (key, field) = match member.parse() {
+        Ok(Thing::Story(id)) => (keys::news(id), WITHHELD.to_owned()),
+        Ok(Thing::Tweet(id)) => (keys::tweet(id), WITHHELD.to_owned()),
+        Ok(Thing::Comment(address)) => (keys::thread(address.news), address.comment.to_string()),
+        _ => return claims.unreadable(expected),
+    };
+    let reads = vec![fields(key.clone(), [&field, "user_id"]), Read::Expiry(key.clone())];
+    claims.expects(expected, reads, move |answers| {
+        let stored = field_in(answers, 0, 0);
+        let (author, state) = if field == WITHHELD {
+            let author = field_in(answers, 0, 1).and_then(|author| author.parse().ok());
+            (author, stored.map(Withheld::stored))
+        } else {
+            // No action deletes a thread: it was lost.
+            if is_absent(answers, 1) {
+                return Some((format!("the member {member}, whose thread does not exist"), LOST_THREAD));
+            }
+            let comment = stored.map(|json| Comment::from_field(&field, json));
+            // A comment that cannot be read is reported itself.
+            let comment = if comment == Some(None) { return None } else { comment.flatten() };
+            comment.map_or((None, None), |comment| (Some(comment.user_id), comment.withheld))
+        };
+        if let Some(Withheld::Unreadable(_)) = state {
+            return None;
+        }
+        let mut batch = removal.clone();
+        batch.field_unchanged(&key, &field, stored);
+        let is_right = author == Some(user) && unseen::may_have(state.as_ref());
+        let found = || format!("the member {member}, which does not belong here");
+        (!is_right).then(|| (found(), Mend::write(batch, "remove the member")))
     });
 }
 

@@ -2,21 +2,31 @@
 //! followers, its tweets, its inbox and its subscriptions.
 
 use crate::accounts::inbox::{EntryId, Removal};
+use crate::accounts::invitations;
 use crate::accounts::message_threads;
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{Job, JobKind, Step, StepOutcome};
+use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::news::subscriptions;
+use crate::review;
+use crate::site::Site;
 use crate::timelines::follows;
+use crate::timelines::held;
 use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::tweets::{self, Tweet};
 use crate::timelines::versions;
+use crate::unseen;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
 use std::collections::HashMap;
 use tidings_keyspace::{Batch, Order, read};
+
+/// Unseen posts of a deactivated account that one step looks at.
+const UNSEEN_CHUNK: usize = 200;
 
 /// The jobs `leave:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "leave", step: |current| Box::pin(step(current)) };
@@ -38,7 +48,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         .map(|list| read::sorted_range(list, Order::Ascending, 0, DEACTIVATION_PEOPLE_CHUNK));
     let tweets =
         read::sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
-    let (people, tweets, place) = site.store.fetch((people, tweets, HomePlace::of(site))).await?;
+    let unseen = members::some_of(current, keys::user_unseen(user), (f64::INFINITY, UNSEEN_CHUNK));
+    let reads = (people, tweets, unseen, HomePlace::of(site));
+    let (people, tweets, (unseen, next_unseen), place) = site.store.fetch(reads).await?;
     let place = place?;
     let [followings, followers] = people.map(ids::<UserId>);
     let tweets: Vec<TweetId> = ids(tweets);
@@ -74,9 +86,14 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));
             batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
+            unseen::remove(&mut batch, user, &Thing::Tweet(tweet));
             batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }
         return Ok(current.advance(batch, &[]));
+    }
+    delete_held(site, &mut batch, user, unseen).await?;
+    if let Some(next) = next_unseen {
+        return Ok(current.advance(batch, &next));
     }
     if let Some(apart) = place.apart() {
         apart.delete(&[user]).await?;
@@ -98,8 +115,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     batch.delete(keys::user_notes(user));
     batch.delete(keys::user_flags(user));
     batch.delete(keys::user_flag_outcomes(user));
-    // The invitations themselves are no longer valid, and expire.
-    batch.delete(keys::invites_open(user));
+    invitations::forget_all(site, &mut batch, user).await?;
+    batch.delete(keys::withdrawn(&Thing::User(user.to_string().into())));
     message_threads::forget_all(site, &mut batch, user).await?;
     subscriptions::forget_all(site, &mut batch, user).await?;
     batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
@@ -110,6 +127,31 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
 
 fn ids<T: std::str::FromStr>(members: Vec<(String, f64)>) -> Vec<T> {
     members.into_iter().filter_map(|(member, _)| member.parse().ok()).collect()
+}
+
+/// Adds to a batch that tweets which wait for approval are deleted. Those that moderators have removed stay for
+/// them. Rounds: 1.
+async fn delete_held(
+    site: &Site,
+    batch: &mut Batch,
+    user: UserId,
+    unseen: Vec<(String, f64)>,
+) -> Result<(), Error> {
+    let tweets = unseen.iter().filter_map(|(member, _)| match member.parse() {
+        Ok(Thing::Tweet(id)) => Some(Tweet::by_id(id)),
+        _ => None,
+    });
+    let tweets = site.store.fetch(tweets.collect::<Vec<_>>()).await?;
+    for tweet in tweets.into_iter().flatten() {
+        if matches!(tweet.withheld, Some(Withheld::Held(_))) && tweet.user_id == user {
+            held::guard(batch, &tweet);
+            batch.delete(keys::tweet(tweet.id));
+            let thing = Thing::Tweet(tweet.id);
+            unseen::remove(batch, user, &thing);
+            review::settle(batch, &thing);
+        }
+    }
+    Ok(())
 }
 
 /// Removes the tweets of an author from the home timelines of readers, and deleted tweets,

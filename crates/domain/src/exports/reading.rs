@@ -167,11 +167,34 @@ impl ReadStep {
             Self::Inbox => inbox(site, user.id).await?,
             Self::Messages => threads_with_moderators(site, user.id).await?,
             _ => match self.key(user) {
-                Some(key) => return newest(site, &key).await,
+                Some(key) => match self {
+                    Self::Stories | Self::Comments | Self::Tweets => {
+                        return self.posts(site, user, key).await;
+                    }
+                    _ => return newest(site, &key).await,
+                },
                 None => Vec::new(),
             },
         };
         Ok((entries, 0))
+    }
+
+    /// The posts of a kind in a list, and those that nobody was shown. Rounds: 2.
+    async fn posts(self, site: &Site, user: &User, key: String) -> Result<(Vec<PendingEntry>, u64), Error> {
+        let (mut entries, left_out) = newest(site, &key).await?;
+        let unseen = read::sorted_range(keys::user_unseen(user.id), Order::Descending, 0, EXPORT_LIST);
+        let unseen = site.store.fetch(unseen.large()).await?.into_iter().filter_map(|(thing, time)| {
+            let id = match (self, thing.parse().ok()?) {
+                (Self::Stories, Thing::Story(id)) => id.to_string(),
+                (Self::Comments, Thing::Comment(address)) => address.to_string(),
+                (Self::Tweets, Thing::Tweet(id)) => id.to_string(),
+                _ => return None,
+            };
+            Some(PendingEntry::new((id, time)))
+        });
+        entries.extend(unseen);
+        entries.sort_by(|one, other| other.time.total_cmp(&one.time));
+        Ok((entries, left_out))
     }
 
     /// Reads the records of some entries. Rounds: at most 2.

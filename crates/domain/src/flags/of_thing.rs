@@ -1,9 +1,11 @@
 //! The flags of one thing, and its row in the review queue.
 
+use crate::error::Error;
 use crate::fields;
 use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review::{self, QueuePlace};
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, FlagVerdict};
 use crate::values::ids::{ModerationId, UserId};
@@ -129,6 +131,7 @@ impl ThingFlags {
         let key = keys::flags(&self.thing);
         batch.field_unchanged(&key, WAITING, self.waiting.as_deref());
         for (person, flag) in self.waiting() {
+            has_its_note(batch, &key, *person, flag);
             let decided = Flag { decided: Some(by), ..flag.clone() };
             batch.set_field(&key, person.to_string(), decided.to_string());
             let sign = match verdict {
@@ -164,6 +167,7 @@ impl ThingFlags {
             .map(|(person, flag)| (*person, Flag { decided: None, ..flag.clone() }))
             .collect();
         for (person, flag) in decided {
+            has_its_note(batch, &key, person, &Flag { decided: Some(by), ..flag.clone() });
             for sign in [UPHELD, REJECTED] {
                 let member = format!("{sign}{}", self.thing.key());
                 batch.sorted_remove(keys::user_flag_outcomes(person), member);
@@ -225,6 +229,30 @@ impl ThingFlags {
         }
         self.place = Some(place);
     }
+}
+
+/// Makes a batch fail if the note of a flag has been erased since it was read.
+fn has_its_note(batch: &mut Batch, key: &str, person: UserId, flag: &Flag) {
+    if !flag.note.is_empty() {
+        batch.field_equals(key, person.to_string(), flag.to_string());
+    }
+}
+
+/// Adds to a batch that a person's flag of a thing has no note. Rounds: 1.
+pub(crate) async fn erase_note(
+    site: &Site,
+    batch: &mut Batch,
+    thing: &Thing,
+    person: UserId,
+) -> Result<(), Error> {
+    let (key, field) = (keys::flags(thing), person.to_string());
+    let stored = site.store.fetch(read::field(&key, &field)).await?;
+    let flag = stored.as_ref().and_then(|stored| stored.parse::<Flag>().ok());
+    if let (Some(stored), Some(flag)) = (stored, flag.filter(|flag| !flag.note.is_empty())) {
+        batch.field_equals(&key, &field, stored);
+        batch.set_field(&key, field, Flag { note: "".into(), ..flag }.to_string());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

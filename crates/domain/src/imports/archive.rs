@@ -83,6 +83,15 @@ impl Imported {
     }
 }
 
+/// Where lines come from.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    /// The site.
+    pub source: ImportSource,
+    /// Whether the karma that people have there counts for trust here.
+    pub trusts_karma: bool,
+}
+
 /// Imports some lines, at most [`LINES_AT_ONCE`], in their order. Items that are there already stay as they are. A
 /// comment whose parent neither is there nor comes before it is left out and named in
 /// [`orphans`](Imported::orphans). Nobody is told of anything, and no karma is paid. Rounds: at most 8, 4 more if
@@ -94,9 +103,10 @@ impl Imported {
 pub async fn import_lines(
     site: &Site,
     now: Timestamp,
-    source: &ImportSource,
+    archive: &Archive,
     lines: &[NumberedLine],
 ) -> Result<Imported, Error> {
+    let source = &archive.source;
     let mut imported = Imported::default();
     let mut plan = Plan::read(site, source, lines).await?;
     let mut persons: Vec<&ArchivedPerson> = Vec::new();
@@ -123,7 +133,7 @@ pub async fn import_lines(
         .into_iter()
         .filter_map(|person| Some((*accounts.get(&Some(person.name.clone()))?, person)))
         .collect();
-    imported.people = people::write_profiles(site, source, &profiles).await?;
+    imported.people = people::write_profiles(site, archive, &profiles).await?;
     for (topic, sentence) in sentences {
         let is_new = write_sentence(site, topic.as_str(), sentence.as_str()).await?;
         *(if is_new { &mut imported.topics } else { &mut imported.known }) += 1;

@@ -7,7 +7,7 @@ use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::html::{markdown_of_html, text_of_html};
 use crate::values::imported::{ImportedName, ImportedVotes, NotAName};
-use crate::values::limits::{MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
+use crate::values::limits::{MAX_IMPORTED_COUNT, MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
 use crate::values::text::{Body, FullName, InputError, TopicSentence, is_unfit_for_line};
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::{NewsUrl, UrlError};
@@ -123,6 +123,9 @@ pub enum LineError {
     /// A member is missing.
     #[error("it has no {0:?}")]
     Absent(&'static str),
+    /// A number of votes or karma is out of range.
+    #[error("its {0} {1} is not between -{most} and {most}", most = MAX_IMPORTED_COUNT)]
+    Range(&'static str, i64),
     /// The time is after the present.
     #[error("its time {0} is in the future")]
     Future(i64),
@@ -201,7 +204,9 @@ impl ArchiveLine {
         match (&written.id, written.kind.as_deref()) {
             (Id::Name(host), Some("site")) => {
                 let host = Hostname::parse(host).map_err(|_| LineError::Site(host.clone()))?;
-                Ok(Self::SiteVotes(host, written.votes.ok_or(LineError::Absent("votes"))?))
+                let ArchivedVotes { up, down } = written.votes.ok_or(LineError::Absent("votes"))?;
+                let (up, down) = (count("votes", up)?, count("votes", down)?);
+                Ok(Self::SiteVotes(host, ArchivedVotes { up, down }))
             }
             (Id::Name(topic), Some("topic")) => {
                 let topic = Topic::parse("topic", topic).map_err(LineError::Input)?;
@@ -265,7 +270,7 @@ fn story(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedSt
         text: text(&written)?,
         by: name(written.by.as_deref())?,
         posted: moment(written.time, "time", now)?,
-        votes: votes(&written),
+        votes: votes(&written)?,
         topics: Topics::from_stored(&written.topics.as_deref().unwrap_or_default().join(",")),
         is_job: written.kind.as_deref() == Some("job"),
     })
@@ -278,7 +283,7 @@ fn comment(number: u64, written: WrittenLine, now: Timestamp) -> Result<Archived
         by: name(written.by.as_deref())?,
         body: Ok(text(&written)?.ok_or(LineError::Empty("text"))?),
         posted: moment(written.time, "time", now)?,
-        votes: votes(&written),
+        votes: votes(&written)?,
     })
 }
 
@@ -292,7 +297,7 @@ fn person(name_there: &str, written: &WrittenLine, now: Timestamp) -> Result<Arc
     Ok(ArchivedPerson {
         name: name_there.parse().map_err(|error| LineError::Name(shortened(name_there), error))?,
         created: moment(written.created, "created", now)?,
-        karma: written.karma,
+        karma: written.karma.map(|karma| count("karma", karma)).transpose()?,
         about: about.map(|about| body("about", &about)).transpose()?.flatten(),
         fullname: fullname.map_err(LineError::Input)?.filter(|name| !name.as_str().is_empty()),
     })
@@ -313,12 +318,20 @@ fn moment(time: Option<i64>, member: &'static str, now: Timestamp) -> Result<Tim
     if moment > now.0 { Err(LineError::Future(time)) } else { Ok(Timestamp(moment)) }
 }
 
-fn votes(written: &WrittenLine) -> ImportedVotes {
-    match (written.votes, written.score) {
-        (Some(ArchivedVotes { up, down }), _) => ImportedVotes::besides_own(up, down),
-        (None, Some(score)) => ImportedVotes::of_score(score),
+/// A number of votes or karma that no counter is too small for.
+fn count(what: &'static str, number: i64) -> Result<i64, LineError> {
+    let range = -MAX_IMPORTED_COUNT..=MAX_IMPORTED_COUNT;
+    if range.contains(&number) { Ok(number) } else { Err(LineError::Range(what, number)) }
+}
+
+fn votes(written: &WrittenLine) -> Result<ImportedVotes, LineError> {
+    Ok(match (written.votes, written.score) {
+        (Some(ArchivedVotes { up, down }), _) => {
+            ImportedVotes::besides_own(count("votes", up)?, count("votes", down)?)
+        }
+        (None, Some(score)) => ImportedVotes::of_score(count("score", score)?),
         (None, None) => ImportedVotes::default(),
-    }
+    })
 }
 
 /// The text: as it was typed here, or else from HTML. `None` if nothing of it can be seen.

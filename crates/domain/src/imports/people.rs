@@ -1,9 +1,10 @@
 //! Accounts of people from other sites. Nobody can log in to them until the operator sets a password.
 
 use crate::accounts::names;
-use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA};
 use crate::error::Error;
 use crate::fields;
+use crate::imports::archive::Archive;
 use crate::imports::lines::ArchivedPerson;
 use crate::keys;
 use crate::news::item::SOURCE;
@@ -263,14 +264,15 @@ async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Resu
     }
 }
 
-/// Gives new accounts what their owners said about themselves, their karma and their age there, each once. Returns how
-/// many got it. Rounds: 2, none without people.
+/// Gives new accounts what their owners said about themselves, their karma and their age there, each once. Unless the
+/// archive is trusted with it, the karma does not count for trust. Returns how many got it. Rounds: 2, none without
+/// people.
 ///
 /// # Errors
 /// [`Error::Busy`] when one of them has just changed, or the store's.
 pub(super) async fn write_profiles(
     site: &Site,
-    source: &ImportSource,
+    archive: &Archive,
     people: &[(UserId, &ArchivedPerson)],
 ) -> Result<u64, Error> {
     if people.is_empty() {
@@ -291,7 +293,7 @@ pub(super) async fn write_profiles(
         batch.field_absent(&key, SOURCE);
         batch.field_unchanged(&key, "password", password.as_ref());
         batch.field_unchanged(&key, "about", about.as_ref());
-        batch.set_field(&key, SOURCE, format!("{source}:{}", person.name.as_str()));
+        batch.set_field(&key, SOURCE, format!("{}:{}", archive.source, person.name.as_str()));
         batch.set_field(&key, "ctime", person.created.to_string());
         if let Some(about) = &person.about {
             batch.set_field(&key, "about", Body::as_str(about));
@@ -301,7 +303,11 @@ pub(super) async fn write_profiles(
         }
         // Votes here may have changed it.
         if let Some(karma) = person.karma {
-            batch.increment_field(&key, "karma", karma.saturating_sub(site.rules.karma.initial));
+            let more = karma.saturating_sub(site.rules.karma.initial);
+            batch.increment_field(&key, "karma", more);
+            if !archive.trusts_karma && more > 0 {
+                batch.set_field(&key, UNTRUSTED_KARMA, more.to_string());
+            }
         }
     }
     let count = u64::try_from(written.len()).unwrap_or(u64::MAX);

@@ -11,7 +11,7 @@ use super::people::told;
 use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::roles;
 use crate::accounts::two_factor::second_step::Proof;
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -102,8 +102,10 @@ async fn write(
         if let Some(proof) = proof {
             proof.write(&mut batch, appellant.id);
         }
+        let account_there = batch.field_absent(keys::user(appellant.id), DEACTIVATED);
         Decision::commit(batch, ())
             .if_rejected_by(first, Err(Refusal::AppealedAlready.into()))
+            .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
             .once(appellant.request.as_ref(), &())
     })
     .await

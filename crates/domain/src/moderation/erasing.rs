@@ -5,18 +5,18 @@ use super::phases::{PHASE, Phase};
 use super::traces;
 use crate::accounts::users::User;
 use crate::action::Decision;
-use crate::contributions::author_of;
 use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Jobs, Step, StepOutcome, members};
+use crate::flags;
+use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, read};
+use tidings_keyspace::{Batch, read};
 
 /// The jobs `erase_all:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: ERASE_ALL, step: |current| Box::pin(erase_next(current)) };
@@ -67,36 +67,6 @@ pub async fn erase_in_copy(site: &Site, now: Moment, thing: &Thing) -> Result<()
     traces::erase(site, now, thing).await
 }
 
-/// Erases posts of a person that no list of theirs has: those that were rejected or wait, and removed tweets.
-/// Posts of others, and what is gone, are skipped. Rounds: 1 for each, and those of the erasures.
-pub(super) async fn erase_unlisted(
-    site: &Site,
-    now: Moment,
-    person: UserId,
-    things: Vec<Thing>,
-) -> Result<(), Error> {
-    for thing in things {
-        if author_of(site, &thing).await? != Some(person) {
-            continue;
-        }
-        let erased = site.act(keys::MODERATION_LOG, || async {
-            let mut batch = Batch::new();
-            let erased = erasing::erase(site, now, &thing, &mut batch).await?;
-            traces::erase_flags(site, &mut batch, &thing).await?;
-            let traces = Job::new(erasing::TRACES, &thing);
-            jobs::remove(&mut batch, &traces);
-            let jobs = erased.jobs.into_iter().filter(|job| *job != traces);
-            Ok(Decision::commit(batch, jobs.collect::<Vec<_>>()))
-        });
-        match erased.await {
-            Ok(jobs) => jobs.into_iter().for_each(|job| site.of::<Jobs>().start_soon(job, now)),
-            Err(Error::Refused(_)) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
 /// Waits a little for the job that erases what the log has kept of a post. It goes on afterwards.
 pub async fn wait_for_traces(site: &Site, now: Moment, thing: &Thing) {
     if let Ok(Err(error)) = tokio::time::timeout(PATIENCE, traces::erase(site, now, thing)).await {
@@ -119,51 +89,45 @@ pub async fn forget_last(site: &Site, time: Option<Timestamp>) -> Result<(), Err
     site.apply(batch).await.map(drop)
 }
 
-/// The rows of the review queue that are looked at.
-const MOST_ROWS: u64 = 10_000;
-
-/// Those of some things that are posts.
-pub(super) fn of_posts(mut things: Vec<Thing>) -> Vec<Thing> {
-    things.retain(|thing| matches!(thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)));
-    things
-}
-
-/// One step: erases the next post, or what the log has kept of some.
+/// One step: erases the next post, the note of the next flag, or what the log has kept of some posts.
 async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(author) = current.subject::<UserId>() else {
         return Ok(current.skip());
     };
     let phase = current.field(PHASE).unwrap_or(Phase::Stories);
     let Some(list) = phase.list(author) else {
-        if current.field::<u64>(traces::LINE).is_none() {
-            // A waiting post is in the queue only.
-            let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Ascending, 0, MOST_ROWS);
-            let rows = current.site.store.fetch(rows).await?;
-            let waiting = rows.into_iter().filter_map(|(row, _)| row.parse().ok()).collect();
-            erase_unlisted(current.site, current.now, author, of_posts(waiting)).await?;
-        }
         return traces::step(current, &traces::TracesOf::Person(author)).await;
     };
     let posts = members::some_of(current, list, (f64::INFINITY, 1));
     let (found, place) = current.site.store.fetch(posts).await?;
     let mut batch = current.batch();
-    if let Some(thing) = found.first().and_then(|(member, _)| phase.thing(member)) {
-        match erasing::erase(current.site, current.now, &thing, &mut batch).await {
-            Ok(Erased { author: wrote, jobs }) if wrote == author => {
-                traces::erase_flags(current.site, &mut batch, &thing).await?;
-                // The last phase looks for the traces of all posts at once.
-                let traces = Job::new(erasing::TRACES, &thing);
-                jobs::remove(&mut batch, &traces);
-                current.starts(jobs.into_iter().filter(|job| *job != traces));
-            }
-            // It is gone already, or another program has listed a post of somebody else.
-            Ok(_) | Err(Error::Refused(_)) => batch = current.batch(),
-            Err(error) => return Err(error),
-        }
+    let thing = found.first().and_then(|(member, _)| phase.thing(member));
+    match (thing, phase) {
+        (Some(thing), Phase::Flags) => flags::erase_note(current.site, &mut batch, &thing, author).await?,
+        (Some(thing), _) => batch = erase_post(current, &thing, author).await?,
+        (None, _) => {}
     }
     if let Some(place) = place {
         return Ok(current.advance(batch, &place));
     }
     let [score, member, tied] = members::before(f64::MIN);
     Ok(current.advance(batch, &[(PHASE, phase.next().name().to_owned()), score, member, tied]))
+}
+
+/// The batch of a step that erases a post of a person. Posts of others, and what is gone, are skipped.
+async fn erase_post(current: &Step<'_>, thing: &Thing, author: UserId) -> Result<Batch, Error> {
+    let mut batch = current.batch();
+    match erasing::erase(current.site, current.now, thing, &mut batch).await {
+        Ok(Erased { author: wrote, jobs }) if wrote == author => {
+            traces::erase_flags(current.site, &mut batch, thing).await?;
+            // The last phase looks for the traces of all posts at once.
+            let traces = Job::new(erasing::TRACES, thing);
+            jobs::remove(&mut batch, &traces);
+            current.starts(jobs.into_iter().filter(|job| *job != traces));
+            Ok(batch)
+        }
+        // It is gone already, or another program has listed a post of somebody else.
+        Ok(_) | Err(Error::Refused(_)) => Ok(current.batch()),
+        Err(error) => Err(error),
+    }
 }

@@ -5,7 +5,9 @@ use super::changes::ChangedFact;
 use crate::accounts::users::User;
 use crate::comments::held::{CommentPublication, HeldComment};
 use crate::contributions::Contribution;
+use crate::contributions::erasing::ERASE_ALL;
 use crate::error::{Error, Refusal};
+use crate::jobs::{self, Job};
 use crate::review;
 use crate::submissions::held::Publication;
 use crate::timelines::held as tweets;
@@ -18,6 +20,12 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     let (site, now) = (case.site, case.now);
     let mut effect = decided(case, &contribution, "approved");
     effect.changed.extend(ChangedFact::of_state(case.thing, None, (contribution.withheld(), None)));
+    let erasure = Job::new(ERASE_ALL, contribution.author());
+    if site.store.fetch(jobs::is_waiting(&erasure)).await? {
+        return Err(Refusal::NothingToModerate("its author has left and has it erased").into());
+    }
+    // The job may have passed the list that the post enters.
+    jobs::demand_none(&mut effect.batch, &erasure);
     match contribution {
         Contribution::Story(news) => {
             let author = site.store.fetch(User::by_id(news.user_id)).await?;

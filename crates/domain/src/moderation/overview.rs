@@ -91,12 +91,21 @@ pub async fn overview(visit: &mut Visit, (person, username): (UserId, &str)) -> 
         keys::user_timeline(person),
         keys::invites_by(person),
         keys::user_flags(person),
+        keys::user_unseen(person),
     ];
     let (lists, (upheld, rejected)) = visit.fetch((lists.map(newest), decided_flags(person))).await?;
-    let [stories, comments, tweets, invited, flagged] = lists;
-    let stories: Vec<NewsId> = ids(stories);
-    let comments: Vec<CommentAddress> = ids(comments);
-    let tweets: Vec<TweetId> = ids(tweets);
+    let [stories, comments, tweets, invited, flagged, unseen] = lists;
+    let mut stories: Vec<NewsId> = ids(stories);
+    let mut comments: Vec<CommentAddress> = ids(comments);
+    let mut tweets: Vec<TweetId> = ids(tweets);
+    for thing in ids::<Thing>(unseen) {
+        match thing {
+            Thing::Story(id) => stories.push(id),
+            Thing::Comment(address) => comments.push(address),
+            Thing::Tweet(id) => tweets.push(id),
+            _ => {}
+        }
+    }
     let invited: Vec<UserId> = ids(invited);
     let reads = (
         stories.into_iter().map(story).collect::<Vec<_>>(),

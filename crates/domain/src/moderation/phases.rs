@@ -16,7 +16,11 @@ pub(super) enum Phase {
     Stories,
     Comments,
     Tweets,
-    /// After an erasure of all posts: what the log has kept of them.
+    /// Posts that no other list of the person has. Only an erasure of all posts comes to this phase and the next.
+    Unseen,
+    /// Things that the person has flagged: the notes are erased.
+    Flags,
+    /// Texts of the posts that the log has kept.
     Traces,
 }
 
@@ -36,6 +40,8 @@ impl Phase {
             Self::Stories => Some(keys::user_posted(author)),
             Self::Comments => Some(keys::user_comments(author)),
             Self::Tweets => Some(keys::user_timeline(author)),
+            Self::Unseen => Some(keys::user_unseen(author)),
+            Self::Flags => Some(keys::user_flags(author)),
             Self::Traces => None,
         }
     }
@@ -46,6 +52,7 @@ impl Phase {
             Self::Stories => member.parse().ok().map(Thing::Story),
             Self::Comments => member.parse().ok().map(Thing::Comment),
             Self::Tweets => member.parse().ok().map(Thing::Tweet),
+            Self::Unseen | Self::Flags => member.parse().ok(),
             Self::Traces => None,
         }
     }

@@ -146,10 +146,13 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
         let is_of_line = match (record, Contribution::read(site, thing).await) {
             (_, Err(Error::Refused(_))) => false,
             (_, Err(error)) => return Err(error),
-            // A rejected post has no record.
             (record, Ok(post)) => {
-                let is_removed = matches!(post.withheld(), Some(Withheld::Removed(_)));
-                is_removed && record.is_none_or(|record| record.line == line.id)
+                let is_by_line = match record {
+                    Some(record) => record.line == line.id,
+                    // A rejected post has no record: the line that has rejected it is the one that was not undone.
+                    None => line.action == Action::Reject && line.undone_by.is_none(),
+                };
+                is_by_line && matches!(post.withheld(), Some(Withheld::Removed(_)))
             }
         };
         if !is_of_line {

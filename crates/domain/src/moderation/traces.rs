@@ -1,15 +1,15 @@
 //! Traces of erased posts in the records of moderation: the texts before edits, appeals, the notes of
 //! flags, and quotes in messages. Jobs go through the log, from the first line on.
 
-use super::erasing;
 use super::log::{self, Line};
 use crate::accounts::inbox::erase_messages;
 use crate::action::Decision;
-use crate::contributions::erasing::{TRACES, place_of};
+use crate::contributions::erasing::{NAME, TRACES, place_of};
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
+use crate::review;
 use crate::site::Site;
 use crate::submissions::erasing::ERASED;
 use crate::values::clock::Moment;
@@ -17,7 +17,7 @@ use crate::values::flag::Flag;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::moderation::{Action, Thing};
 use std::collections::{BTreeMap, HashMap};
-use tidings_keyspace::{Batch, Fetch, Order, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The jobs `erase:<thing>`.
 pub(crate) const KIND: JobKind = JobKind { name: TRACES, step: |current| Box::pin(of_thing(current)) };
@@ -76,6 +76,11 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
             TracesOf::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
             // Only now, because it deletes lists of posts.
             TracesOf::Person(person) => {
+                if let Some(name) = current.field::<String>(NAME) {
+                    let profile = Thing::User(name.into());
+                    erase_flags(site, &mut batch, &profile).await?;
+                    review::settle(&mut batch, &profile);
+                }
                 let leaving = leave::job(*person);
                 jobs::add(&mut batch, &leaving, current.now, *person);
                 current.starts([leaving]);
@@ -87,10 +92,6 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
     let about_it: Vec<&Line> = lines.iter().filter(|line| about.concerns(line, &authors)).collect();
     erase_appeals(site, &mut batch, &about_it).await?;
     let mut told: BTreeMap<UserId, Vec<String>> = BTreeMap::new();
-    if let TracesOf::Person(person) = about {
-        let posts = posts_of(site, &about_it).await?;
-        erasing::erase_unlisted(site, current.now, *person, posts).await?;
-    }
     for line in about_it {
         line.forget_texts(&mut batch);
         if let Some(person) = line.concerns {
@@ -106,17 +107,6 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
         erase_messages(site, &mut batch, person, quotes).await?;
     }
     Ok(current.advance(batch, &[(LINE, last.to_string())]))
-}
-
-/// The posts that some lines are about. Rounds: 1 for each line about several.
-async fn posts_of(site: &Site, lines: &[&Line]) -> Result<Vec<Thing>, Error> {
-    let mut posts = erasing::of_posts(lines.iter().map(|line| line.thing.clone()).collect());
-    for line in lines.iter().filter(|line| line.action == Action::RemoveAll) {
-        let members = read::sorted_range(keys::moderation_posts(line.id), Order::Ascending, 0, u64::MAX);
-        let members = site.store.fetch(members).await?;
-        posts.extend(members.into_iter().filter_map(|(post, _)| post.parse().ok()));
-    }
-    Ok(posts)
 }
 
 /// Whether a text names an address, and not one of which it is the beginning.

@@ -100,9 +100,14 @@ fn lists(subject: &Subject, claims: &mut Claims) {
     let time = news.ctime.as_score();
     let list = keys::user_posted(news.user_id);
     match &news.withheld {
-        Some(Withheld::Held(_)) => claims.not_listed(list, news.id, "the story waits for approval", &guard),
+        Some(Withheld::Held(_)) => {
+            claims.not_listed(list, news.id, "the story waits for approval", &guard);
+            let unseen = keys::user_unseen(news.user_id);
+            claims.listed(unseen, Thing::Story(news.id).key(), (Some(time), time), &guard);
+        }
         Some(Withheld::Removed(_)) => {
-            claims.listed_if(list, news.id, time, (&guard, NeverShown::of(&Thing::Story(news.id))));
+            let place = (list, news.id.to_string());
+            claims.listed_or_unseen((&Thing::Story(news.id), news.user_id), place, time, &guard);
         }
         // An erased post may never have been shown.
         Some(Withheld::Unreadable(_) | Withheld::Erased) => {}

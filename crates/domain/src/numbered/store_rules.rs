@@ -13,6 +13,7 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::NEWS, "a story has an item number", story),
     Rule::claims(&families::THREAD_COMMENT, "a comment has an item number", comments),
     Rule::claims(&families::ITEMS, "an item number is that of a story or a comment that exists", exists),
+    Rule::claims(&families::ITEMS, "no two items have one number", alone),
     Rule::claims(&families::ITEMS, "no item number is above the last that was drawn", drawn),
 ];
 
@@ -58,6 +59,24 @@ fn exists(_: &Subject, claims: &mut Claims) {
     });
 }
 
+/// Claims that no other item has the number of this one.
+fn alone(subject: &Subject, claims: &mut Claims) {
+    let Some((member, number)) = subject.member() else { return };
+    let Ok(item) = member.parse::<SiteItem>() else { return };
+    let (key, order) = (keys::ITEMS.to_owned(), Order::Ascending);
+    let (least, most) = (number, number);
+    let same = Read::SortedByScore { key, order, least, most, count: 2 };
+    let member = member.to_owned();
+    claims.expects("a number of its own", vec![same], move |answers| {
+        let Some(Answer::Scored(same)) = answers.first() else { return None };
+        let (other, _) = same.iter().find(|(other, _)| *other != member)?;
+        Some((
+            format!("the member {member} with the number {number}, which {other} has too"),
+            Mend::NumberAnew(item),
+        ))
+    });
+}
+
 fn drawn(subject: &Subject, claims: &mut Claims) {
     if !matches!(subject.item, SubjectItem::Whole) {
         return;
@@ -70,6 +89,10 @@ fn drawn(subject: &Subject, claims: &mut Claims) {
         let highest = highest.first()?.1 as i64;
         let found = text_in(answers, 1).and_then(|count| count.parse().ok()).unwrap_or(0);
         let mut batch = Batch::new();
+        match text_in(answers, 1) {
+            Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
+            None => batch.key_absent(keys::ITEMS_COUNT),
+        };
         batch.increment(keys::ITEMS_COUNT, highest.saturating_sub(found));
         (found < highest).then(|| Fault {
             key: keys::ITEMS_COUNT.to_owned(),

@@ -26,7 +26,14 @@ pub(super) async fn mend_faults(site: &Site, now: Moment, faults: &[&Fault]) -> 
 async fn number_items(site: &Site, faults: &[&Fault]) -> Result<(), Error> {
     let item = |fault: &&Fault| if let Mend::Number(item) = fault.mend { Some(item) } else { None };
     let items: Vec<SiteItem> = faults.iter().filter_map(item).collect();
-    readable(items::number_missing(site, &items).await).map(|_| ())
+    readable(items::number_missing(site, &items).await)?;
+    // One after the other, because each changes the counter.
+    for fault in faults {
+        if let Mend::NumberAnew(item) = fault.mend {
+            readable(items::number_shared(site, item).await)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes articles anew, many at a time.
@@ -50,7 +57,7 @@ async fn mend(site: &Site, now: Moment, fault: &Fault) -> Result<bool, Error> {
             site.apply((**batch).clone()).await.map(|applied| matches!(applied, Applied::Yes(_)))
         }
         // With the others; whether it is right is looked at again.
-        Mend::Article(_) | Mend::Number(_) => Ok(true),
+        Mend::Article(_) | Mend::Number(_) | Mend::NumberAnew(_) => Ok(true),
         Mend::Home(id) => mend_home(site, now, *id).await,
         Mend::Sessions(id) => session_store::end_surplus(site, *id).await.map(|()| true),
         Mend::Person(_) => Ok(false),

@@ -8,6 +8,7 @@ use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
+use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -20,6 +21,8 @@ pub(crate) enum Mend {
     Write(Box<Batch>, String),
     /// A story or a comment gets the next item number.
     Number(SiteItem),
+    /// A story or a comment with the number of an older one gets the next item number.
+    NumberAnew(SiteItem),
     /// The article of a story is made anew.
     Article(NewsId),
     /// The home timeline of a user is made anew.
@@ -44,6 +47,7 @@ impl Mend {
         match self {
             Self::Write(_, words) => words,
             Self::Number(_) => "give it the next number",
+            Self::NumberAnew(_) => "give the newest of them the next numbers",
             Self::Article(_) => "make the article anew from the story",
             Self::Home(_) => "make the home timeline anew",
             Self::Sessions(_) => "end the oldest sessions",
@@ -145,15 +149,18 @@ impl Claim {
         if are_readable { (self.judge)(&answers) } else { Vec::new() }
     }
 
-    /// Makes the claim, whose first read is that of a place in a list, one about what was shown.
-    fn unless(&mut self, never_shown: NeverShown) {
+    /// Makes the claim one about what was shown, or about what never was. `place` reads its place in the list of
+    /// its author.
+    fn given(&mut self, was_shown: bool, never_shown: NeverShown, place: Read) {
         let own = self.reads.len();
+        self.reads.push(place);
         self.reads.extend(never_shown.reads());
         self.needs = self.reads.len();
         let judge = std::mem::replace(&mut self.judge, Box::new(|_| Vec::new()));
         self.judge = Box::new(move |answers| {
-            let is_listed = score_in(answers, 0).is_some();
-            if never_shown.holds(answers, own, is_listed) { Vec::new() } else { judge(answers) }
+            let is_listed = score_in(answers, own).is_some();
+            let is_meant = never_shown.holds(answers, own + 1, is_listed) != was_shown;
+            if is_meant { judge(answers) } else { Vec::new() }
         });
     }
 
@@ -411,18 +418,24 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// A sorted set must have a member, unless what the member names was never shown.
-    pub(crate) fn listed_if(
+    /// A removed post must be in the list of its author, or, if it was never shown, in that of unseen posts.
+    pub(crate) fn listed_or_unseen(
         &mut self,
-        list: String,
-        member: impl Display,
-        score: f64,
-        (guard, shown): (&Batch, NeverShown),
+        (thing, author): (&Thing, UserId),
+        (list, member): (String, String),
+        time: f64,
+        guard: &Batch,
     ) {
-        let before = self.all.len();
-        self.listed(list, member, (Some(score), score), guard);
-        if let Some(claim) = self.all.get_mut(before) {
-            claim.unless(shown);
+        let (field, place) = (self.field.clone(), || score(&list, &member));
+        for (list, member, was_shown) in
+            [(list.clone(), member.clone(), true), (keys::user_unseen(author), thing.key(), false)]
+        {
+            self.field.clone_from(&field);
+            let before = self.all.len();
+            self.listed(list, member, (Some(time), time), guard);
+            if let Some(claim) = self.all.get_mut(before) {
+                claim.given(was_shown, NeverShown::of(thing), place());
+            }
         }
     }
 

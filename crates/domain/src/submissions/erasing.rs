@@ -11,6 +11,7 @@ use crate::keys;
 use crate::news::item::{EDITED, News, SOURCE, TEXT_SCHEME};
 use crate::site::Site;
 use crate::timelines::tweets::TweetRemoval;
+use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -40,6 +41,7 @@ pub(crate) async fn erase(
     }
     let (key, withdrawn) = (keys::news(id), keys::withdrawn(&Thing::Story(id)));
     unchanged_since(batch, &news);
+    unseen::remove(batch, news.user_id, &Thing::Story(id));
     url_guards::own(site, now, &news).await?.lift(batch, id);
     let mut job = None;
     if let Some(tweet) = read_announcement(site, &news).await? {

@@ -16,6 +16,7 @@ use crate::review;
 use crate::site::Site;
 use crate::submissions::Submission;
 use crate::timelines::tweets::TweetDraft;
+use crate::unseen;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::moderation::Thing;
@@ -45,6 +46,7 @@ pub(super) fn write(
         batch.set_field(keys::thread(id), NEXT_ID, first.id.to_string());
         write_with_story(batch, CommentAddress { news: id, comment: first.id }, &first);
     }
+    unseen::add(batch, author.id, &Thing::Story(id), now.as_score());
     review::enqueue(batch, &Thing::Story(id), now);
 }
 
@@ -92,6 +94,7 @@ impl Publication {
         self.news.write_state(batch, None);
         batch.set_field(&key, "ctime", time.to_string());
         hooks::write(batch, &Event::Story(id));
+        unseen::remove(batch, self.news.user_id, &Thing::Story(id));
         batch.key_absent(keys::article(id));
         enter_lists(batch, site, time, (id, self.news.user_id), self.news.site());
         let article = new_article_of(site, time, &self.news);

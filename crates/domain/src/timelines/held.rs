@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::review;
 use crate::site::Site;
+use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -25,6 +26,7 @@ pub(super) fn write(batch: &mut Batch, draft: &TweetDraft, text: &str, reason: &
         (WITHHELD, Withheld::Held(reason.into()).to_string()),
     ];
     batch.set_fields(key, fields);
+    unseen::add(batch, draft.author, &Thing::Tweet(draft.id), draft.now.as_score());
     review::enqueue(batch, &Thing::Tweet(draft.id), draft.now.timestamp());
     account_there
 }

@@ -14,8 +14,10 @@ use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
+use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
+use crate::values::moderation::Thing;
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -24,7 +26,7 @@ use tidings_keyspace::{Batch, Order, Read, read};
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::TWEET,
-        "a tweet has its form and an author, and is in the author's timeline unless it is withheld",
+        "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts",
         tweet,
     ),
     Rule::claims(
@@ -109,6 +111,10 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     let list = keys::user_timeline(author);
     if tweet.is_gone() {
         claims.not_listed(list, id, "the tweet is withheld", &guard);
+        if unseen::may_have(tweet.withheld.as_ref()) {
+            let (list, member) = (keys::user_unseen(author), Thing::Tweet(id).key());
+            claims.listed(list, member, (Some(tweet.created_at), tweet.created_at), &guard);
+        }
     } else {
         claims.listed(list, id, (Some(tweet.created_at), tweet.created_at), &guard);
     }

@@ -27,6 +27,7 @@ use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
 use crate::timelines::place::HomePlace;
 use crate::timelines::versions::TIMELINE_VERSION;
+use crate::unseen;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
@@ -206,7 +207,7 @@ impl NewTweet {
 
     /// Adds the tweet to a batch, and to the mentions and inboxes of those whom it tells.
     /// Returns the check of [`TweetDraft::write`].
-    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> Option<CheckId> {
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> CheckId {
         let (id, score) = (self.draft.id, self.draft.now.as_score());
         let account_there = self.draft.write(batch, site, text, None);
         self.notified.write(batch);
@@ -231,8 +232,6 @@ pub(crate) struct TweetDraft {
     pub(crate) audience: Audience,
     /// Whether it is stored already, because it waited for a moderator.
     pub(crate) is_stored: bool,
-    /// Whether the author's account was deactivated while it waited.
-    pub(crate) has_author_left: bool,
 }
 
 /// The audience of a tweet: how many followers its author has, and where home timelines are.
@@ -270,34 +269,34 @@ impl TweetDraft {
         let id = site.store.next_id(keys::TWEET_IDS).await?;
         let id =
             TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
-        Ok(Self { id, now, author, audience, is_stored: false, has_author_left: false })
+        Ok(Self { id, now, author, audience, is_stored: false })
     }
 
     /// A tweet that waited, to be published now. Rounds: 1.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchTweet`] when the author has left, whose tweets are deleted; or the store's.
     pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
         let (id, author) = (tweet.id, tweet.user_id);
         let left = read::field(keys::user(author), DEACTIVATED);
         let (audience, left) = site.store.fetch((Audience::of(site, author), left)).await?;
-        Ok(Self { id, now, author, audience: audience?, is_stored: true, has_author_left: left.is_some() })
+        if left.is_some() {
+            return Err(Refusal::NoSuchTweet.into());
+        }
+        Ok(Self { id, now, author, audience: audience?, is_stored: true })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
     /// and the job that delivers it. Returns the check that the author's account is not
-    /// deactivated, unless that was known.
-    pub(crate) fn write(
-        &self,
-        batch: &mut Batch,
-        site: &Site,
-        text: &str,
-        news: Option<NewsId>,
-    ) -> Option<CheckId> {
+    /// deactivated.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
         let (member, score) = (self.id.to_string(), self.now.as_score());
-        let account_there =
-            (!self.has_author_left).then(|| batch.field_absent(keys::user(self.author), DEACTIVATED));
+        let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
         let key = keys::tweet(self.id);
         if self.is_stored {
             batch.key_present(&key);
             batch.delete_field(&key, WITHHELD);
+            unseen::remove(batch, self.author, &Thing::Tweet(self.id));
         } else {
             batch.key_absent(&key);
         }
@@ -314,9 +313,7 @@ impl TweetDraft {
         }
         batch.sorted_add(keys::user_timeline(self.author), &member, score);
         batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
-        if !self.has_author_left {
-            self.audience.write_own(batch, site, self.author, (self.id, score));
-        }
+        self.audience.write_own(batch, site, self.author, (self.id, score));
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         let arrived = live::ArrivedTweet { author: self.author, id: self.id, score };
@@ -414,6 +411,7 @@ impl TweetRemoval {
             review::settle(batch, &Thing::Tweet(id));
         }
         batch.sorted_remove(keys::user_timeline(author), &member);
+        unseen::remove(batch, author, &Thing::Tweet(id));
         batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
         batch.sorted_remove(keys::home_timeline(author), &member);
         batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);

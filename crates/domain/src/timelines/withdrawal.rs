@@ -15,6 +15,7 @@ use crate::site::Site;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::timelines::versions::TIMELINE_VERSION;
+use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
@@ -83,6 +84,7 @@ impl Withdrawing for TweetWithdrawal {
             return;
         }
         batch.sorted_remove(keys::user_timeline(author), &member);
+        unseen::add(batch, author, &Thing::Tweet(id), self.tweet.created_at);
         batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
         batch.sorted_remove(keys::home_timeline(author), &member);
         batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);
@@ -169,6 +171,7 @@ impl Returning for TweetReturn {
         }
         batch.field_absent(keys::user(author), DEACTIVATED);
         batch.sorted_add(keys::user_timeline(author), &member, score);
+        unseen::remove(batch, author, &Thing::Tweet(id));
         batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
         self.audience.write_own(batch, site, author, (id, score));
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);

@@ -90,6 +90,8 @@ pub const MAX_SITE_SCORE_NETWORKS: u64 = 1_000;
 pub const SITE_SCORE_ACCOUNTS: u64 = 5;
 /// The least good and the least bad votes of a site on the controversial leaderboard.
 pub const CONTROVERSIAL_MINORITY: i64 = 2;
+/// The most votes or karma that a line of an archive may have.
+pub const MAX_IMPORTED_COUNT: i64 = 1_000_000_000;
 /// The most votes that an imported site starts with.
 pub const MAX_IMPORTED_SITE_VOTES: u64 = 1_000;
 /// The most characters in the name of the site.
@@ -211,8 +213,6 @@ pub const MAX_MERGED_STORIES: usize = 10;
 pub const MAX_FLAG_NOTE: usize = 200;
 /// The most flags of one thing. A decision writes all of those that wait.
 pub const MAX_FLAGS: usize = 200;
-/// The newest flags of one person that are listed.
-pub const LISTED_FLAGS: u64 = 1_000;
 /// The last decided flags of one person, which give the next ones their weight.
 pub const DECIDED_FLAGS: u64 = 50;
 /// The outcomes of one person's flags that are stored: more than count, so that undoing decisions

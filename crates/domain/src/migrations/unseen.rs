@@ -1,0 +1,197 @@
+//! Lists what people wrote that no list of theirs had, so that an erasure finds it: posts that nobody was shown,
+//! removed tweets, and flags beyond the newest 1,000. Of people who have left, what was left behind is deleted.
+
+use super::{KEYS_AT_ONCE, STORIES_AT_ONCE};
+use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
+use crate::comments::comment::Comment;
+use crate::contributions::erasing::ERASE_ALL;
+use crate::deactivation::leave;
+use crate::error::Error;
+use crate::jobs::{self, Job};
+use crate::keys::{self, families, families::Family};
+use crate::news::item::News;
+use crate::report::Advance;
+use crate::site::Site;
+use crate::timelines::tweets::Tweet;
+use crate::unseen;
+use crate::values::clock::{Moment, Timestamp};
+use crate::values::flag::Flag;
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::moderation::Thing;
+use crate::values::signup::InvitationCode;
+use std::collections::BTreeMap;
+use tidings_keyspace::{Batch, Fetch, Hash, read};
+
+/// A post that may be in no list of its author, and the list that may have it.
+struct UnlistedPost {
+    author: UserId,
+    thing: Thing,
+    time: f64,
+    /// The list and its member; `None` for tweets, which leave theirs.
+    place: Option<(String, String)>,
+}
+
+/// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 2 for each ten stories, tweets or flagged things.
+pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        let (mut stories, mut tweets, mut flagged) = (vec![], vec![], vec![]);
+        let (mut profiles, mut invitations) = (vec![], vec![]);
+        for key in &page.keys {
+            let Some((family, parts)) = Family::of(key) else { continue };
+            let part = parts.first().copied().unwrap_or_default();
+            if *family == families::NEWS {
+                stories.extend(part.parse::<NewsId>());
+            } else if *family == families::TWEET {
+                tweets.extend(part.parse::<TweetId>());
+            } else if *family == families::FLAGS {
+                flagged.extend(part.parse::<Thing>());
+            } else if *family == families::INVITES_CODE {
+                invitations.extend(InvitationCode::parse(part));
+            } else if *family == families::WITHDRAWN
+                && let Ok(Thing::User(id)) = part.parse::<Thing>()
+                && let Ok(id) = id.parse::<UserId>()
+            {
+                profiles.push(id);
+            }
+        }
+        for stories in stories.chunks(STORIES_AT_ONCE) {
+            list(site, of_stories(site, stories).await?).await?;
+        }
+        for tweets in tweets.chunks(KEYS_AT_ONCE) {
+            list(site, of_tweets(site, tweets).await?).await?;
+        }
+        for flagged in flagged.chunks(STORIES_AT_ONCE) {
+            list_flags(site, flagged).await?;
+        }
+        leave_again(site, profiles, invitations).await?;
+        advance(seen.min(total), total);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// The posts of some stories and their threads. Rounds: 1.
+async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>, Error> {
+    let read = |id: &NewsId| (News::by_id(*id).or_absent(), read::hash(keys::thread(*id)).or_absent());
+    let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
+    let mut found = Vec::new();
+    for (id, (news, thread)) in stories.iter().zip(read) {
+        if let Some(news) = news.filter(|news| unseen::may_have(news.withheld.as_ref())) {
+            let place = Some((keys::user_posted(news.user_id), id.to_string()));
+            let time = news.ctime.as_score();
+            found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(*id), time, place });
+        }
+        for (field, json) in &thread.0 {
+            let comment = Comment::from_field(field, json);
+            let Some(comment) = comment.filter(|comment| unseen::may_have(comment.withheld.as_ref())) else {
+                continue;
+            };
+            let address = CommentAddress { news: *id, comment: comment.id };
+            let place = Some((keys::user_comments(comment.user_id), address.to_string()));
+            let (author, time) = (comment.user_id, comment.ctime.as_score());
+            found.push(UnlistedPost { author, thing: Thing::Comment(address), time, place });
+        }
+    }
+    Ok(found)
+}
+
+/// Those of some tweets that are in no timeline. Rounds: 1.
+async fn of_tweets(site: &Site, tweets: &[TweetId]) -> Result<Vec<UnlistedPost>, Error> {
+    let read: Vec<_> = tweets.iter().map(|id| Tweet::by_id(*id).or_absent()).collect();
+    let tweets = site.store.fetch(read).await?.into_iter().flatten();
+    let gone = tweets.filter(|tweet| unseen::may_have(tweet.withheld.as_ref()));
+    let candidate = |tweet: Tweet| {
+        let thing = Thing::Tweet(tweet.id);
+        UnlistedPost { author: tweet.user_id, thing, time: tweet.created_at, place: None }
+    };
+    Ok(gone.map(candidate).collect())
+}
+
+/// Lists those of some posts that are in no other list of their authors. Rounds: 1, and 1 to write.
+async fn list(site: &Site, candidates: Vec<UnlistedPost>) -> Result<(), Error> {
+    let places = candidates.iter().map(|UnlistedPost { place, .. }| {
+        let place = place.iter().map(|(list, member)| read::score(list, member).or_absent());
+        place.collect::<Vec<_>>()
+    });
+    let scores = site.store.fetch(places.collect::<Vec<_>>()).await?;
+    let mut batch = Batch::new();
+    for (UnlistedPost { author, thing, time, .. }, scores) in candidates.into_iter().zip(scores) {
+        if scores.iter().all(Option::is_none) {
+            unseen::add(&mut batch, author, &thing, time);
+        }
+    }
+    commit(site, batch).await
+}
+
+/// Lists the flags of some things with the people who still have accounts. Rounds: 2, and 1 to write.
+async fn list_flags(site: &Site, flagged: &[Thing]) -> Result<(), Error> {
+    let read: Vec<_> = flagged.iter().map(|thing| read::hash(keys::flags(thing)).or_absent()).collect();
+    let found = site.store.fetch(read).await?;
+    let flags_of = |(thing, flags): (&Thing, Hash)| {
+        let flags = flags.0.into_iter().filter_map(|(person, flag)| {
+            Some((person.parse::<UserId>().ok()?, flag.parse::<Flag>().ok()?.time.as_score()))
+        });
+        flags.map(|(person, time)| (person, thing.key(), time)).collect::<Vec<_>>()
+    };
+    let flags: Vec<_> = flagged.iter().zip(found).flat_map(flags_of).collect();
+    let left = flags.iter().map(|(person, ..)| read::field(keys::user(*person), DEACTIVATED).or_absent());
+    let left = site.store.fetch(left.collect::<Vec<_>>()).await?;
+    let mut batch = Batch::new();
+    for ((person, thing, time), left) in flags.into_iter().zip(left) {
+        if left.is_none() {
+            batch.sorted_add(keys::user_flags(person), thing, time);
+        }
+    }
+    commit(site, batch).await
+}
+
+/// Adds the jobs that delete what people who have left have left behind, of whom a removed profile or an invitation is
+/// there. The job finds invitations in their list. Rounds: 2, and 1 to write.
+async fn leave_again(
+    site: &Site,
+    profiles: Vec<UserId>,
+    invitations: Vec<InvitationCode>,
+) -> Result<(), Error> {
+    let owner = |code: &InvitationCode| read::field(keys::invitation(code), "user_id").or_absent();
+    let owners = site.store.fetch(invitations.iter().map(owner).collect::<Vec<_>>()).await?;
+    let mut people: BTreeMap<UserId, Vec<InvitationCode>> =
+        profiles.into_iter().map(|person| (person, Vec::new())).collect();
+    for (code, owner) in invitations.into_iter().zip(owners) {
+        if let Some(owner) = owner.and_then(|owner| owner.parse().ok()) {
+            people.entry(owner).or_default().push(code);
+        }
+    }
+    let read = |person: &UserId| {
+        let names = read::fields(keys::user(*person), [DEACTIVATED, "username"]).or_absent();
+        (names, jobs::is_waiting(&Job::new(ERASE_ALL, person)))
+    };
+    let left = site.store.fetch(people.keys().map(read).collect::<Vec<_>>()).await?;
+    let mut batch = Batch::new();
+    for ((person, codes), ([left, name], is_erased)) in people.into_iter().zip(left) {
+        // An application that waits has the first field too. The job that erases adds the other one.
+        if let Some(left) = left
+            && name.as_deref() == Some(DELETED_USERNAME)
+            && !is_erased
+        {
+            let since = Timestamp(left.parse().unwrap_or(0));
+            for code in codes {
+                batch.sorted_add(keys::invites_open(person), code.expose(), since.as_score());
+            }
+            jobs::add(&mut batch, &leave::job(person), Moment::from_timestamp(since), person);
+        }
+    }
+    commit(site, batch).await
+}
+
+async fn commit(site: &Site, batch: Batch) -> Result<(), Error> {
+    if !batch.writes().is_empty() {
+        site.store.commit(batch).await?;
+    }
+    Ok(())
+}
