@@ -3,8 +3,9 @@
 
 #![no_main]
 
-use checker::check_markup;
+use checker::{check_links, check_markup};
 use libfuzzer_sys::fuzz_target;
+use tidings_text::stored_text::StoredText;
 use tidings_web::markup::fragments::LinkTarget;
 use tidings_web::markup::markdown::markdown;
 
@@ -13,6 +14,8 @@ mod checker;
 
 fuzz_target!(|text: &str| {
     for links in [LinkTarget::Same, LinkTarget::NewWindow] {
-        check_markup(text, markdown(text, links).into_string().as_str());
+        let html = markdown(text, links).into_string();
+        check_markup(text, &html);
+        check_links(StoredText::Formatted(text), &html);
     }
 });

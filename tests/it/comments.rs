@@ -29,7 +29,7 @@ async fn a_comment_is_stored_as_json_in_its_thread_and_voted_up_by_its_author() 
         assert_eq!(answer, expected);
         let comment = stored(&server, news, 1).await;
         for (field, expected) in [
-            ("body", json!("Hello\n<b>you</b>")),
+            ("body", json!(" Hello\n<b>you</b>")),
             ("ctime", json!(server.now())),
             ("user_id", json!(3)),
             ("parent_id", json!(-1)),

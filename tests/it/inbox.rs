@@ -244,6 +244,9 @@ async fn mentions_in_comments_notify_on_posting_and_editing_so_many_people_a_day
         alice.comment(1, "@member-0 @member-1 @carol").await;
         let badges = [badge(&server, &members[0]).await, badge(&server, &members[1]).await];
         assert_eq!((badges, badge(&server, &carol).await), ([1, 0], 2));
+        // Those whom the page does not link are not told.
+        alice.comment(1, "`@bob` [@bob](http://example.com/) \\@bob\n\n    @bob").await;
+        assert_eq!(badge(&server, &bob).await, 1);
         alice.tweet("@member-1 and @bob").await;
         assert_eq!((badge(&server, &members[1]).await, badge(&server, &bob).await), (0, 2));
         ok(alice.edit_comment(1, comment, "").await);

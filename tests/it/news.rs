@@ -60,7 +60,7 @@ async fn a_submitted_text_is_stored_as_a_text_url() {
         let alice = server.member("alice").await;
         alice.submit_text("Ask", " First line\r\nsecond <b>line</b> ").await;
         let stored = server.field("news:1", "url").await;
-        assert_eq!(stored.as_deref(), Some("text://First line\nsecond <b>line</b>"));
+        assert_eq!(stored.as_deref(), Some("text:// First line\nsecond <b>line</b>"));
         let guards = server.dump().await.into_keys().filter(|key| key.starts_with("url:")).count();
         assert_eq!(guards, 0);
     })

@@ -15,6 +15,37 @@ async fn duplicate(client: &Client, url: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
+async fn a_story_that_is_likely_there_is_shown_once_before_another_is_submitted() {
+    each_engine(&[("limits.submission_seconds", "0")], async |server| {
+        let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+        alice.submit_link("A talk", "https://youtu.be/abc-1?si=x").await;
+        let typed = page(&bob, "/submit").await.form("/submit").with("title", "The talk");
+        let same = typed.clone().with("url", "https://youtu.be/abc-1?si=x#top");
+        let typed = typed.with("url", "https://www.youtube.com/watch?v=abc-1&feature=shared");
+        let asked = shown(&typed.send(&bob).await);
+        let said = "This page was probably submitted just now: A talk (0 comments). Your story is not submitted yet.";
+        assert_eq!(asked.one("p", &[("role", "status")]).text(), said);
+        assert!(asked.links_to("/news/1") && asked.content().contains("Submit anyway"));
+        let again = asked.form("/submit");
+        assert_eq!((again.value("anyway"), again.value("title")), (Some("1"), Some("The talk")));
+        assert_eq!(redirects_to(&again.send(&bob).await), "/news/2");
+        // Another story than the one that was shown is shown, too: the newest.
+        let other = again.with("url", "http://m.youtube.com/watch?v=abc-1");
+        assert_eq!(shown(&other.send(&bob).await).form("/submit").value("anyway"), Some("2"));
+        // The same address leads to the story, and calls are not asked.
+        assert_eq!(shown(&same.send(&bob).await).heading(), "Already submitted");
+        ok(bob.submit("x", "http://youtu.be/abc-1", "").await);
+        // A deleted story is not shown, and a refused form shows none.
+        let id = alice.submit_link("B", "https://www.example.com/b/").await;
+        let form = page(&bob, "/submit").await.form("/submit").with("url", "http://example.com/b");
+        assert!(!Page::of(&form.send(&bob).await).text().contains("Submit anyway"));
+        ok(alice.delete(id).await);
+        assert!(redirects_to(&form.with("title", "x").send(&bob).await).starts_with("/news/"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_earlier_story_with_the_same_url_is_found_while_it_counts() {
     each_engine(&[], async |server| {
         let alice = server.member("alice").await;
@@ -41,6 +72,10 @@ async fn an_earlier_story_with_the_same_url_is_found_while_it_counts() {
             refused(duplicate(&visitor, url).await);
         }
         refused(visitor.api_get("/api/duplicate").await);
+        // A fragment that is a path, and another case of a path, make another address.
+        for url in ["https://example.com/a?b=c#!/d", "https://example.com/A?b=c"] {
+            assert_eq!(duplicate(&visitor, url).await["news_id"], serde_json::Value::Null, "{url}");
+        }
         ok(alice.delete(id).await);
         assert_eq!(duplicate(&visitor, "example.com/a?b=c").await, new("https://example.com/a?b=c"));
     })

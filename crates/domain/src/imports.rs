@@ -19,6 +19,7 @@ use crate::keys;
 use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
 use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
+use crate::submissions::url_guards;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, ItemNumber, NewsId, UserId};
 use crate::values::imported::ImportedVotes;
@@ -155,10 +156,8 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
     let voters = std::iter::once(&link.author).chain(&link.voters);
     article::write_new(batch, now, id, &article, voters, &link.topics);
     let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(link.posted));
-    if life > 0
-        && let Some(key) = link.url.as_ref().and_then(|url| keys::urls(url).into_iter().next())
-    {
-        batch.set_expiring(key, id.to_string(), Duration::from_secs(life));
+    if let Some(url) = link.url.as_ref().filter(|_| life > 0) {
+        url_guards::hold(batch, url, id, Duration::from_secs(life));
     }
 }
 

@@ -562,6 +562,11 @@ pub fn urls(link: &NewsUrl) -> Vec<String> {
     keys
 }
 
+/// The key of what is likely the same address. No URL that somebody posts begins as it does.
+pub fn likely_url(link: &NewsUrl) -> String {
+    url(&link.likely())
+}
+
 /// The story whose comments a key has.
 pub fn news_of_thread(key: &str) -> Option<NewsId> {
     key.strip_prefix("thread:comment:")?.parse().ok()

@@ -15,16 +15,16 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::RuleId;
-use crate::values::limits::{MAX_CHECKED_LINKS, MAX_RULES_BYTES};
+use crate::values::limits::MAX_RULES_BYTES;
 use crate::values::lookalikes;
 use crate::values::mutes::Phrases;
 use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
-use linkify::{LinkFinder, LinkKind};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::HashMap;
 use tidings_keyspace::{Query, Reads, Tracked};
+use tidings_text::address::Address;
+use tidings_text::stored_text::StoredText;
 use tidings_text::words;
-use url::Url;
 
 crate::cache_kind! {
     /// The rules of the site. Their automata are bounded apart, by the number of rules.
@@ -102,12 +102,19 @@ impl RulePhrases {
 }
 
 /// The parts of a post that are checked.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckedPost<'a> {
     /// The title and the texts.
-    pub(crate) texts: [&'a str; 2],
+    pub(crate) texts: [StoredText<'a>; 2],
     /// The URL of a story.
     pub(crate) url: Option<&'a str>,
+}
+
+impl<'a> CheckedPost<'a> {
+    /// A post that is one text.
+    pub(crate) const fn of(text: StoredText<'a>) -> Self {
+        Self { texts: [text, StoredText::Line("")], url: None }
+    }
 }
 
 impl PostRules {
@@ -149,17 +156,13 @@ impl PostRules {
         }
         let mut found: Vec<usize> = Vec::new();
         if let Some(url) = post.url {
-            found.extend(self.matching_link(url));
+            found.extend(Address::parse(url).iter().flat_map(|address| self.matching_address(address)));
             found.extend(self.matching_text(url));
         }
         for text in post.texts {
-            found.extend(self.matching_text(text));
+            found.extend(self.matching_text(text.as_str()));
             if !(self.domains.is_empty() && self.urls.is_empty()) {
-                let mut finder = LinkFinder::new();
-                finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
-                for link in finder.links(text).take(MAX_CHECKED_LINKS) {
-                    found.extend(self.matching_link(link.as_str()));
-                }
+                found.extend(text.judged().addresses().flat_map(|address| self.matching_address(&address)));
             }
         }
         let rules = found.into_iter().filter_map(|position| self.all.get(position));
@@ -176,16 +179,12 @@ impl PostRules {
         found
     }
 
-    /// The rules that match a link, which may lack a scheme.
-    fn matching_link(&self, link: &str) -> Vec<usize> {
-        let with_scheme = if link.contains("://") { None } else { Some(format!("http://{link}")) };
-        let Ok(url) = Url::parse(with_scheme.as_deref().unwrap_or(link)) else {
-            return Vec::new();
-        };
-        let host = without_www(url.host_str().unwrap_or_default().trim_end_matches('.'));
+    /// The rules that match an address.
+    fn matching_address(&self, address: &Address) -> Vec<usize> {
+        let host = without_www(address.host());
         let mut found: Vec<usize> =
             domains_of(host).filter_map(|domain| self.domains.get(domain)).copied().collect();
-        let path = [host, &url[url::Position::BeforePath..]].concat();
+        let path = [host, address.path()].concat();
         let is_inside = |position: &&usize| {
             self.all.get(**position).is_some_and(|rule| path.starts_with(rule.pattern.as_str()))
         };
@@ -269,7 +268,7 @@ mod tests {
     fn check_one(kind: RuleKind, pattern: &str, matched: &[&str], unmatched: &[&str]) {
         let rules = rules(&[(kind, pattern, RuleEffect::Refuse)]);
         let is_matched =
-            |text: &str| rules.first_match(CheckedPost { texts: [text, ""], url: None }).is_some();
+            |text: &str| rules.first_match(CheckedPost::of(StoredText::Formatted(text))).is_some();
         for text in matched {
             assert!(is_matched(text), "{pattern} matches {text:?}");
         }
@@ -286,6 +285,48 @@ mod tests {
             &["see https://example.com/a", "www.EXAMPLE.com", "http://a.b.example.com:81/", "example.com/x"],
             &["https://notexample.com", "https://example.com.evil.org", "example com", ""],
         );
+    }
+
+    #[test]
+    fn links_are_judged_as_the_page_shows_them_and_browsers_read_them() {
+        let in_code =
+            ["`https://spam-shop.example/`", "    https://spam-shop.example/", "bob@spam-shop.example"];
+        check_one(
+            RuleKind::Domain,
+            "spam-shop.example",
+            &[
+                "[x](https://spam-shop\\.example/)",
+                "[x](https\\://spam-shop.example/)",
+                "[x](https://%73pam-shop.example/)",
+                "[x](https:///spam-shop.example)",
+                "[x](mailto:sales@spam-shop.example)",
+                "www.spam-shop.example/a?b=http://c",
+                "spam-shop.example/?u=http://x",
+                "http://\u{ff53}pam-shop\u{ff0e}example/",
+                "看spam-shop.example/a吧",
+            ],
+            &in_code,
+        );
+        check_one(
+            RuleKind::Url,
+            "github.com/%73pammer/",
+            &[
+                "https://github.com/%73pammer/x",
+                "https://github.com//spammer//x",
+                "github.com/./spammer/?a=http://b",
+            ],
+            &["https://github.com/spammers/", "`github.com/spammer/`", "https://github.com/?/spammer/"],
+        );
+        let rules = rules(&[(RuleKind::Url, "github.com/spammer/", RuleEffect::Refuse)]);
+        for url in ["https://github.com/%73pammer/x", "https://github.com//spammer/x"] {
+            let title = StoredText::Line("t");
+            assert!(rules.first_match(CheckedPost { texts: [title; 2], url: Some(url) }).is_some(), "{url}");
+        }
+        for text in ["spam at github.com//spammer/x", "https://www.github.com/%73pammer/"] {
+            for written in [StoredText::Plain(text), StoredText::Post(text), StoredText::Line(text)] {
+                assert!(rules.first_match(CheckedPost::of(written)).is_some(), "{written:?}");
+            }
+        }
     }
 
     #[test]
@@ -367,12 +408,15 @@ mod tests {
             (RuleKind::Domain, "example.com", RuleEffect::Refuse),
             (RuleKind::Phrase, "two", RuleEffect::Refuse),
         ]);
-        let first = |texts, url| rules.first_match(CheckedPost { texts, url }).map(|rule| rule.id.0);
+        let first = |texts: [&'static str; 2], url| {
+            let post = CheckedPost { texts: texts.map(StoredText::Formatted), url };
+            rules.first_match(post).map(|rule| rule.id.0)
+        };
         assert_eq!(first(["one two", ""], None), Some(3));
         assert_eq!(first(["one", ""], None), Some(1));
         assert_eq!(first(["", "one"], Some("https://example.com/")), Some(2));
         assert_eq!(first(["none", ""], Some("https://example.org/")), None);
-        assert!(PostRules::default().first_match(CheckedPost::default()).is_none());
+        assert!(PostRules::default().first_match(CheckedPost::of(StoredText::Line(""))).is_none());
     }
 
     #[test]
@@ -384,6 +428,6 @@ mod tests {
         let rules = rules(&patterns);
         assert!(rules.is_complete());
         let last = format!("SPAM{} now", MAX_RULES - 1);
-        assert!(rules.first_match(CheckedPost { texts: [&last, ""], url: None }).is_some());
+        assert!(rules.first_match(CheckedPost::of(StoredText::Post(&last))).is_some());
     }
 }

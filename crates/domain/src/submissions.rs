@@ -45,6 +45,7 @@ use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, read};
+use tidings_text::stored_text::StoredText;
 
 /// A submission: a title, a link or text, and topics.
 #[derive(Debug, Clone)]
@@ -90,7 +91,7 @@ impl Submission {
             }
             SubmissionContent::Text(text) => (None, text.as_str()),
         };
-        CheckedPost { texts: [self.title.as_str(), text], url }
+        CheckedPost { texts: [StoredText::Line(self.title.as_str()), StoredText::Formatted(text)], url }
     }
 
     /// The comment that the text of a link becomes.
@@ -235,7 +236,7 @@ pub async fn submit_news(
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
-        guard_against_reposts(&mut batch, site, (author, id), &url_keys, &holders);
+        guard_against_reposts(&mut batch, site, (author, id), submission.content.link(), &holders);
         if let Some(reason) = &waits {
             held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
@@ -336,20 +337,20 @@ fn guard_against_reposts(
     batch: &mut Batch,
     site: &Site,
     (author, id): (&User, NewsId),
-    url_keys: &[String],
+    link: Option<&NewsUrl>,
     holders: &Holders,
 ) {
     let limits = &site.rules.limits;
-    for key in url_keys {
-        holders.demand_free(batch, key);
-    }
     if is_limited(site, author) {
         let recent = keys::submitted_recently(author.id);
         batch.key_absent(&recent);
         batch.set_expiring(recent, "1", Duration::from_secs(limits.submission_seconds));
     }
-    if let Some(key) = url_keys.first() {
-        batch.set_expiring(key, id.to_string(), Duration::from_secs(limits.repost_seconds));
+    if let Some(link) = link.filter(|_| limits.repost_seconds > 0) {
+        for key in keys::urls(link) {
+            holders.demand_free(batch, &key);
+        }
+        url_guards::hold(batch, link, id, Duration::from_secs(limits.repost_seconds));
     }
 }
 

@@ -16,7 +16,6 @@
 //! - [`imported`]: sources, names and votes from other sites
 //! - [`limits`]: every fixed cap
 //! - [`logo`]: the picture of the site
-//! - [`mentions`]: links and `@name`s in a text
 //! - [`message`]: messages between a member and the moderators
 //! - [`mutes`]: what people mute, and texts searched for muted words
 //! - [`network`]: the network that an address belongs to
@@ -77,7 +76,6 @@ pub mod imported;
 pub mod limits;
 pub mod logo;
 pub mod lookalikes;
-pub mod mentions;
 pub mod message;
 pub mod moderation;
 pub mod mutes;

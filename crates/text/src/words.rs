@@ -263,7 +263,7 @@ const fn is_pictograph(c: char) -> bool {
 }
 
 /// Whether a character is one of a script that puts no blanks between words, or a syllable of Hangul.
-const fn stands_alone(c: char) -> bool {
+pub(crate) const fn stands_alone(c: char) -> bool {
     matches!(
         c,
         '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}' | '\u{1780}'..='\u{17FF}'

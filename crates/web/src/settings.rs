@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
-use tidings_domain::values::mentions::{Piece, link_address, text_and_links};
 use tidings_search::index::Language;
+use tidings_text::address::link_address;
+use tidings_text::links::{Piece, text_and_links};
 use url::{Origin, Url};
 
 /// The settings that pages and calls depend on.
@@ -141,7 +142,7 @@ impl SiteSettings {
         let mut moved = String::with_capacity(text.len());
         let mut rest_bytes = text.len();
         for piece in text_and_links(text) {
-            let (Piece::Text(part) | Piece::Link(part) | Piece::Mention(part)) = piece;
+            let (Piece::Text(part) | Piece::Link(part)) = piece;
             rest_bytes -= part.len();
             let link = if matches!(piece, Piece::Link(_)) { self.moved(part) } else { None };
             match link {

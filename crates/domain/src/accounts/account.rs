@@ -21,6 +21,7 @@ use crate::values::ids::UserId;
 use crate::values::preferences::{Digest, PreferencesChange};
 use crate::values::text::{About, FullName, NewPassword};
 use tidings_keyspace::Batch;
+use tidings_text::stored_text::StoredText;
 
 /// A change of a user's profile.
 #[derive(Debug)]
@@ -109,7 +110,7 @@ pub async fn update_profile(
     if about != user.about || fullname != user.fullname {
         // Everyone sees these; the rest is the owner's business.
         user.demand_confirmed(site)?;
-        let post = CheckedPost { texts: [about, fullname], url: None };
+        let post = CheckedPost { texts: [StoredText::Plain(about), StoredText::Line(fullname)], url: None };
         admission::admit_edit(site, now, user, (post, false)).await?;
     }
     let email = match &change.email {

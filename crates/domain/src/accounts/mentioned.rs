@@ -7,13 +7,13 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_MENTIONS;
-use crate::values::mentions;
 use std::collections::HashMap;
 use tidings_keyspace::read;
+use tidings_text::stored_text::StoredText;
 
 /// The names that a text mentions, in lower case: the first [`MAX_MENTIONS`].
-pub(crate) fn names_in(text: &str) -> Vec<String> {
-    let mut names = mentions::names(text);
+pub(crate) fn names_in(text: StoredText<'_>) -> Vec<String> {
+    let mut names = text.mentions();
     names.truncate(MAX_MENTIONS);
     names
 }

@@ -15,8 +15,8 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::MAX_LINKS_OF_NEW;
 use crate::values::rules::{Lacking, TrustRules};
-use linkify::{LinkFinder, LinkKind};
 use tidings_keyspace::Batch;
+use tidings_text::stored_text::StoredText;
 
 /// The conditions of trust that an account does not meet; `None` if it is trusted.
 pub fn lacking(rules: &TrustRules, now: Timestamp, user: &User) -> Option<Lacking> {
@@ -58,12 +58,9 @@ pub(crate) fn refuse_many_links(
     site: &Site,
     now: Timestamp,
     author: &User,
-    text: &str,
+    text: StoredText<'_>,
 ) -> Result<(), Refusal> {
-    let mut finder = LinkFinder::new();
-    finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
-    let has_many = finder.links(text).nth(MAX_LINKS_OF_NEW).is_some();
-    if has_many && !is_trusted(site, now, author) {
+    if !is_trusted(site, now, author) && text.judged().count() > MAX_LINKS_OF_NEW {
         return Err(Refusal::TooManyLinks { limit: MAX_LINKS_OF_NEW });
     }
     Ok(())

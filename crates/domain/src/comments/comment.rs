@@ -44,6 +44,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Batch, Fetch, read};
+use tidings_text::stored_text::StoredText;
 
 /// The field of a thread with the last comment id drawn.
 pub(crate) const NEXT_ID: &str = "nextid";
@@ -271,6 +272,11 @@ impl Comment {
             speaks_as_moderator,
             extra: stored,
         })
+    }
+
+    /// Its text, as pages show it.
+    pub const fn stored_text(&self) -> StoredText<'_> {
+        StoredText::Formatted(self.body.as_str())
     }
 
     /// The comment as it is stored.
@@ -530,7 +536,7 @@ pub async fn post_comment(
     }
     let moment = Moment::from_timestamp(now);
     author.spend(site, moment, RatedAction::Comment).await?;
-    trust::refuse_many_links(site, now, author.user, body.as_str())?;
+    trust::refuse_many_links(site, now, author.user, StoredText::Formatted(body.as_str()))?;
     let waits = admission::admit(site, now, author.user, checked(body)).await?;
     let thread = keys::thread(news);
     origin_bans::demand_may_post(site, now, &author).await?;
@@ -671,7 +677,7 @@ impl KeptAnswer for Posted {
 
 /// The parts of a comment that the rules for posts are matched against.
 fn checked(body: &Body) -> CheckedPost<'_> {
-    CheckedPost { texts: [body.as_str(), ""], url: None }
+    CheckedPost::of(StoredText::Formatted(body.as_str()))
 }
 
 /// A place where somebody may write a comment: under a story, or under another comment.
@@ -748,9 +754,9 @@ pub async fn edit_comment(
         stored.news.refuse_if_gone(&viewer)?;
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
-        trust::refuse_many_links(site, now, viewer.user, body.as_str())?;
+        trust::refuse_many_links(site, now, viewer.user, StoredText::Formatted(body.as_str()))?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
-        let texts = [stored.comment.body.as_str(), body.as_str()];
+        let texts = [stored.comment.body.as_str(), body.as_str()].map(StoredText::Formatted);
         if notify::mentions_more(texts) && !has_spent.swap(true, Ordering::Relaxed) {
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }

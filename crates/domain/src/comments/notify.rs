@@ -19,6 +19,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::SUBSCRIBERS_AT_ONCE;
 use tidings_keyspace::{Batch, Fetch, Order, read};
+use tidings_text::stored_text::StoredText;
 
 /// The jobs `notify:<news id>-<comment id>`, which tell the subscribers of a thread.
 pub(crate) const NOTIFY: JobKind = JobKind { name: "notify", step: |current| Box::pin(notify(current)) };
@@ -94,7 +95,7 @@ impl CommentNotice {
         audience: &CommentAudience,
     ) -> Result<Self, Error> {
         let author = comment.user_id;
-        let notified = mentions(site, now, author, &names_in(&comment.body)).await?;
+        let notified = mentions(site, now, author, &names_in(comment.stored_text())).await?;
         let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
         let entries: Vec<_> =
             audience.entries(address).chain(mentioned).filter(|(user, _)| *user != author).collect();
@@ -146,7 +147,7 @@ async fn mentions(site: &Site, now: Moment, author: UserId, names: &[String]) ->
 }
 
 /// Whether a text mentions anybody whom the text before it did not mention.
-pub(super) fn mentions_more([old, new]: [&str; 2]) -> bool {
+pub(super) fn mentions_more([old, new]: [StoredText<'_>; 2]) -> bool {
     let old = names_in(old);
     names_in(new).iter().any(|name| !old.contains(name))
 }
@@ -166,7 +167,7 @@ impl Reannouncement {
         site: &Site,
         now: Moment,
         (address, author): (CommentAddress, UserId),
-        [old, new]: [&str; 2],
+        [old, new]: [StoredText<'_>; 2],
     ) -> Result<Self, Error> {
         let (old, new) = (names_in(old), names_in(new));
         let only_in = |names: &[String], others: &[String]| -> Vec<String> {
@@ -210,7 +211,7 @@ impl Concerned {
         let parent = parent.flatten().map(|parent| parent.user_id);
         let audience =
             CommentAudience { authors: parent.into_iter().chain([story_author]).collect(), subscribers };
-        let mentioned = ids_by_name(site, &names_in(&comment.body)).await?;
+        let mentioned = ids_by_name(site, &names_in(comment.stored_text())).await?;
         let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
         let entries = audience.entries(address).chain(mentioned).collect();
         Ok(Self { entries, is_large: audience.is_large() })

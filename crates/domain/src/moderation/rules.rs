@@ -21,6 +21,7 @@ use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_keyspace::{Fetch, Order, read};
+use tidings_text::stored_text::StoredText;
 
 /// Posts that are read in one round.
 const CHUNK: u64 = 200;
@@ -181,9 +182,13 @@ impl Run<'_> {
     async fn matched(&mut self, posts: Vec<Candidate>) -> Result<(), Error> {
         let rules = self.rules.clone();
         let matching = tokio::task::spawn_blocking(move || {
-            let is_matched = |Candidate { texts: [first, second], url, .. }: &Candidate| {
-                let post = CheckedPost { texts: [first, second], url: url.as_deref() };
-                rules.first_match(post).is_some()
+            let is_matched = |Candidate { thing, texts: [first, second], url, .. }: &Candidate| {
+                let texts = match thing {
+                    Thing::Story(_) => [StoredText::Line(first), StoredText::Formatted(second)],
+                    Thing::Tweet(_) => [StoredText::Post(first), StoredText::Line(second)],
+                    _ => [StoredText::Formatted(first), StoredText::Line(second)],
+                };
+                rules.first_match(CheckedPost { texts, url: url.as_deref() }).is_some()
             };
             posts.into_iter().filter(is_matched).collect::<Vec<_>>()
         });

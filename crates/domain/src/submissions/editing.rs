@@ -127,16 +127,16 @@ impl<'a> StoryChange<'a> {
     }
 
     async fn guard_anew(&self, batch: &mut Batch, viewer: &User, url: &str) -> Result<(), Error> {
-        let new = NewsUrl::parse_imported(url).map(|url| url_guards::keys_of(self.site, &url));
-        let new = new.unwrap_or_default();
+        let url = NewsUrl::parse_imported(url).ok();
+        let new = url.as_ref().map(|url| url_guards::keys_of(self.site, url)).unwrap_or_default();
         let holders = url_guards::refuse_url_of_others(self.site, viewer, &new, &self.guards).await?;
         for key in new.iter().filter(|key| !self.guards.has(key)) {
             holders.demand_free(batch, key);
         }
         self.guards.lift(batch, self.news.id);
-        if let Some(new) = new.first() {
-            let life = Duration::from_secs(self.site.rules.limits.repost_seconds);
-            batch.set_expiring(new, self.news.id.to_string(), life);
+        let life = Duration::from_secs(self.site.rules.limits.repost_seconds);
+        if let Some(url) = url.filter(|_| !life.is_zero()) {
+            url_guards::hold(batch, &url, self.news.id, life);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::trust;
 use crate::error::Error;
 use crate::fields;
+use crate::keys;
 use crate::news::item::News;
 use crate::rates::{self, RatedAccount};
 use crate::site::Site;
@@ -23,6 +24,24 @@ pub async fn find_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, 
     let mut found = url_keys.iter().zip(found);
     let id: Option<NewsId> = found.find_map(|(key, id)| fields::read_string(id.as_deref(), || key.clone()));
     let Some(id) = id else {
+        return Ok(None);
+    };
+    let news = site.store.fetch(News::by_id(id)).await?;
+    Ok(news.filter(|news| !news.deleted && news.withheld.is_none()))
+}
+
+/// A recent story whose address is likely the one of this URL, although a submission would make a new story;
+/// `None` if there is none. Rounds: 2; 1 if there is none.
+pub async fn find_likely_duplicate(site: &Site, url: &NewsUrl) -> Result<Option<News>, Error> {
+    let same = url_guards::keys_of(site, url);
+    if same.is_empty() {
+        return Ok(None);
+    }
+    let likely = keys::likely_url(url);
+    let reads = same.iter().map(read::string).collect::<Vec<_>>();
+    let (same, found) = site.store.fetch((reads, read::string(&likely))).await?;
+    let id: Option<NewsId> = fields::read_string(found.as_deref(), || likely.clone());
+    let Some(id) = id.filter(|_| same.iter().all(Option::is_none)) else {
         return Ok(None);
     };
     let news = site.store.fetch(News::by_id(id)).await?;

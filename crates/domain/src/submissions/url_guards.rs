@@ -31,13 +31,21 @@ pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
     if site.rules.limits.repost_seconds == 0 { Vec::new() } else { keys::urls(url) }
 }
 
+/// Adds to a batch that a story holds a URL for some time, and all that is likely the same address.
+pub(crate) fn hold(batch: &mut Batch, url: &NewsUrl, id: NewsId, life: Duration) {
+    for key in [keys::url(&url.normalised()), keys::likely_url(url)] {
+        batch.set_expiring(key, id.to_string(), life);
+    }
+}
+
 /// The guards that hold a story now. Rounds: 1, none for a text.
 pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<UrlGuards, Error> {
     let Ok(url) = NewsUrl::parse_imported(&news.url) else {
         return Ok(UrlGuards::default());
     };
     let own = news.id.to_string();
-    let keys = keys::urls(&url);
+    let mut keys = keys::urls(&url);
+    keys.push(keys::likely_url(&url));
     let reads: Vec<_> = keys.iter().map(|key| (read::string(key), read::expiry(key))).collect();
     let mut guards = Vec::new();
     for (key, (holder, expiry)) in keys.into_iter().zip(site.store.fetch(reads).await?) {

@@ -37,6 +37,7 @@ use crate::values::text::TweetText;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
+use tidings_text::stored_text::StoredText;
 
 /// A tweet.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,9 +115,14 @@ impl Tweet {
         }
     }
 
+    /// Its text, as pages show it.
+    pub const fn stored_text(&self) -> StoredText<'_> {
+        StoredText::Post(self.text.as_str())
+    }
+
     /// The names in its text, in lower case. An announcement mentions nobody.
     pub(crate) fn mentioned_names(&self) -> Vec<String> {
-        if self.news_id.is_some() { Vec::new() } else { mentioned::names_in(&self.text) }
+        if self.news_id.is_some() { Vec::new() } else { mentioned::names_in(self.stored_text()) }
     }
 }
 
@@ -135,7 +141,7 @@ pub async fn post_tweet(
 ) -> Result<PostedTweet, Error> {
     author.demand_may_post(now.timestamp())?;
     author.spend(site, now, RatedAction::Tweet).await?;
-    let post = CheckedPost { texts: [text.as_str(), ""], url: None };
+    let post = CheckedPost::of(StoredText::Post(text.as_str()));
     let waits = admission::admit(site, now.timestamp(), author.user, post).await?;
     origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
     let origin = Origin::of(site, author.address).await?;
@@ -197,7 +203,7 @@ pub(crate) struct NewTweet {
 impl NewTweet {
     /// Reads whom a tweet tells. Rounds: none without mentions, else 4 at most.
     pub(crate) async fn read(site: &Site, draft: TweetDraft, text: &str) -> Result<Self, Error> {
-        let mut mentioned = users_named(site, &mentioned::names_in(text)).await?;
+        let mut mentioned = users_named(site, &mentioned::names_in(StoredText::Post(text))).await?;
         mentioned.retain(|user| *user != draft.author);
         let notified = Notified::choose(site, draft.now, draft.author, &mentioned).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(draft.id))).collect();

@@ -71,7 +71,7 @@ impl FlagNote {
     /// When it has more than [`MAX_FLAG_NOTE`] characters, or control characters other than line
     /// breaks, which become spaces.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        Ok(Self(lines("note", input, MAX_FLAG_NOTE, 0)?.replace(['\n', '\t'], " ").into()))
+        Ok(Self(lines("note", input.trim(), MAX_FLAG_NOTE, 0)?.replace(['\n', '\t'], " ").into()))
     }
 
     /// The text.

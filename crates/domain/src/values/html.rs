@@ -5,7 +5,8 @@
 //! stays. Entities become their characters. White space counts as one space, except in code. A backslash is put
 //! before each character that Markdown would read as markup.
 
-use crate::values::mentions::{Piece, is_web_address, link_address, text_and_links};
+use tidings_text::address::{is_web_address, link_address};
+use tidings_text::links::{Piece, text_and_links};
 
 /// A text of Hacker News as Markdown.
 pub fn markdown_of_html(html: &str) -> String {
@@ -259,7 +260,7 @@ fn push_text(line: &mut String, text: &str, after: Option<char>) {
             (Piece::Link(address), rest) => {
                 let mut next = match rest.first() {
                     Some(Piece::Text(next)) => (*next).to_owned(),
-                    Some(_) => "<".to_owned(),
+                    Some(Piece::Link(_)) => "<".to_owned(),
                     None => String::new(),
                 };
                 if rest.len() < 2 {
@@ -270,7 +271,6 @@ fn push_text(line: &mut String, text: &str, after: Option<char>) {
             // Marks that are not part of an address may come before it.
             (Piece::Text(text), [_, ..]) => push_escaped(line, text, Some('<')),
             (Piece::Text(text), []) => push_escaped(line, text, after),
-            (Piece::Mention(_), _) => {}
         }
     }
 }
@@ -376,7 +376,8 @@ fn push_address(line: &mut String, address: &str, after: &str) {
         Some(first) if ".,;:!?".contains(first) => following.next().is_none_or(char::is_whitespace),
         Some(first) => first.is_whitespace(),
     };
-    if is_apart && ends {
+    // A backslash in it would be read as an escape.
+    if is_apart && ends && !address.contains('\\') {
         line.push_str(address);
     } else if is_web_address(address) {
         line.push('<');

@@ -6,6 +6,12 @@
 
 use crate::values::rates::Rate;
 
+pub use tidings_text::bounds::{MAX_MARKUP_LEVELS, MAX_SHOWN_TEXT_BYTES};
+pub use tidings_text::mentions::{USERNAME_MAX, USERNAME_MIN};
+
+// As much is shown as people can write.
+const _: () = assert!(MAX_SHOWN_TEXT_BYTES == 4 * MAX_TEXT);
+
 // Limits on the actions of people.
 
 /// The most recent votes of a user that can be taken back.
@@ -36,10 +42,6 @@ pub const MAX_ABOUT: usize = 4096;
 pub const MAX_EMAIL: usize = 255;
 /// The most characters in an application for an account.
 pub const MAX_APPLICATION: usize = 2_000;
-/// The fewest characters in a username.
-pub const USERNAME_MIN: usize = 2;
-/// The most characters in a username.
-pub const USERNAME_MAX: usize = 32;
 /// The most characters in a username of an account from an older site.
 pub const LONGEST_STORED_USERNAME: usize = 64;
 /// The most characters in the name of an account that is looked for. Lamer News has no limit.
@@ -195,8 +197,6 @@ pub const MAX_PATTERN: usize = 200;
 pub const MAX_REGEX_BYTES: usize = 256 * 1024;
 /// The most bytes of all phrases, and of all regular expressions, compiled together.
 pub const MAX_RULES_BYTES: usize = 16 * 1024 * 1024;
-/// The most links of a text that are checked with rules. A comment has room for about as many.
-pub const MAX_CHECKED_LINKS: usize = 500;
 /// Posts of each kind that the dry run of a rule looks at, the newest first.
 pub const DRY_RUN_POSTS: u64 = 20_000;
 /// The most days that the dry run of a rule looks back.
@@ -451,15 +451,6 @@ pub const THREAD_PAGE_COMMENTS: usize = 200;
 pub const THREAD_LEVELS: usize = 8;
 /// The most comments in one answer of the API.
 pub const MAX_API_COMMENTS: usize = 500;
-/// The most bytes of a text that are shown: those of the longest comment or story, with
-/// characters of four bytes. Only other programs store longer ones.
-pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * MAX_TEXT;
-/// Levels of quotes and lists in each other, and of emphasis, in the HTML of a text. Deeper ones
-/// are shown as part of the level above.
-pub const MAX_MARKUP_LEVELS: usize = 8;
-/// The most bytes of a text as HTML with its markup. A text that could take more, which only
-/// one made for that purpose does, is shown without markup.
-pub const MAX_MARKED_BYTES: usize = 6 * MAX_SHOWN_TEXT_BYTES;
 /// The most characters of a full name that are shown. Only other programs store longer ones.
 pub const MAX_SHOWN_FULL_NAME: usize = 100;
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use unicode_script::Script;
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
+use unicode_security::mixed_script::AugmentedScriptSet;
 
 /// The most places of a full name that look like two letters and may be one (`rn`, `m`) and
 /// are tried both ways.
@@ -146,9 +148,21 @@ fn both_ways(skeleton: &str) -> Vec<String> {
 }
 
 /// Whether all letters of a text are of one script, or of several that one language is
-/// written with, such as those of Japanese.
+/// written with, such as those of Japanese. Chinese, Japanese and Korean are also written with Latin letters
+/// (Unicode TR39, highly restrictive).
 pub fn has_one_script(text: &str) -> bool {
-    text.is_single_script()
+    if text.is_single_script() {
+        return true;
+    }
+    let mut of_one = [true; 3];
+    for script in text
+        .chars()
+        .map(AugmentedScriptSet::for_char)
+        .filter(|script| !script.base.contains_script(Script::Latin))
+    {
+        of_one = [of_one[0] && script.hanb, of_one[1] && script.jpan, of_one[2] && script.kore];
+    }
+    of_one.contains(&true)
 }
 
 #[cfg(test)]
@@ -243,6 +257,14 @@ mod tests {
             ("\u{418}\u{432}\u{430}\u{43d} 2", true),
             ("\u{65e5}\u{672c}\u{306e}\u{30ab}\u{30bf}", true),
             ("\u{d55c}\u{6f22}", true),
+            // Latin with the scripts of Japanese, Korean and Chinese, also Bopomofo.
+            ("Kenji \u{5065}\u{4e8c} \u{3051}\u{30f3}", true),
+            ("Kim \u{ae40} \u{91d1}", true),
+            ("Li \u{674e} \u{3105}", true),
+            // Scripts of two of them, and another one beside Latin.
+            ("Kim \u{ae40}\u{3051}", false),
+            ("Ivan \u{674e} \u{418}", false),
+            ("Alice \u{e01}", false),
             // A Cyrillic letter in a Latin name, and two scripts beside each other.
             ("\u{430}lice", false),
             ("Alice \u{410}\u{43b}\u{438}\u{441}\u{430}", false),

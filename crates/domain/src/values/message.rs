@@ -18,7 +18,7 @@ impl MessageText {
     /// When it is empty, has more than [`MAX_MESSAGE`] characters, or control characters other than
     /// line breaks.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        Ok(Self(lines("text", input, MAX_MESSAGE, 1)?.into()))
+        Ok(Self(lines("text", input.trim(), MAX_MESSAGE, 1)?.into()))
     }
 
     /// The text.

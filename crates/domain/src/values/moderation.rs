@@ -440,7 +440,7 @@ impl AppealText {
     /// When it is empty, has more than [`MAX_APPEAL`] characters, or control characters other than
     /// line breaks.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        Ok(Self(lines("text", input, MAX_APPEAL, 1)?.into()))
+        Ok(Self(lines("text", input.trim(), MAX_APPEAL, 1)?.into()))
     }
 
     /// The text.
@@ -465,7 +465,7 @@ impl Reason {
     /// When it has more than [`MAX_REASON`] characters, or control characters other than line
     /// breaks.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        let text = lines("reason", input, MAX_REASON, 0)?;
+        let text = lines("reason", input.trim(), MAX_REASON, 0)?;
         Ok(if text.chars().any(is_visible) { Self(text.into()) } else { Self::default() })
     }
 

@@ -9,6 +9,7 @@ use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
+use tidings_text::address::Address;
 
 /// The kind of thing that a rule looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
@@ -126,15 +127,16 @@ fn domain_of(text: &str) -> Option<String> {
     Some(without_www(host.as_str()).to_owned())
 }
 
-/// A host without `www.` and a path.
+/// A host without `www.` and a path, as a browser reads them.
 fn prefix_of(text: &str) -> Option<String> {
     let rest = ["https://", "http://"].into_iter().find_map(|scheme| {
         text.get(..scheme.len())
             .filter(|start| start.eq_ignore_ascii_case(scheme))
             .map(|_| &text[scheme.len()..])
     });
-    let (host, path) = rest.unwrap_or(text).split_once('/')?;
-    Some(format!("{}/{path}", domain_of(host)?))
+    let rest = rest.unwrap_or(text);
+    let (host, _) = rest.split_once('/')?;
+    Some(domain_of(host)? + Address::parse(&format!("http://{rest}"))?.path())
 }
 
 /// A host without `www.` at its start.
@@ -204,6 +206,7 @@ mod tests {
             (RuleKind::Domain, " WWW.Example.com ", "example.com"),
             (RuleKind::Url, "https://www.Example.com/Shop/", "example.com/Shop/"),
             (RuleKind::Url, "example.com/", "example.com/"),
+            (RuleKind::Url, "example.com//%73hop/%c3%bc", "example.com/shop/%C3%BC"),
             (RuleKind::Phrase, "Buy   now", "Buy now"),
             (RuleKind::Regex, r"(?i)v[i1]agra\d+", r"(?i)v[i1]agra\d+"),
         ] {

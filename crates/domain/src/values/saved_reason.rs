@@ -34,7 +34,7 @@ impl SavedReason {
     /// When a part is missing or too long, or has control characters.
     pub fn parse(id: u64, title: &str, text: &str, rule: &str) -> Result<Self, InputError> {
         let title = line("title", title, MAX_SAVED_TITLE)?;
-        let text = lines("text", text, MAX_REASON, 1)?;
+        let text = lines("text", text.trim(), MAX_REASON, 1)?;
         let rule = line_or_nothing("rule", rule, MAX_SAVED_RULE)?;
         Ok(Self { id, title, text, rule })
     }

@@ -108,7 +108,7 @@ impl ApplicationText {
     /// # Errors
     /// When it is empty, too long, or has control characters.
     pub fn parse(input: &str) -> Result<Self, InputError> {
-        lines("application", input, MAX_APPLICATION, 1).map(Self)
+        lines("application", input.trim(), MAX_APPLICATION, 1).map(Self)
     }
 
     /// The text.

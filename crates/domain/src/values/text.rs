@@ -5,7 +5,6 @@
 //! cannot have characters that change the direction of the text, because these
 //! affect the text around them.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use crate::values::limits::{
@@ -16,6 +15,8 @@ use crate::values::limits::{
 use crate::values::lookalikes;
 use crate::values::words::grouped;
 use unicode_segmentation::UnicodeSegmentation;
+
+pub use tidings_text::characters::{is_unprintable, is_visible, printable_lines, turns_direction};
 
 /// Why something that was typed is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -259,7 +260,7 @@ impl TweetText {
         if input.len() > MAX_TWEET_BYTES * 2 {
             return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
         }
-        let text = lines(FIELD, input, MAX_TWEET_BYTES, 1)?;
+        let text = lines(FIELD, input.trim(), MAX_TWEET_BYTES, 1)?;
         if text.graphemes(true).count() > MAX_TWEET {
             return Err(InputError::TooLong { field: FIELD, most: MAX_TWEET });
         }
@@ -415,14 +416,18 @@ pub(super) fn line_or_nothing(field: &'static str, input: &str, most: usize) -> 
     Ok(if text.chars().any(is_visible) { text.to_owned() } else { String::new() })
 }
 
-/// Text of several lines: trimmed, with all line breaks changed to `\n`.
+/// Text of several lines, with all line breaks changed to `\n`, without the blank lines around it: blanks at the start
+/// of its first line may mean something.
 pub(super) fn lines(
     field: &'static str,
     input: &str,
     most: usize,
     least: usize,
 ) -> Result<String, InputError> {
-    let text = input.trim().replace("\r\n", "\n").replace('\r', "\n");
+    let text = input.trim_end().replace("\r\n", "\n").replace('\r', "\n");
+    let blank = text.len() - text.trim_start().len();
+    let blank_lines = text.get(..blank).and_then(|blank| blank.rfind('\n')).map_or(0, |end| end + 1);
+    let text = text.get(blank_lines..).unwrap_or_default().to_owned();
     refuse_characters(field, &text, |c| is_unprintable(c) && c != '\n' && c != '\t')?;
     if least > 0 && !text.chars().any(is_visible) {
         return Err(InputError::Empty { field });
@@ -450,18 +455,6 @@ fn refuse_shorter(field: &'static str, text: &str, least: usize) -> Result<(), I
     if text.chars().count() < least { Err(InputError::TooShort { field, least }) } else { Ok(()) }
 }
 
-/// Whether the character overrides, embeds or isolates a direction of writing.
-/// The plain marks U+200E and U+200F are not among them: Arabic and Hebrew need them.
-pub(crate) fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Whether a character must not be in any document: a control character, or one of the two
-/// noncharacters that XML forbids.
-pub fn is_unprintable(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{FFFE}' | '\u{FFFF}')
-}
-
 /// Whether a character must not be in one line of text, such as a title: it is unprintable, ends a
 /// line, or turns the direction of what follows.
 pub fn is_unfit_for_line(character: char) -> bool {
@@ -483,50 +476,6 @@ pub fn one_line(text: &str) -> String {
     printable(text.replace(['\n', '\t'], " "))
 }
 
-/// The bytes of a text that [`printable_lines`] looks at together.
-const LOOKED_AT: usize = 64;
-
-/// A document, or a stored text of several lines, without what must not be in any document:
-/// of the control characters only line breaks, as `\n`, and tabs stay. The usual text, which
-/// has nothing of the kind, costs one look at each byte and is not copied.
-pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    if !has_unprintable(text.as_bytes()) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    Cow::Owned(text.replace(|c| is_unprintable(c) && !matches!(c, '\n' | '\t'), ""))
-}
-
-/// Whether a text has a character that [`printable_lines`] removes or replaces: a control character or a noncharacter.
-/// Without a branch for each byte, the compiler compares many at once. Most chunks are plain ASCII on one line, which
-/// takes the fewest comparisons.
-fn has_unprintable(bytes: &[u8]) -> bool {
-    let mut rest = bytes;
-    // The beginning of such a character and the two bytes after it.
-    while let Some(chunk) = rest.first_chunk::<{ LOOKED_AT + 2 }>() {
-        let (first, _) = chunk.split_at(LOOKED_AT);
-        if first.iter().fold(false, |found, byte| found | !matches!(byte, 0x20..0x7F)) {
-            let second = chunk.get(1..).unwrap_or_default();
-            let third = chunk.get(2..).unwrap_or_default();
-            let places = first.iter().zip(second).zip(third);
-            if places.fold(false, |found, ((a, b), c)| found | begins_unprintable(*a, *b, *c)) {
-                return true;
-            }
-        }
-        rest = rest.get(LOOKED_AT..).unwrap_or_default();
-    }
-    let after = |bytes| rest.iter().skip(bytes).chain(&[0; 2]);
-    rest.iter().zip(after(1)).zip(after(2)).any(|((a, b), c)| begins_unprintable(*a, *b, *c))
-}
-
-/// Whether a text that begins with these bytes begins with such a character.
-const fn begins_unprintable(a: u8, b: u8, c: u8) -> bool {
-    ((a < 0x20) & (a != b'\n') & (a != b'\t'))
-        | (a == 0x7F)
-        | ((a == 0xC2) & (b < 0xA0))
-        | ((a == 0xEF) & (b == 0xBF) & (c >= 0xBE))
-}
-
 /// Whether the character is an invisible mark of a direction.
 pub(super) const fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{200E}' | '\u{200F}' | '\u{61C}')
@@ -534,21 +483,6 @@ pub(super) const fn is_direction_mark(character: char) -> bool {
 
 pub(super) fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
-}
-
-/// Whether the character is visible: a title of zero-width characters would be a
-/// link that nobody can click.
-pub fn is_visible(character: char) -> bool {
-    !character.is_whitespace()
-        && !character.is_control()
-        && !turns_direction(character)
-        && !matches!(
-            character,
-            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'
-                ..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
-                | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
-                | '\u{E0000}'..='\u{E0FFF}'
-        )
 }
 
 #[cfg(test)]
@@ -635,27 +569,6 @@ mod tests {
     }
 
     #[test]
-    fn stored_texts_become_printable_wherever_the_character_is() {
-        for (stored, shown) in [
-            ("a\u{0}\tb\r\n\u{1B}[31mc\rd\n", "a\tb\n[31mc\nd\n"),
-            ("\u{FFFE}a\u{FFFF}\u{80}\u{9F}\u{7F}", "a"),
-        ] {
-            assert_eq!(printable_lines(stored), shown);
-        }
-        for code in 0..=0xFFFF {
-            let Some(character) = char::from_u32(code) else { continue };
-            let is_kept = !is_unprintable(character) || "\n\t".contains(character);
-            for before in [0, LOOKED_AT - 2, LOOKED_AT - 1] {
-                for after in [0, LOOKED_AT] {
-                    let text = format!("{}{character}{}", "x".repeat(before), "x".repeat(after));
-                    let is_unchanged = matches!(printable_lines(&text), Cow::Borrowed(same) if same == text);
-                    assert_eq!(is_unchanged, is_kept, "U+{code:04X} after {before}, before {after}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn stored_lines_become_printable() {
         for (stored, shown) in [
             ("plain é \u{202E}", "plain é \u{202E}"),
@@ -670,7 +583,10 @@ mod tests {
     fn bodies_keep_their_lines() {
         let table: &[(&str, Result<&str, &str>)] = &[
             ("one\r\ntwo\rthree\nfour", Ok("one\ntwo\nthree\nfour")),
-            ("\n  a\n\n\tb \n", Ok("a\n\n\tb")),
+            // Blanks of the first line may make it code.
+            ("\n  a\n\n\tb \n", Ok("  a\n\n\tb")),
+            (" \r\n\u{3000}\n\t\r\n    a\n    b\n\n ", Ok("    a\n    b")),
+            ("\u{3000}a", Ok("\u{3000}a")),
             ("", Err("write a comment")),
             ("\r\n \t", Err("write a comment")),
             ("\u{200B}", Err("write a comment")),

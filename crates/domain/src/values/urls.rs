@@ -9,6 +9,8 @@ use crate::values::limits::{MAX_STORED_URL_BYTES, MAX_URL};
 use crate::values::text::{is_unprintable, turns_direction};
 use crate::values::words::grouped;
 
+use tidings_text::address::{uniform, valid_address};
+
 /// Query parameters that only say where a visitor came from. They are left out
 /// when URLs are compared. Names are compared without regard to case.
 pub const TRACKING_PARAMETERS: &[&str] = &[
@@ -38,6 +40,11 @@ pub const TRACKING_PARAMETERS: &[&str] = &[
 
 /// The prefix of every name of the Urchin (Google Analytics) family.
 pub const TRACKING_PREFIX: &str = "utm_";
+
+/// Query parameters that mostly say where a visitor came from, but may mean something else. Names are compared without
+/// regard to case.
+pub const LIKELY_TRACKING_PARAMETERS: &[&str] =
+    &["ref", "ref_", "si", "source", "feature", "share", "smid", "cmpid"];
 
 /// Why a URL is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -152,14 +159,65 @@ impl NewsUrl {
     }
 
     /// The form in which two URLs are compared: scheme and host in lower case,
-    /// without the default port, the fragment and the [`TRACKING_PARAMETERS`],
-    /// an empty path as `/`. The remaining parameters keep their order.
+    /// without a dot after the host, the default port and the [`TRACKING_PARAMETERS`],
+    /// an empty path as `/`. The remaining parameters keep their order. Nothing is percent-encoded that need not be.
+    /// A fragment is left out, unless it begins as those that pages of one address take for their path.
     pub fn normalised(&self) -> String {
+        self.compared().into()
+    }
+
+    fn compared(&self) -> Url {
         let mut url = self.parsed.clone();
-        url.set_fragment(None);
-        let query = url.query().map(without_tracking).filter(|query| !query.is_empty());
-        url.set_query(query.as_deref());
-        url.into()
+        if let Some(host) = self.host().strip_suffix('.') {
+            // A host of dots alone stays.
+            let _ = url.set_host(Some(host));
+        }
+        url.set_path(&uniform(self.parsed.path()));
+        let query = self.parsed.query().map(|query| without_tracking(&uniform(query)));
+        url.set_query(query.filter(|query| !query.is_empty()).as_deref());
+        let fragment = self.parsed.fragment().map(uniform);
+        url.set_fragment(fragment.as_deref().filter(|fragment| fragment.starts_with(['/', '!', '#'])));
+        url
+    }
+
+    /// A form that URLs share that likely lead to the same page, although they may not: without the scheme, `www.` or
+    /// `m.`, slashes at the end of the path, and the [`LIKELY_TRACKING_PARAMETERS`]; the other parameters in order.
+    /// A video of YouTube has one address. It begins with `//`, so it is no URL.
+    pub fn likely(&self) -> String {
+        let url = self.compared();
+        let host = url.host_str().unwrap_or_default();
+        let bare = ["www.", "m."].into_iter().find_map(|prefix| host.strip_prefix(prefix));
+        let host = bare.filter(|bare| bare.contains('.')).unwrap_or(host);
+        let mut path = url.path().trim_end_matches('/');
+        let is_likely_tracking = |pair: &&str| {
+            let (name, _) = pair.split_once('=').unwrap_or((*pair, ""));
+            LIKELY_TRACKING_PARAMETERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+        };
+        let mut query: Vec<&str> = url
+            .query()
+            .into_iter()
+            .flat_map(|query| query.split('&'))
+            .filter(|pair| !is_likely_tracking(pair))
+            .collect();
+        let video = match host {
+            "youtu.be" => path.strip_prefix('/'),
+            "youtube.com" => {
+                ["/shorts/", "/live/", "/embed/"].into_iter().find_map(|place| path.strip_prefix(place))
+            }
+            _ => None,
+        };
+        let video =
+            video.filter(|video| !video.is_empty() && !video.contains('/')).map(|video| format!("v={video}"));
+        let host = if video.is_some() { "youtube.com" } else { host };
+        if let Some(video) = &video {
+            path = "/watch";
+            query.push(video);
+        }
+        query.sort_unstable();
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        let fragment = url.fragment().map(|fragment| format!("#{fragment}")).unwrap_or_default();
+        ["//", host, &port, path, &query, &fragment].concat()
     }
 
     /// The URL for the `href` of a link: as it was sent, with blanks and `<` percent-encoded,
@@ -221,42 +279,6 @@ fn after_scheme(url: &str) -> Option<&str> {
 fn authority(sent: &str) -> &str {
     let rest = after_scheme(sent).unwrap_or_default();
     rest.split(['/', '?', '#']).next().unwrap_or_default()
-}
-
-/// Whether no URL has this character, so that some programs end a link at it.
-fn is_unsafe_in_links(character: char) -> bool {
-    character.is_whitespace() || character.is_control() || r#""<>\^`{|}"#.contains(character)
-}
-
-/// An address as an attribute may have it, with what no URL has percent-encoded. A backslash in a path is
-/// a slash, as browsers read it.
-pub fn valid_address(address: &str) -> Cow<'_, str> {
-    let is_unsafe = |character: char| is_unsafe_in_links(character) || matches!(character, '[' | ']');
-    if !address.contains(is_unsafe) {
-        return Cow::Borrowed(address);
-    }
-    let start = address.find("://").map_or(0, |colon| colon + "://".len());
-    let path = address
-        .get(start..)
-        .and_then(|rest| rest.find(['/', '?', '#', '\\']))
-        .map_or(address.len(), |at| start + at);
-    let query = address.find(['?', '#']).unwrap_or(address.len());
-    let mut valid = String::with_capacity(address.len() + 16);
-    for (at, character) in address.char_indices() {
-        // An IPv6 address has brackets around it.
-        if !is_unsafe(character) || at < path && matches!(character, '[' | ']') {
-            valid.push(character);
-        } else if character == '\\' && at < query {
-            valid.push('/');
-        } else {
-            let mut bytes = [0; 4];
-            for byte in character.encode_utf8(&mut bytes).bytes() {
-                // Writing to a String cannot fail.
-                let _ = fmt::Write::write_fmt(&mut valid, format_args!("%{byte:02X}"));
-            }
-        }
-    }
-    Cow::Owned(valid)
 }
 
 fn without_tracking(query: &str) -> String {
@@ -470,6 +492,11 @@ mod tests {
             ("http://example.com/?ref_src=t&ref=keep&utm", "http://example.com/?ref=keep&utm", "example.com"),
             ("http://example.com/?q=utm_source", "http://example.com/?q=utm_source", "example.com"),
             ("http://example.com/?&&gclid=1&", "http://example.com/", "example.com"),
+            ("http://example.com/%c3%bc%61?%7e=%c3", "http://example.com/%C3%BCa?~=%C3", "example.com"),
+            ("http://example.com/?%75tm_source=x#top", "http://example.com/", "example.com"),
+            ("http://example.com/#/a", "http://example.com/#/a", "example.com"),
+            ("http://example.com/#!a", "http://example.com/#!a", "example.com"),
+            ("http://example.com/##%61", "http://example.com/##a", "example.com"),
         ];
         for (sent, normalised, host) in table {
             let url = NewsUrl::parse(&format!(" {sent}\n")).unwrap();
@@ -490,6 +517,51 @@ mod tests {
         for (left, right) in table {
             let normalised = |url: &str| NewsUrl::parse(url).unwrap().normalised();
             assert_ne!(normalised(left), normalised(right));
+        }
+    }
+
+    #[test]
+    fn a_dot_after_the_host_changes_nothing() {
+        let normalised = |url: &str| NewsUrl::parse(url).unwrap().normalised();
+        assert_eq!(normalised("http://example.com.:80/a"), "http://example.com/a");
+    }
+
+    #[test]
+    fn some_addresses_are_likely_the_same() {
+        let likely = |url: &str| NewsUrl::parse(url).unwrap().likely();
+        for (same, form) in [
+            (
+                &[
+                    "http://example.com/a/?b=1&c=2",
+                    "https://www.example.com/a?c=2&utm_x=y&b=1",
+                    "https://m.example.com./a?ref=x&b=1&si=2&c=2&fbclid=3#top",
+                ][..],
+                "//example.com/a?b=1&c=2",
+            ),
+            (&["http://example.com", "https://www.example.com/?"], "//example.com"),
+            (
+                &[
+                    "https://youtu.be/aB-1?si=x",
+                    "https://www.youtube.com/watch?v=aB-1",
+                    "https://m.youtube.com/watch?feature=shared&v=aB-1",
+                    "https://youtube.com/shorts/aB-1/",
+                ],
+                "//youtube.com/watch?v=aB-1",
+            ),
+            (&["https://example.com:8443/#!/b"], "//example.com:8443#!/b"),
+        ] {
+            for url in same {
+                assert_eq!(likely(url), form, "{url}");
+            }
+        }
+        for (left, right) in [
+            ("http://example.com/a", "http://example.com/b"),
+            ("http://example.com/?a=1", "http://example.com/?a=2"),
+            ("http://a.example.com/", "http://example.com/"),
+            ("https://youtu.be/a", "https://youtu.be/A"),
+            ("http://example.com/#/a", "http://example.com/#/b"),
+        ] {
+            assert_ne!(likely(left), likely(right), "{left} {right}");
         }
     }
 
@@ -533,7 +605,7 @@ mod tests {
         fn links_lead_where_a_browser_goes(input in "https?://[a-z@:\\\\/.?# <\"é]{1,30}") {
             if let Ok(url) = NewsUrl::parse_imported(&input) {
                 let address = url.address();
-                prop_assert!(!address.contains(is_unsafe_in_links), "{}", address);
+                prop_assert!(!address.contains(tidings_text::address::is_unsafe_in_links), "{}", address);
                 let parsed = Url::parse(&address).unwrap();
                 let host = url.host();
                 prop_assert_eq!(parsed.host_str(), Some(host.as_str()));

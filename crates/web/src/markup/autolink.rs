@@ -3,26 +3,40 @@
 //! Line breaks are kept; the style sheet shows them with `white-space: pre-wrap`.
 
 use super::fragments::LinkTarget;
-use super::parts::OUTSIDE;
-use maud::{Markup, html};
-use tidings_domain::values::mentions::{Piece, link_address, text_and_links};
-use tidings_domain::values::urls::valid_address;
+use super::markdown::write_link_start;
+use maud::{Markup, PreEscaped, Render};
+use tidings_text::stored_text::{Event, StoredText};
 
 /// Renders plain text with its http and https URLs as links, and hosts that begin with
 /// `www.`.
 #[must_use]
 pub fn autolink(text: &str, links: LinkTarget) -> Markup {
-    html! {
-        @for piece in text_and_links(text) {
-            @match piece {
-                Piece::Link(url) => {
-                    a href=(valid_address(&link_address(url))) rel=(OUTSIDE) target=[links.attribute()] { (url) }
-                }
-                Piece::Text(text) => { (text) }
-                Piece::Mention(name) => { "@" (name) }
+    linked(StoredText::Plain(text), links, |_| None)
+}
+
+/// Renders a text without markup. `profile` gives the address of a profile by the name that the text mentions.
+#[must_use]
+pub fn linked(text: StoredText<'_>, links: LinkTarget, profile: impl Fn(&str) -> Option<String>) -> Markup {
+    let mut html = String::with_capacity(text.as_str().len() + 16);
+    text.read(|event| match event {
+        Event::Text(text) => text.render_to(&mut html),
+        Event::StartLink(address) => write_link_start(&mut html, address, links),
+        Event::Mention(name) => {
+            let address = profile(name);
+            if let Some(address) = &address {
+                html.push_str("<a href=\"");
+                address.render_to(&mut html);
+                html.push_str("\">");
             }
+            html.push('@');
+            name.render_to(&mut html);
+            html.push_str(if address.is_some() { "</a>" } else { "" });
         }
-    }
+        // Nothing else is in such a text.
+        Event::End(_) => html.push_str("</a>"),
+        Event::Start(_) | Event::Break => {}
+    });
+    PreEscaped(html)
 }
 
 #[cfg(test)]

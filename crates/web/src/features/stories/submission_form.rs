@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 use tidings_domain::articles::topics::TopicLine;
 use tidings_domain::found::Finding;
+use tidings_domain::news::item::News;
 use tidings_domain::submissions::{Submission, SubmissionContent};
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::{MAX_TITLE, MAX_TOPICS, TOPIC_BUTTONS};
@@ -23,6 +24,9 @@ use tidings_domain::values::words::counted;
 const STEP: &str = "then";
 /// The field in which the buttons of topics send theirs.
 const TOGGLED_TOPIC: &str = "toggle_topic";
+
+/// The field with the story that somebody has seen and that is another than theirs.
+pub const OTHER_STORY: &str = "anyway";
 
 /// The fields of the form that people type into.
 pub const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
@@ -94,6 +98,17 @@ fn similar_stories(frame: &Frame<'_>, similar: &[Finding]) -> Markup {
     }
 }
 
+/// The story that a new one likely repeats.
+fn likely_story(frame: &Frame<'_>, earlier: &News) -> Markup {
+    html! {
+        p.notice role="status" {
+            "This page was probably submitted " (age(frame, earlier.ctime)) ": "
+            a href=(news_address(earlier.id)) { (earlier.title) }
+            " (" (counted(earlier.comments, "comment", "comments")) "). Your story is not submitted yet."
+        }
+    }
+}
+
 /// The notice about the story.
 #[derive(Default)]
 pub enum Notice {
@@ -107,6 +122,8 @@ pub enum Notice {
     },
     /// The story as it would look.
     Preview(Box<Submission>),
+    /// The story has not been submitted, because it is likely this earlier one.
+    Likely(Box<News>),
 }
 
 /// A page with the form.
@@ -136,7 +153,11 @@ impl SubmissionPage<'_> {
         let content = html! {
             h1 { (heading) }
             (summary(self.refused))
-            @if let Notice::Preview(story) = &self.notice { (self.preview(frame, story)) }
+            @match &self.notice {
+                Notice::Preview(story) => { (self.preview(frame, story)) }
+                Notice::Likely(earlier) => { (likely_story(frame, earlier)) }
+                Notice::None | Notice::Fetched { .. } => {}
+            }
             (self.form(frame))
             @if self.edited.is_none() { (bookmarklet(frame, &self.form_address)) }
         };
@@ -150,6 +171,9 @@ impl SubmissionPage<'_> {
             form.form method="post" action=(action) data-submission {
                 input type="hidden" name="news_id" value=(id);
                 (frame.signed_fields())
+                @if let Notice::Likely(earlier) = &self.notice {
+                    input type="hidden" name=(OTHER_STORY) value=(earlier.id);
+                }
                 // The Enter key presses the first button of a form.
                 button.hidden tabindex="-1" aria-hidden="true" {}
                 @let [title, url, text] = ["title", "url", "text"]
@@ -159,7 +183,11 @@ impl SubmissionPage<'_> {
                 (self.text_field(&text))
                 (self.topics_field())
                 div.buttons {
-                    button.button { @if self.edited.is_some() { "Save" } @else { "Submit" } }
+                    button.button {
+                        @if self.edited.is_some() { "Save" }
+                        @else if matches!(self.notice, Notice::Likely(_)) { "Submit anyway" }
+                        @else { "Submit" }
+                    }
                     button.button.quiet name=(STEP) value="preview" formnovalidate { "Preview" }
                 }
             }

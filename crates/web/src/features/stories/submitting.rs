@@ -3,7 +3,7 @@
 use super::form::{NewsIdForm, SubmissionForm};
 use super::item::news_list;
 use super::sending::{delete_news, fetch_title, submit_or_edit};
-use super::submission_form::{FIELDS, Notice, Step, SubmissionPage, TypedStory, form_address};
+use super::submission_form::{FIELDS, Notice, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
@@ -26,7 +26,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::topics::{self, TopicLine};
 use tidings_domain::news::item::News;
 use tidings_domain::news::lists;
-use tidings_domain::submissions::{Submission, Submitted};
+use tidings_domain::submissions::{Submission, Submitted, preparing};
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::MAX_OFFERED_TOPICS;
 use tidings_domain::values::text::Title;
@@ -98,6 +98,8 @@ enum Done {
     Fetched(Title),
     Previewed(Box<Submission>),
     ToggledTopic(Topics),
+    /// Nothing, because of this earlier story.
+    Likely(Box<News>),
 }
 
 impl PostedForm {
@@ -115,6 +117,7 @@ impl PostedForm {
                 notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
             }
             Ok(Done::Previewed(story)) => notice = Notice::Preview(story),
+            Ok(Done::Likely(earlier)) => notice = Notice::Likely(earlier),
             Ok(Done::ToggledTopic(topics)) => typed.topics = topics.typed(),
             Err(failure) => refused = Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)),
         }
@@ -152,6 +155,9 @@ impl PostedForm {
             Step::Send => {
                 let mut submission: SubmissionForm = fields.read()?;
                 submission.url = completed(&submission.url).into_owned();
+                if let Some(earlier) = self.likely_earlier(app, &submission).await? {
+                    return Ok(Done::Likely(Box::new(earlier)));
+                }
                 Ok(Done::Sent(submit_or_edit(app, self.form.actor(), submission).await?))
             }
             Step::FetchTitle => {
@@ -165,6 +171,20 @@ impl PostedForm {
                 Ok(Done::ToggledTopic(topics.with_toggled(&topic)))
             }
         }
+    }
+
+    /// The story that a new one likely repeats, unless its author has been shown it.
+    async fn likely_earlier(
+        &self,
+        app: &App,
+        submission: &SubmissionForm,
+    ) -> Result<Option<News>, RequestError> {
+        let (None, Ok(url)) = (self.edited, NewsUrl::parse(&submission.url)) else { return Ok(None) };
+        // A refusal comes first.
+        Submission::parse(&submission.title, &submission.url, &submission.text)?;
+        let seen = self.form.fields.text(OTHER_STORY).parse::<NewsId>().ok();
+        let earlier = preparing::find_likely_duplicate(&app.site, &url).await?;
+        Ok(earlier.filter(|earlier| Some(earlier.id) != seen))
     }
 
     /// The page that leads to an earlier story with the same URL, with the typed text as a comment on it.

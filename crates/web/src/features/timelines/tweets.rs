@@ -6,12 +6,13 @@ use crate::features::moderation::acting::moderates_instead;
 use crate::features::moderation::post_tools::tweet_tools;
 use crate::limits::TWEET_CACHE_BYTES;
 use crate::markup::addresses::{news_address, profile_address, tweet_address};
+use crate::markup::autolink::linked;
 use crate::markup::fragments::{
     ContentPlaceholder, DerivedKey, Fragment, LinkTarget, Slots, placeholders, written,
 };
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
-use crate::markup::parts::{DELETED_USER, OUTSIDE, age_as, ago, more_link, number, title_link};
+use crate::markup::parts::{DELETED_USER, age_as, ago, more_link, number, title_link};
 use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -31,8 +32,8 @@ use tidings_domain::timelines::tweets::{self, Tweet};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::mentions::{Piece, link_address, pieces};
 use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_text::stored_text::StoredText;
 
 /// The second in which a tweet was posted.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -188,22 +189,10 @@ fn announcement(links: LinkTarget, news: &News) -> Markup {
 
 /// The text with its links, and with the names of users as links to them.
 fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> Markup {
-    html! {
-        @for piece in pieces(&site.with_moved_links(&summary.tweet.text)) {
-            @match piece {
-                Piece::Text(text) => { (text) }
-                Piece::Link(url) => {
-                    a href=(link_address(url)) rel=(OUTSIDE) target=[links.attribute()] { (url) }
-                }
-                Piece::Mention(name) => {
-                    @match summary.mentions.username(name) {
-                        Some(username) => { a href=(profile_address(username, "")) { "@" (name) } }
-                        None => { "@" (name) }
-                    }
-                }
-            }
-        }
-    }
+    let text = site.with_moved_links(&summary.tweet.text);
+    linked(StoredText::Post(&text), links, |name| {
+        summary.mentions.username(name).map(|username| profile_address(username, ""))
+    })
 }
 
 /// GET /tweet/:id.

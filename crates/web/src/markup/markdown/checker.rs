@@ -2,6 +2,7 @@
 
 use tidings_domain::values::limits::MAX_MARKUP_LEVELS;
 use tidings_domain::values::size;
+use tidings_text::stored_text::StoredText;
 use url::Url;
 
 /// Every tag that may come out.
@@ -38,6 +39,33 @@ pub fn check_markup(text: &str, html: &str) {
     assert!(open.is_empty(), "{open:?} in {html}");
     let most = size::marked_bytes(size::shown(text));
     assert!(html.len() <= most && size::json_bytes(html) <= most, "{} of {most}: {html}", html.len());
+}
+
+/// Checks that the HTML of a text links exactly the addresses by which the text is judged, as a browser reads them, and
+/// the people whom it mentions.
+#[track_caller]
+pub fn check_links(text: StoredText<'_>, html: &str) {
+    let (mut links, mut names) = (Vec::new(), Vec::new());
+    for tag in html.split("<a href=\"").skip(1) {
+        let (href, _) = tag.split_once('"').expect("an address that ends");
+        match href.strip_prefix("/@").map(str::to_ascii_lowercase) {
+            Some(name) if names.contains(&name) => {}
+            Some(name) => names.push(name),
+            None => links.push(
+                href.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"),
+            ),
+        }
+    }
+    let judged = text.judged();
+    assert_eq!(judged.links, links, "{html}");
+    assert_eq!(text.mentions(), names, "{html}");
+    let hosts: Vec<String> = judged.addresses().map(|address| address.host().to_owned()).collect();
+    for link in links {
+        let url = Url::parse(&link).expect("a link that is a URL");
+        if let Some(host) = url.host_str() {
+            assert!(hosts.iter().any(|judged| judged == host.trim_end_matches('.')), "{link}: {hosts:?}");
+        }
+    }
 }
 
 #[track_caller]

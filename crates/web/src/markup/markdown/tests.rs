@@ -1,13 +1,16 @@
 //! Tests of which text becomes markup and which does not, and that nothing else can come out.
 
-use super::checker::check_markup;
+use super::checker::{check_links, check_markup};
 use super::*;
+use crate::markup::autolink::linked;
 use proptest::prelude::*;
 use tidings_domain::values::limits::MAX_SHOWN_TEXT_BYTES;
+use tidings_domain::values::size;
 
 fn rendered(text: &str) -> String {
     let html = markdown(text, LinkTarget::Same).into_string();
     check_markup(text, &html);
+    check_links(StoredText::Formatted(text), &html);
     html
 }
 
@@ -127,7 +130,31 @@ fn bare_addresses_are_links_as_they_always_were() {
             "http://a.com/?a=1&b=\"",
             format!("{}&quot;", link("http://a.com/?a=1&amp;b=", "http://a.com/?a=1&amp;b=")),
         ),
-        ("[http://[::1]:80/]: x", "[http://[::1]:80/]: x".to_owned()),
+        ("[http://[::1]:80/]: x", format!("[{}]: x", same("http://[::1]:80/"))),
+        (
+            "https://a.com#b https://例子.中国/x",
+            format!("{} {}", same("https://a.com#b"), same("https://例子.中国/x")),
+        ),
+        ("「http://a.com/b」と。", format!("「{}」と。", same("http://a.com/b"))),
+        // Between `<` and `>` all is address.
+        (
+            "<http://a.com/b.> <http://a.com/_b_,>",
+            format!("{} {}", same("http://a.com/b."), same("http://a.com/_b_,")),
+        ),
+        (
+            "`<http://a.com/b.>` \\<http://a.com/b.>",
+            format!("<code>&lt;http://a.com/b.&gt;</code> &lt;{}.&gt;", same("http://a.com/b")),
+        ),
+        // A backslash makes punctuation ordinary, in addresses too.
+        (
+            "http://a.com/b\\_c \\http://a.com/",
+            format!("{} \\{}", same("http://a.com/b_c"), same("http://a.com/")),
+        ),
+        ("`http://a.com/b\\_c`", "<code>http://a.com/b\\_c</code>".to_owned()),
+        ("[a](http://a.com/b\\(c\\))", link("http://a.com/b(c)", "a")),
+        ("[a](http://a.com/b\\)c \"t\")", link("http://a.com/b)c", "a")),
+        ("[http://a.com/\\[b\\]](http://b.com/)", link("http://b.com/", "http://a.com/[b]")),
+        ("a](http://a.com/_b_) c", format!("a]({}) c", same("http://a.com/_b_"))),
     ] {
         assert_eq!(rendered(text), format!("<p>{html}</p>"), "{text:?}");
     }
@@ -379,6 +406,14 @@ fn hostile() -> impl Strategy<Value = String> {
         prop::sample::select(vec![
             "http://a.com/",
             "www.b.c",
+            "https\\://",
+            "http:\\\\",
+            "%73",
+            "\\(",
+            "\\)",
+            "<http://d.e/",
+            "例子.中国",
+            "。",
             "](",
             "[",
             "]",
@@ -428,7 +463,13 @@ proptest! {
     #[test]
     fn only_allowed_markup_comes_out(text in hostile()) {
         for links in [LinkTarget::Same, LinkTarget::NewWindow] {
-            check_markup(&text, &markdown(&text, links).into_string());
+            let html = markdown(&text, links).into_string();
+            check_markup(&text, &html);
+            check_links(StoredText::Formatted(&text), &html);
+        }
+        for written in [StoredText::Post(&text), StoredText::Plain(&text)] {
+            let html = linked(written, LinkTarget::Same, |name| Some(format!("/@{name}")));
+            check_links(written, &html.into_string());
         }
     }
 
