@@ -54,7 +54,7 @@ impl Walk {
         let backup = folder.path().join("backup");
         take::to_file(self.server.store(), SystemDisk, backup.clone(), Box::new(|_, _| {})).await.unwrap();
         let mut reader = BackupReader::open(std::fs::File::open(&backup).unwrap()).unwrap();
-        while let Some(record) = reader.next_record().unwrap() {
+        while let Some(record) = reader.next_part().unwrap() {
             self.note_words(faults, ("a new backup", format!("{record:?}").as_bytes()), &words);
         }
         let mut export =
