@@ -9,10 +9,13 @@ use serde_json::Value;
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::Community;
 use crate::pages::page;
+use crate::redis_server::RedisServer;
 use crate::server::{Engine, Server, each_engine};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
 const HERE: &str = "https://news.example.com";
+/// How ids begin.
+const TAG: &str = "tag:news.example.com,2027-01-15:";
 
 /// The feeds of the community: the page with the same list, and the two formats.
 const FEEDS: [(&str, &str, &str); 15] = [
@@ -119,10 +122,7 @@ async fn every_list_is_the_same_feed_in_both_formats_and_found_from_its_page() {
         let ids: BTreeSet<&String> = of_atom.entries.iter().map(|entry| &entry.0).collect();
         assert_eq!(ids.len(), of_atom.entries.len(), "{atom}");
         for (id, title, _, author, ..) in &of_atom.entries {
-            assert!(
-                id.starts_with(&format!("{HERE}/")) || id.starts_with("tag:news.example.com,2027-01-"),
-                "{id}"
-            );
+            assert!(id.starts_with(TAG), "{id}");
             assert!(!title.is_empty() && !author.is_empty(), "{atom}: {id}");
         }
         for client in [&visitor, &alice] {
@@ -133,14 +133,108 @@ async fn every_list_is_the_same_feed_in_both_formats_and_found_from_its_page() {
         }
     }
     let top = read(&visitor, "/top/json").await.entries;
-    assert!(
-        top.iter().any(|entry| entry.0 == "tag:news.example.com,2027-01-15:story/1" && entry.5 > Some(0)),
-        "{top:?}"
-    );
-    // The older feeds keep the ids that they have always had.
+    assert!(top.iter().any(|entry| entry.0 == format!("{TAG}story/1") && entry.5 > Some(0)), "{top:?}");
     let ids = |page: FeedPage| page.entries.into_iter().map(|entry| entry.0).collect::<Vec<_>>();
-    assert!(ids(read(&visitor, "/atom").await).contains(&format!("{HERE}/news/1")));
-    assert!(ids(read(&visitor, "/comments/json").await).contains(&format!("{HERE}/news/1?at=1#comment-1")));
+    assert!(ids(read(&visitor, "/atom").await).contains(&format!("{TAG}story/1")));
+    assert!(ids(read(&visitor, "/comments/json").await).contains(&format!("{TAG}comment/1-1")));
+}
+
+/// Every id in an answer, of the feed and of its entries.
+fn ids_in(text: &str) -> BTreeSet<String> {
+    let ends = |rest: &str| rest.split(['<', '"']).next().unwrap().to_owned();
+    text.split("tag:").skip(1).map(|rest| format!("tag:{}", ends(rest))).collect()
+}
+
+#[tokio::test]
+async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_moves() {
+    let redis = RedisServer::start();
+    let mut before = BTreeMap::new();
+    for (settings, days) in [
+        ([("site.url", "http://first.example"), ("server.old_hosts", "")], 0),
+        ([("site.url", "https://first.example"), ("server.old_hosts", "")], 40),
+        ([("site.url", "https://new.example:8443"), ("server.old_hosts", "")], 400),
+    ] {
+        let server = Server::at(&redis.url(), &settings).await;
+        server.advance(days * 86_400);
+        if days == 0 {
+            let Community { alice, bob, .. } =
+                &Community::on(Server::at(&redis.url(), &settings).await).await;
+            bob.tweet("Hello @alice").await;
+            let lock = [("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")];
+            ok(alice.api_post("/api/moderate", &lock).await);
+            alice.post("/inbox/feed", &[("feed", "new")]).await;
+        }
+        let secret = server.field("user:1", "inbox_feed").await.unwrap();
+        let inbox = [format!("/inbox/feed/1-{secret}"), format!("/inbox/feed/1-{secret}/json")];
+        let feeds = FEEDS.iter().flat_map(|(_, atom, json)| [(*atom).to_owned(), (*json).to_owned()]);
+        for feed in feeds.chain(inbox).chain(["/rss".to_owned()]) {
+            let answer = server.visitor().get(&feed).await;
+            let ids = ids_in(std::str::from_utf8(&answer.body).unwrap());
+            assert!(ids.len() > 1 || feed.ends_with("json") && !ids.is_empty(), "{feed}: {ids:?}");
+            assert!(ids.iter().all(|id| id.starts_with("tag:first.example,2027-01-15:")), "{feed}: {ids:?}");
+            let known = before.entry(feed.clone()).or_insert_with(|| ids.clone());
+            assert_eq!(*known, ids, "{feed} {settings:?}");
+        }
+    }
+    let stories = |feed: &str| -> BTreeSet<String> {
+        before[feed].iter().filter(|id| id.contains(":story/")).cloned().collect()
+    };
+    assert_eq!(stories("/rss"), stories("/atom"));
+    assert_eq!(stories("/rss"), stories("/json"));
+    assert!(before["/moderations/json"].contains("tag:first.example,2027-01-15:log/1"));
+}
+
+/// The seconds of a date in a header.
+fn seconds(answer: &HttpResponse) -> i64 {
+    let date = answer.headers["last-modified"].to_str().unwrap();
+    let date = jiff::civil::DateTime::strptime("%a, %d %b %Y %H:%M:%S GMT", date).unwrap();
+    date.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().as_second()
+}
+
+#[tokio::test]
+async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[SITE]).await;
+    let visitor = server.visitor();
+    let feeds = ["/atom", "/json", "/rss", "/user/bob/atom", "/user/bob/json"];
+    let comments = ["/comments/atom", "/news/1/json", "/user/bob/comments/atom"];
+    let remove = [("action", "remove"), ("kind", "story"), ("id", "2"), ("reason", "r")];
+    let mut known = BTreeMap::new();
+    for (step, changed) in
+        [("nothing", &feeds[..0]), ("story", &feeds), ("comment", &comments), ("removal", &feeds)]
+    {
+        let paths = || feeds.iter().chain(&comments);
+        for path in paths() {
+            known.insert(*path, visitor.get(path).await);
+        }
+        server.advance(100);
+        match step {
+            "story" => _ = ok(bob.edit(2, "An edited title", "", "Some text").await),
+            "comment" => _ = ok(bob.edit_comment(1, 1, "An edited comment").await),
+            "removal" => _ = ok(alice.api_post("/api/moderate", &remove).await),
+            _ => {}
+        }
+        for path in paths() {
+            let before = &known[path];
+            let time = before.headers["last-modified"].to_str().unwrap();
+            let is_changed = changed.contains(path);
+            let expected = if is_changed { StatusCode::OK } else { StatusCode::NOT_MODIFIED };
+            let is_of_person = path.starts_with("/user/bob/") && step == "comment";
+            let now = visitor.get(path).await;
+            assert!(seconds(&now) >= seconds(before), "{step} {path}");
+            let again = asked_again(&visitor, path, "if-modified-since", time).await;
+            assert!(again.status == expected || is_of_person, "{step} {path} {}", again.status);
+            let text = String::from_utf8(now.body).unwrap();
+            if step == "story" && is_changed && !path.ends_with("rss") {
+                let updated =
+                    jiff::Timestamp::from_second(i64::try_from(server.now()).unwrap()).unwrap().to_string();
+                let members =
+                    [format!("<updated>{updated}</updated>"), format!("\"date_modified\":\"{updated}\"")];
+                assert!(members.iter().any(|member| text.contains(member)), "{path} {updated}: {text}");
+                let published = [format!("<published>{updated}"), format!("\"date_published\":\"{updated}")];
+                assert!(!published.iter().any(|member| text.contains(member)), "{path}: {text}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -69,7 +69,9 @@ async fn the_feeds_list_what_is_new_with_absolute_links_and_dates() {
     assert_eq!(items.len(), 3);
     assert_eq!(text(items[0], "title"), "A <b> & \"c\" 'd' ]]> 🦀");
     assert_eq!(text(items[0], "link"), "http://example.com/%C3%BC?a=1&b=%3C2%3E");
-    assert_eq!(text(items[0], "guid"), "https://news.example.com/news/4");
+    assert_eq!(text(items[0], "guid"), "tag:news.example.com,2027-01-16:story/4");
+    let guid = children(items[0], "guid").next().unwrap();
+    assert_eq!(guid.attribute("isPermaLink"), Some("false"));
     assert_eq!(text(items[0], "comments"), "https://news.example.com/news/4");
     assert_eq!(text(items[0], "pubDate"), "Sat, 16 Jan 2027 09:01:01 +0000");
     assert_eq!(text(items[0], "creator"), "bob");
@@ -91,7 +93,7 @@ async fn the_feeds_list_what_is_new_with_absolute_links_and_dates() {
     assert_eq!(entries.len(), 3);
     assert_eq!(text(entries[0], "title"), "A <b> & \"c\" 'd' ]]> 🦀");
     assert_eq!(link(entries[0], "alternate"), "http://example.com/%C3%BC?a=1&b=%3C2%3E");
-    assert_eq!(text(entries[0], "id"), "https://news.example.com/news/4");
+    assert_eq!(text(entries[0], "id"), "tag:news.example.com,2027-01-16:story/4");
     assert_eq!(text(entries[0], "published"), "2027-01-16T09:01:01Z");
     assert_eq!(text(children(entries[0], "author").next().unwrap(), "name"), "bob");
     assert_eq!(link(entries[1], "alternate"), "https://news.example.com/news/2");

@@ -6,9 +6,12 @@
 
 use crate::client::{Client, ok};
 use crate::community::Community;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, each_engine};
 use crate::two_viewers::addresses;
 use std::collections::BTreeSet;
+use strum::IntoEnumIterator;
+use tidings_domain::exports::site::{SiteExport, SiteSection};
+use tidings_web::features::hacker_news::archive;
 
 /// The things that somebody has written: a story, a comment on story 1 and a tweet, all with one word.
 struct Things {
@@ -348,4 +351,262 @@ async fn what_is_gone_cannot_be_voted_on_answered_or_edited() {
     assert!(refused(rita.vote(site.held.story, "up").await).contains("no such story"));
     assert!(refused(dave.vote(site.held.story, "up").await).contains("approval"));
     ok(rita.vote(site.flagged.story, "up").await);
+}
+
+/// Something that is gone, in one of the ways in which things go. Each text has a word to ask for and one that nobody
+/// may be told: pages repeat what was asked for.
+struct Gone {
+    way: &'static str,
+    story: u64,
+    comment: u64,
+}
+
+fn told(way: &str) -> String {
+    format!("{way}told")
+}
+
+/// A site on which everything has happened to somebody's story, comment and tweet.
+struct GoneSite {
+    community: Community,
+    rita: Client,
+    gone: Vec<Gone>,
+    /// The words of profiles that nobody may be told.
+    profiles: Vec<String>,
+    addresses: BTreeSet<String>,
+}
+
+const AUTHOR_DID: [&str; 1] = ["wayauthor"];
+const HELD: [&str; 4] = ["wayheld", "waydropped", "wayrejected", "waydenied"];
+
+impl GoneSite {
+    async fn new() -> Self {
+        let settings = [("timelines.pull_limit", "0"), ("search.enabled", "true")];
+        let community = Community::new(Engine::Memory, &settings).await;
+        let server = &community.server;
+        let alice = &community.alice;
+        let [dave, heidi, ben, lea, erin, rita] = [
+            server.member("dave").await,
+            server.member("heidi").await,
+            server.member("ben").await,
+            server.register("lea").await,
+            server.register("erin").await,
+            server.member("rita").await,
+        ];
+        for name in ["dave", "heidi", "lea", "erin"] {
+            rita.follow(name).await;
+        }
+        let act = async |action: &str, kind: &str, id: &str, more: &[(&str, &str)]| {
+            let fields =
+                [&[("action", action), ("kind", kind), ("id", id), ("reason", "why")], more].concat();
+            ok(alice.api_post("/api/moderate", &fields).await)
+        };
+        act("hold", "user", "heidi", &[]).await;
+        let mut gone = Vec::new();
+        let ways = ["wayauthor", "wayremoved", "wayflagged", "wayerased", "waymerged"];
+        let by_others = ways.iter().map(|way| (*way, &dave)).chain([("wayleft", &erin)]);
+        for (way, author) in by_others.chain(HELD.map(|way| (way, &heidi))) {
+            let (title, url) =
+                (format!("{way} {}", told(way)), format!("http://{}.example/{way}", told(way)));
+            let fields =
+                [("news_id", "-1"), ("title", &*title), ("url", &*url), ("text", ""), ("topics", "links")];
+            let story = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+            let comment = author.comment(1, &format!("Comment {title} for @rita")).await;
+            let tweet = author.tweet(&format!("Tweet {title} for @rita")).await;
+            server.finish_jobs().await;
+            let things = [
+                ("story", story.to_string()),
+                ("comment", format!("1-{comment}")),
+                ("tweet", tweet.to_string()),
+            ];
+            match way {
+                "wayauthor" | "waydropped" => {
+                    ok(author.delete(story).await);
+                    ok(author.edit_comment(1, comment, "").await);
+                    ok(author.api_post("/api/deltweet", &[("tweet_id", &things[2].1)]).await);
+                }
+                "wayremoved" | "wayrejected" | "wayerased" | "waydenied" => {
+                    for (kind, id) in &things {
+                        match way {
+                            "wayerased" => act("erase", kind, id, &[("confirm", id)]).await,
+                            "wayrejected" => act("reject", kind, id, &[]).await,
+                            _ => act("remove", kind, id, &[]).await,
+                        };
+                    }
+                }
+                "wayflagged" => {
+                    let things = Things { word: way, story, comment, tweet };
+                    things.withhold(server, "flagged:").await;
+                }
+                "waymerged" => {
+                    act("merge", "story", &things[0].1, &[("into", "1")]).await;
+                    act("remove", "comment", &things[1].1, &[]).await;
+                    act("remove", "tweet", &things[2].1, &[]).await;
+                }
+                _ => {}
+            }
+            gone.push(Gone { way, story, comment });
+        }
+        // A profile that is gone: its owner is banned, has left, or flags have hidden it.
+        let mut profiles = Vec::new();
+        for (author, name) in [(&ben, "ben"), (&lea, "lea"), (&erin, "erin"), (&dave, "dave")] {
+            let [about, fullname] = ["about", "full"].map(|part| format!("{part}{name}told"));
+            let fields = [("about", &*about), ("fullname", &*fullname), ("email", "")];
+            ok(author.api_post("/api/updateprofile", &fields).await);
+            author.comment(1, "A comment that stays").await;
+            profiles.push(about);
+            // Flags hide the text alone.
+            profiles.extend((name != "dave").then_some(fullname));
+        }
+        act("ban", "user", "ben", &[]).await;
+        let key = |client: &Client| format!("user:{}", client.user_id);
+        server.set_field(&key(&dave), "withheld", "flagged:").await;
+        for (author, writings) in [(&lea, "keep"), (&erin, "erase")] {
+            let left = [("password", crate::client::PASSWORD), ("writings", writings), ("confirm", "1")];
+            author.post("/settings/deactivate", &left).await;
+        }
+        server.finish_jobs().await;
+        assert!(server.hash("user:6").await.contains_key("deactivated"), "{:?}", server.hash("user:6").await);
+
+        rita.post("/inbox/feed", &[("feed", "new")]).await;
+        let secret = server.field(&key(&rita), "inbox_feed").await.unwrap();
+        let mut addresses = addresses();
+        addresses.insert(format!("/inbox/feed/{}-{secret}", rita.user_id));
+        addresses.insert("/v0/maxitem.json".to_owned());
+        let highest: u64 = server.string("items.count").await.unwrap().parse().unwrap();
+        for number in 1..=highest {
+            addresses.insert(format!("/v0/item/{number}.json"));
+            addresses.insert(format!("/api/v1/items/{number}"));
+        }
+        for name in ["dave", "heidi", "ben", "lea", "erin"] {
+            let own = Things { word: "", story: 1, comment: 1, tweet: 1 }.own_pages(name);
+            addresses.extend(own);
+            addresses.insert(format!("/user/{name}"));
+            addresses.insert(format!("/user/{name}/json"));
+            addresses.insert(format!("/flag/user/{name}"));
+            addresses.insert(format!("/api/v1/users/{name}"));
+        }
+        for Gone { way, story, comment } in &gone {
+            addresses.extend(
+                Things { word: way, story: *story, comment: *comment, tweet: *story }.own_pages("dave"),
+            );
+            let words = told(way);
+            addresses.extend([
+                format!("/flag/story/{story}"),
+                format!("/flag/comment/1-{comment}"),
+                format!("/flag/tweet/{story}"),
+                format!("/api/getnews/{story}"),
+                format!("/api/duplicate?url=http%3A%2F%2F{words}.example%2F{way}"),
+                format!("/search?q={way}&kind=all"),
+                format!("/search?q={way}&kind=comments"),
+                format!("/search.atom?q={way}"),
+                format!("/api/search?q={way}&kind=all"),
+                format!("/api/v1/search?query={way}"),
+                format!("/api/v1/search_by_date?query={way}"),
+            ]);
+        }
+        Self { community, rita, gone, profiles, addresses }
+    }
+}
+
+/// Everything that an export of the site has.
+async fn exported(server: &Server) -> String {
+    let mut export = SiteExport::begin(server.app.site.clone(), server.app.now()).await.unwrap();
+    let mut lines = String::new();
+    for section in SiteSection::iter() {
+        export.begin_section();
+        while let Some(part) = export.next(section).await.unwrap() {
+            part.into_iter().for_each(|exported| lines.push_str(&archive::line(exported).unwrap()));
+        }
+    }
+    lines
+}
+
+#[tokio::test]
+async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_strangers() {
+    let site = GoneSite::new().await;
+    let server = &site.community.server;
+    let visitor = server.visitor();
+    let mut words: Vec<String> = site.gone.iter().map(|gone| told(gone.way)).collect();
+    words.extend(site.profiles.clone());
+    let mut wrong = BTreeSet::new();
+    for (name, reader) in [("visitor", &visitor), ("rita", &site.rita)] {
+        for address in &site.addresses {
+            let text = Withheld::text(reader, address).await;
+            for word in words.iter().filter(|word| text.contains(&***word)) {
+                // A list that was asked for what is hidden has what flags have hidden.
+                let is_asked_for = address.contains("hidden=1") && name == "rita";
+                if !is_asked_for {
+                    wrong.insert(format!("{name} {address} {word}"));
+                }
+            }
+        }
+    }
+    let export = exported(server).await;
+    assert!(export.contains("A comment that stays"));
+    wrong.extend(words.iter().filter(|word| export.contains(&***word)).map(|word| format!("export {word}")));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test]
+async fn what_readers_never_saw_leaves_no_trace_for_strangers() {
+    let site = GoneSite::new().await;
+    let server = &site.community.server;
+    let visitor = server.visitor();
+    for gone in site.gone.iter().filter(|gone| HELD.contains(&gone.way)) {
+        for reader in [&visitor, &site.rita] {
+            for address in [format!("/news/{}", gone.story), format!("/news/{}/atom", gone.story)] {
+                assert_eq!(reader.get(&address).await.status, 404, "{} {address}", gone.way);
+            }
+            let thread = reader.thread(1).await;
+            assert!(thread.iter().all(|comment| comment["id"] != gone.comment), "{} {thread:?}", gone.way);
+            let page = Withheld::text(reader, "/news/1").await;
+            assert!(!page.contains(&format!("comment-{}\"", gone.comment)), "{}", gone.way);
+        }
+        for item in [format!("news:{}", gone.story), format!("comment:1:{}", gone.comment)] {
+            let number =
+                server.sorted("items").await.into_iter().find(|(member, _)| *member == item).unwrap().1;
+            let answer = visitor.get(&format!("/v0/item/{number}.json")).await.json();
+            assert_eq!(answer, serde_json::Value::Null, "{} {item}", gone.way);
+        }
+    }
+    // Others say that they are gone.
+    for way in AUTHOR_DID {
+        let gone = site.gone.iter().find(|gone| gone.way == way).unwrap();
+        let number = server
+            .sorted("items")
+            .await
+            .into_iter()
+            .find(|(member, _)| *member == format!("news:{}", gone.story));
+        let answer = visitor.get(&format!("/v0/item/{}.json", number.unwrap().1)).await.json();
+        assert_eq!(answer["deleted"], true);
+    }
+}
+
+#[tokio::test]
+async fn the_highest_number_is_that_of_the_last_item_that_a_visitor_can_see() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+        let highest = async || server.visitor().get("/v0/maxitem.json").await.json().as_u64().unwrap();
+        assert_eq!(highest().await, 0);
+        let story = bob.submit_text("A story", "text").await;
+        assert_eq!(highest().await, 1);
+        let moderate = async |action: &str, kind: &str, id: &str| {
+            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
+            ok(alice.api_post("/api/moderate", &fields).await);
+        };
+        moderate("hold", "user", "bob").await;
+        let mut held = Vec::new();
+        for number in 0..7 {
+            held.push(bob.comment(story, &format!("Comment {number}")).await);
+        }
+        assert_eq!(highest().await, 1);
+        moderate("reject", "comment", &format!("{story}-{}", held[6])).await;
+        ok(bob.edit_comment(story, held[5], "").await);
+        assert_eq!(highest().await, 1);
+        moderate("approve", "comment", &format!("{story}-{}", held[2])).await;
+        assert_eq!(highest().await, 4);
+        alice.comment(story, "Another").await;
+        assert_eq!(highest().await, 9);
+    })
+    .await;
 }

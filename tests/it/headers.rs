@@ -7,6 +7,7 @@ use reqwest::Method;
 use crate::client::{Client, FORM, HttpResponse};
 use crate::community::Community;
 use crate::server::{Engine, Server};
+use crate::two_viewers::addresses;
 
 /// The values of a header that are separated by commas, from all its lines.
 fn values(answer: &HttpResponse, name: &str) -> Vec<String> {
@@ -123,6 +124,48 @@ async fn every_response_has_security_headers_and_private_ones_are_not_cached() {
             check_protection(&large, "too large");
         }
     }
+}
+
+/// A secret of an address, which nothing in these tests has made.
+const SECRET: &str = "0123456789abcdef0123456789abcdef01234567";
+
+#[tokio::test]
+async fn an_address_with_a_secret_is_neither_sent_nor_stored_nor_repeated_in_links() {
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let in_query = ["/register?token=", "/welcome?token=", "/register?next=%2Fnews%2F1&invitation="];
+    let led_to = ["/login?next=%2Fwelcome%3Ftoken%3D", "/register?next=%2Freset-password%2F"];
+    let in_path = ["/reset-password/", "/confirm-email/", "/unsubscribe/", "/inbox/feed/1-"];
+    let addresses = in_query.iter().chain(&led_to).chain(&in_path).map(|start| format!("{start}{SECRET}"));
+    for address in addresses.chain([format!("/inbox/feed/1-{SECRET}/json")]) {
+        for client in [server.visitor(), alice.clone()] {
+            let answer = client.get(&address).await;
+            assert_eq!(answer.headers["referrer-policy"], "no-referrer", "{address}");
+            assert!(values(&answer, "cache-control").contains(&"no-store".to_owned()), "{address}");
+            let body = String::from_utf8(answer.body).unwrap();
+            let links = ["href=\"", "action=\""].map(|start| body.split(start).skip(1).collect::<Vec<_>>());
+            for link in links.concat() {
+                assert!(!link.split('"').next().unwrap().contains(SECRET), "{address}: {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_strong_version_names_the_bytes_of_one_answer() {
+    let Community { server, .. } = Community::new(Engine::Memory, &[]).await;
+    let mut compressed = 0;
+    for address in addresses() {
+        let mut bodies = BTreeMap::new();
+        for encoding in ["identity", "gzip", "br"] {
+            let answer = server.visitor().with_header("accept-encoding", encoding).get(&address).await;
+            compressed += usize::from(answer.headers.contains_key("content-encoding"));
+            let tag = answer.headers.get("etag").map(|tag| tag.to_str().unwrap().to_owned());
+            let Some(tag) = tag.filter(|tag| tag.starts_with('"')) else { continue };
+            let known = bodies.entry(tag).or_insert_with(|| answer.body.clone());
+            assert!(*known == answer.body, "{address}: {encoding}");
+        }
+    }
+    assert!(compressed > 100, "only {compressed} answers were compressed");
 }
 
 /// A page of 100 items, as it comes with this `Accept-Encoding`.

@@ -202,3 +202,37 @@ async fn feeds_name_their_hub_if_there_is_one() {
 async fn alice_writes(server: &Server) {
     server.member("alice").await.submit_text("A story", "text").await;
 }
+
+#[tokio::test]
+async fn a_hub_is_told_nothing_of_what_visitors_never_see() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let hub = Hub::start().await;
+        let server = site(engine, &hub).await;
+        let (alice, bob, carol) =
+            (server.register("alice").await, server.member("bob").await, server.member("carol").await);
+        let moderate = async |action: &str, kind: &str, id: &str| {
+            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
+            ok(alice.api_post("/api/moderate", &fields).await);
+        };
+        let shown = carol.submit_text("A story that is shown", "text").await;
+        // The last of what has changed before.
+        carol.tweet("A post").await;
+        hub.wait(|told| told.contains(&format!("{HERE}/@carol/feed"))).await;
+        wait_for_feed(&server, "/@carol/feed", false).await;
+        let count = hub.told().len();
+
+        moderate("hold", "user", "bob").await;
+        let stories = [bob.submit_text("Held", "text").await, bob.submit_text("Dropped", "text").await];
+        let comments = [bob.comment(shown, "Held").await, bob.comment(shown, "Dropped").await];
+        ok(bob.edit(stories[0], "Held and edited", "", "text").await);
+        ok(bob.delete(stories[1]).await);
+        ok(bob.edit_comment(shown, comments[1], "").await);
+        moderate("reject", "story", &stories[0].to_string()).await;
+        moderate("reject", "comment", &format!("{shown}-{}", comments[0])).await;
+        carol.tweet("Another post").await;
+        hub.wait(|_| hub.told()[count..].contains(&format!("{HERE}/@carol/feed"))).await;
+        wait_for_feed(&server, "/@carol/feed", false).await;
+        let told = &hub.told()[count..];
+        assert!(told.iter().all(|feed| feed.contains("carol")), "{told:?}");
+    }
+}

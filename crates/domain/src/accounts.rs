@@ -55,6 +55,7 @@ pub mod profiles;
 pub mod reader;
 pub mod recent_votes;
 pub mod roles;
+pub mod seen;
 pub mod session_store;
 pub mod sessions;
 pub mod signup;

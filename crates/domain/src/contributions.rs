@@ -5,6 +5,8 @@ pub(crate) mod erasing;
 pub(crate) mod store_rules;
 
 use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
+use crate::accounts::reader::{Perspective, Written};
+use crate::accounts::seen::ProfileTexts;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::comments::comment::{self, Comment, StoredComment};
 use crate::comments::withdrawal::{CommentReturn, CommentWithdrawal};
@@ -16,7 +18,7 @@ use crate::site::Site;
 use crate::submissions::withdrawal::{StoryReturn, StoryWithdrawal};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
-use crate::values::clock::Moment;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
@@ -75,22 +77,23 @@ impl Contribution {
     /// # Errors
     /// [`Refusal::RemovedAlready`], or the refusal for what is not there.
     pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
-        if let Self::Comment(_, stored) = self
-            && stored.news.is_secret()
-        {
-            return Err(Refusal::NoSuchNews);
+        let secret = match self {
+            Self::Story(news) => news.is_secret().then_some(Refusal::NoSuchNews),
+            Self::Comment(_, stored) if stored.news.is_secret() => Some(Refusal::NoSuchNews),
+            Self::Comment(_, stored) => stored.comment.is_secret().then_some(Refusal::NoSuchComment),
+            Self::Tweet(tweet) => tweet.is_secret().then_some(Refusal::NoSuchTweet),
+            Self::Profile(_) => None,
+        };
+        if let Some(refusal) = secret {
+            return Err(refusal);
         }
-        match (self.withheld(), self) {
-            (None | Some(Withheld::Flagged), _) => Ok(()),
-            (Some(Withheld::Removed(_)), _) => Err(Refusal::RemovedAlready),
-            (Some(Withheld::Erased), _) => Err(Refusal::ErasedAlready),
-            (Some(Withheld::Merged(into)), _) => Err(Refusal::NewsMerged(*into)),
-            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Story(_)) => Err(Refusal::NoSuchNews),
-            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Comment(..)) => {
-                Err(Refusal::NoSuchComment)
-            }
-            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Tweet(_)) => Err(Refusal::NoSuchTweet),
-            (Some(Withheld::Held(_) | Withheld::Unreadable(_)), Self::Profile(_)) => Err(Refusal::NoSuchUser),
+        match self.withheld() {
+            None | Some(Withheld::Flagged) => Ok(()),
+            Some(Withheld::Removed(_)) => Err(Refusal::RemovedAlready),
+            Some(Withheld::Erased) => Err(Refusal::ErasedAlready),
+            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
+            // Only a profile is left.
+            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::NoSuchUser),
         }
     }
 
@@ -218,6 +221,17 @@ impl Contribution {
         }
     }
 
+    /// Its content as plain text, as somebody sees it, shortened if it is too long; `None` if they see nothing of it.
+    pub(crate) fn text_for(&self, perspective: Perspective<'_>, now: Timestamp) -> Option<String> {
+        if let Self::Profile(user) = self {
+            let ProfileTexts { fullname, about } = perspective.profile_of(user, now);
+            let text = [fullname, about].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
+            return (!text.is_empty()).then(|| shortened(text.join("\n\n")));
+        }
+        let written = Written { author: self.author(), withheld: self.withheld(), unseen: false };
+        perspective.of_withheld(written).is_shown().then(|| self.text())
+    }
+
     /// Its content as plain text, shortened if it is too long.
     pub(crate) fn text(&self) -> String {
         let text = match self {
@@ -236,11 +250,11 @@ impl Contribution {
         let key = match self {
             Self::Comment(address, stored) => {
                 let mut comment = stored.comment.clone();
-                comment.withheld = state.cloned();
+                comment.withhold(state.cloned());
                 return comment::write_change(batch, *address, &stored.json, &comment);
             }
             Self::Story(news) => return news.write_state(batch, state),
-            Self::Tweet(tweet) => keys::tweet(tweet.id),
+            Self::Tweet(tweet) => return tweet.write_state(batch, state),
             Self::Profile(user) => {
                 batch.field_absent(keys::user(user.id), DEACTIVATED);
                 keys::user(user.id)

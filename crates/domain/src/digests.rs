@@ -6,6 +6,7 @@
 use crate::accounts::outbox::DigestsDue;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Perspective, Reader, ReaderRead};
+use crate::accounts::seen::Seen;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -56,7 +57,7 @@ pub async fn candidates(site: &Site, now: Timestamp) -> Result<Candidates, Error
     for ids in newest.chunks(CHUNK) {
         let found: Vec<_> = ids.iter().map(|id| read::hash_fields(keys::news(*id), News::FIELDS)).collect();
         let found = site.store.fetch(found.or_absent()).await?.into_iter().filter_map(News::from_fields);
-        stories.extend(found.filter(|news| !news.is_gone()));
+        stories.extend(found);
     }
     let ranking = &site.rules.ranking;
     stories.sort_by(|one, other| {
@@ -79,8 +80,8 @@ pub struct DigestOf {
 
 /// A story of a digest.
 pub struct DigestStory {
-    /// The story.
-    pub news: News,
+    /// The story, as the reader of the digest sees it.
+    pub news: Seen<News>,
     /// Its author; `None` for a deactivated account.
     pub author: Option<Arc<str>>,
 }
@@ -120,8 +121,8 @@ pub async fn of_user(
     let names = UserNamesRead::ask(&visit.shared(), &mut query, names);
     let mut answers = visit.run_if_asked(query).await?;
     let names = names.take(&visit.shared(), &mut answers);
-    let stories = |chosen: Vec<&News>| -> Vec<DigestStory> {
-        let story = |news: &News| DigestStory { news: news.clone(), author: names.get(news.user_id) };
+    let stories = |chosen: Vec<Seen<&News>>| -> Vec<DigestStory> {
+        let story = |news: Seen<&News>| DigestStory { author: names.get(news.user_id), news: news.cloned() };
         chosen.into_iter().map(story).collect()
     };
     let is_of_topics = !reader.followed.is_empty();
@@ -133,14 +134,15 @@ fn choose<'a>(
     reader: &Reader,
     followed: &HashSet<UserId>,
     new: &[&'a News],
-) -> (Vec<&'a News>, Vec<&'a News>) {
+) -> (Vec<Seen<&'a News>>, Vec<Seen<&'a News>>) {
     let perspective = Perspective { reader: Some(reader), shows_all: false };
-    let listed = || new.iter().copied().filter(|news| listing::marks(perspective, news).is_listed());
+    let seen = || new.iter().filter_map(|news| perspective.see(*news));
+    let listed = || seen().filter(|news| listing::marks(perspective, news).is_listed());
     let is_of_topic = |news: &News| {
         reader.followed.is_empty() || news.topics.iter().any(|topic| reader.followed.contains(topic))
     };
-    let best: Vec<&News> = listed().filter(|news| is_of_topic(news)).take(DIGEST_STORIES).collect();
-    let is_new = |news: &&News| best.iter().all(|other| other.id != news.id);
+    let best: Vec<Seen<&News>> = listed().filter(|news| is_of_topic(news)).take(DIGEST_STORIES).collect();
+    let is_new = |news: &Seen<&News>| best.iter().all(|other| other.id != news.id);
     let others = listed().filter(|news| followed.contains(&news.user_id)).filter(is_new);
     let others = others.take(DIGEST_FOLLOWED_STORIES).collect();
     (best, others)

@@ -141,8 +141,8 @@ pub async fn waiting(site: &Site, thing: &Thing) -> Result<Vec<(FlagReason, u64)
 
 /// The facts for a viewer who wants to flag something. Rounds: at most 4.
 pub struct FlagFacts {
-    /// The text of the thing, for the page that asks for the reason.
-    pub text: String,
+    /// The text of the thing, for the page that asks for the reason; `None` if the viewer does not see it.
+    pub text: Option<String>,
     /// The viewer's flag, if there is one.
     pub own: Option<Flag>,
     /// Why the viewer cannot flag it.
@@ -164,7 +164,8 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
         let is_own = subject.author() == viewer.id;
         is_own.then_some(Refusal::OwnFlag)
     });
-    Ok(FlagFacts { text: subject.text(), own, refusal })
+    visit.reader().await?;
+    Ok(FlagFacts { text: subject.text_for(visit.perspective(), visit.now()), own, refusal })
 }
 
 /// Refuses a duplicate of nothing, of itself, or of a story that is not there. Rounds: at most 1.

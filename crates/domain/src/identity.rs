@@ -5,23 +5,26 @@
 //! is not; see [`Visit::identity`](crate::accounts::visit::Visit::identity). The identity that
 //! was read last is remembered for pages that must not read.
 //!
-//! Keys: the hash `site`, and the string `site.logo`.
+//! Keys: the hash `site`, and the strings `site.logo` and `site.tag`.
 
 use crate::cache::{MEBIBYTE, Shared, View};
 use crate::error::Error;
 use crate::fields::{self, StoredFields, report};
 use crate::keys;
 use crate::process_state::process_state;
-use crate::site::Site;
+use crate::site::{Applied, Site, apply};
 use crate::values::announcement::Announcement;
+use crate::values::clock::Timestamp;
 use crate::values::colour::Colour;
-use crate::values::identity::{FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, read_links};
+use crate::values::identity::{
+    FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, TagOrigin, read_links,
+};
 use crate::values::logo::LogoFile;
 use crate::values::saved_reason::SavedReasons;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::{Mutex, PoisonError};
-use tidings_keyspace::{Answers, Hash, Query, Tracked, TrackedHandle, read};
+use tidings_keyspace::{Answers, Batch, Hash, Query, Reads, Tracked, TrackedHandle, read};
 
 pub(crate) const NAME: &str = "name";
 pub(crate) const DESCRIPTION: &str = "description";
@@ -54,6 +57,8 @@ pub struct Identity {
     pub announcement: Option<Announcement>,
     /// The reasons that moderators have at hand.
     pub reasons: Option<SavedReasons>,
+    /// How the ids of entries in feeds begin, once a feed was read.
+    pub tag: Option<TagOrigin>,
 }
 
 crate::cache_kind! {
@@ -84,7 +89,7 @@ impl LastRead {
 }
 
 impl Identity {
-    fn from_hash(hash: &Hash) -> Self {
+    fn from_stored(hash: &Hash, tag: Option<&str>) -> Self {
         let fields = StoredFields::new(hash, || keys::SITE.to_owned());
         Self {
             name: checked(&fields, NAME, |text| SiteName::parse(text).ok()),
@@ -96,6 +101,7 @@ impl Identity {
             announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
             reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
             logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
+            tag: fields::read_string(tag, || keys::SITE_TAG.to_owned()),
         }
     }
 
@@ -130,16 +136,20 @@ fn checked<T, K: Fn() -> String>(
 }
 
 /// A pending read of the identity.
-pub(crate) struct IdentityRead(TrackedHandle<Hash>);
+pub(crate) struct IdentityRead(TrackedHandle<Hash>, TrackedHandle<Option<String>>);
 
 impl IdentityRead {
     pub(crate) fn ask(query: &mut Query) -> Self {
         let hash = query.hash(keys::SITE).or_absent(query);
-        Self(query.track(hash))
+        let tag = query.string(keys::SITE_TAG).or_absent(query);
+        Self(query.track(hash), query.track(tag))
     }
 
     pub(crate) fn take(self, answers: &mut Answers) -> Tracked<Identity> {
-        answers.take_tracked(self.0).map(|hash| Identity::from_hash(&hash))
+        let mut reads = Reads::default();
+        let hash = answers.take_tracked(self.0).collect_into(&mut reads);
+        let tag = answers.take_tracked(self.1).collect_into(&mut reads);
+        Tracked::new(Identity::from_stored(&hash, tag.as_deref()), reads)
     }
 }
 
@@ -151,6 +161,23 @@ impl Site {
         let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };
         self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.of::<LastRead>().get())
     }
+}
+
+/// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the
+/// answer. Rounds: 1, or 2.
+pub(crate) async fn store_tag_origin(site: &Site, now: Timestamp, host: &str) -> Result<TagOrigin, Error> {
+    let tag = TagOrigin::new(host, now);
+    let mut batch = Batch::new();
+    batch.key_absent(keys::SITE_TAG);
+    batch.set(keys::SITE_TAG, tag.to_string());
+    // Once in the life of a store, so it is no round of the page.
+    let store = site.store.counted_apart();
+    if let Applied::Yes(_) = apply(&store, batch).await? {
+        return Ok(tag);
+    }
+    let stored = store.fetch(read::string(keys::SITE_TAG)).await?;
+    let stored = stored.and_then(|stored| stored.parse().ok());
+    stored.ok_or_else(|| Error::Internal(format!("{} cannot be read", keys::SITE_TAG)))
 }
 
 /// The logo, if the name of its file is this. Rounds: 1.

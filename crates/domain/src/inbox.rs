@@ -270,7 +270,9 @@ impl EntrySubject {
         match self {
             Self::Comment { comment, .. } => comment.sight(perspective),
             Self::Tweet(tweet) => tweet.sight(perspective),
-            Self::Follow(id) => perspective.of_text(Written { author: *id, withheld: None }, ""),
+            Self::Follow(id) => {
+                perspective.of_text(Written { author: *id, withheld: None, unseen: false }, "")
+            }
             Self::Message(_) | Self::Answer(..) => Sight::Shown,
             Self::Collapsed(why) => Sight::Collapsed(*why),
         }

@@ -241,6 +241,8 @@ schema! {
         SITE: Hash, NEVER, Ours, SITE = "site";
         /// The logo of the site, in base64.
         SITE_LOGO: String, NEVER, Ours, SITE = "site.logo";
+        /// How all ids of entries in feeds begin.
+        SITE_TAG: String, NEVER, Ours, SITE = "site.tag";
         /// The actions of administrators on votes on sites.
         SITES_AUDIT: SortedSet, NEVER, Ours, VOTES = "sites:audit";
         /// Voters whose votes are being removed or restored.

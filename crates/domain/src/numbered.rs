@@ -7,7 +7,8 @@ pub mod lists;
 pub(crate) mod store_rules;
 
 use crate::accounts::people::UserNamesRead;
-use crate::accounts::reader::{Collapsed, Sight};
+use crate::accounts::reader::{Collapsed, Perspective, Sight};
+use crate::accounts::seen::ProfileTexts;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
@@ -22,7 +23,7 @@ use crate::news::item::News;
 use crate::news::lines::NewsSummary;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS};
+use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS, UNKNOWN_ITEMS};
 use crate::values::preferences::CommentOrder;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -205,21 +206,56 @@ pub async fn stories(
     Ok(numbers.iter().zip(found).filter_map(story).collect())
 }
 
-/// The highest number of an item; 0 if there is none. Rounds: 1.
+/// The highest number of an item that visitors may know of; 0 if there is none. Of what waits for approval, the newest
+/// [`UNKNOWN_ITEMS`] are passed over. Rounds: 2, and 2 more if very much waits.
 pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
-    visit.fetch(fields::counter(keys::ITEMS_COUNT)).await
+    let mut below = None;
+    for count in [FIRST_LOOK, UNKNOWN_ITEMS - FIRST_LOOK] {
+        let items = visit.fetch(items::below(below, count)).await?;
+        let states: Vec<_> = items.iter().map(|(item, _)| SecrecyOf::read(*item)).collect();
+        let mut query = Query::new();
+        let states = query.ask(states);
+        let states = visit.run_if_asked(query).await?.of(states);
+        let known = items.iter().zip(states).find(|(_, state)| !state.is_secret());
+        if let Some(((_, number), _)) = known {
+            return Ok(number.0);
+        }
+        below = items.last().map(|(_, number)| *number);
+        if below.is_none() {
+            return Ok(0);
+        }
+    }
+    Ok(below.map_or(0, |number| number.0.saturating_sub(1)))
 }
+
+/// The newest items that are looked at first for one that visitors may know of. Values remember as many fields of a hash.
+const FIRST_LOOK: u64 = 4;
 
 /// A person with the numbers of what they posted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedPerson {
-    /// The person.
-    pub user: Arc<User>,
+    /// Their name.
+    pub username: String,
+    /// When the account was made.
+    pub ctime: Timestamp,
+    /// Their karma.
+    pub karma: i64,
+    /// Their full name; empty if readers do not see it.
+    pub fullname: String,
     /// Their text about themselves; empty if readers do not see it.
     pub about: String,
     /// Their newest stories and comments, at most [`SUBMITTED_ITEMS`], the newest first. Nobody sees those of
     /// a person who is banned.
     pub submitted: Vec<ItemNumber>,
+}
+
+impl NumberedPerson {
+    /// A person as visitors see them.
+    pub(crate) fn new(user: User, now: Timestamp, submitted: Vec<ItemNumber>) -> Self {
+        let ProfileTexts { fullname, about } = Perspective::default().profile_of(&user, now);
+        let (fullname, about) = (fullname.to_owned(), about.to_owned());
+        Self { ctime: user.ctime, karma: user.karma, username: user.username, fullname, about, submitted }
+    }
 }
 
 /// The person with exactly this name; `None` if there is nobody. Rounds: at most 3.
@@ -234,7 +270,7 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
     // Names of people are the same in capitals and in small letters here, and are not there.
     let Some(user) = user.filter(|user| user.username == name) else { return Ok(None) };
     if user.ban(visit.now()).is_some() {
-        return Ok(Some(NumberedPerson { user: user.into(), about: String::new(), submitted: Vec::new() }));
+        return Ok(Some(NumberedPerson::new(user, visit.now(), Vec::new())));
     }
     let stories = posted.iter().filter_map(|(id, _)| Some(Item::Story(id.parse().ok()?)));
     let comments = comments.iter().filter_map(|(address, _)| Some(Item::Comment(address.parse().ok()?)));
@@ -242,8 +278,7 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
         numbers(visit, stories.chain(comments)).await?.into_values().collect();
     submitted.sort_unstable_by(|one, other| other.cmp(one));
     submitted.truncate(usize::try_from(SUBMITTED_ITEMS).unwrap_or(usize::MAX));
-    let about = if user.withheld.is_some() { String::new() } else { user.about.clone() };
-    Ok(Some(NumberedPerson { user: user.into(), about, submitted }))
+    Ok(Some(NumberedPerson::new(user, visit.now(), submitted)))
 }
 
 /// The latest changes: the numbers of stories and comments, and the names of people, the latest first.
@@ -297,6 +332,15 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
     })
 }
 
+/// Those of some items of which visitors may not know: they wait for approval, were taken away before readers saw them, or
+/// cannot be read. Rounds: 1; none without items.
+pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>, Error> {
+    let mut query = Query::new();
+    let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
+    let states = visit.run_if_asked(query).await?.of(states);
+    Ok(items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect())
+}
+
 /// The facts that decide whether visitors may know of an item.
 struct SecrecyOf {
     news: Option<News>,
@@ -325,6 +369,7 @@ impl SecrecyOf {
         let hides = |comment: &Option<Comment>| {
             comment.as_ref().is_none_or(|comment| comment.sight(Default::default()) == Sight::LeftOut)
         };
+        // A comment that is taken away before readers saw it is left out, like one that waits.
         self.news.as_ref().is_none_or(News::is_secret) || self.comment.as_ref().is_some_and(hides)
     }
 }

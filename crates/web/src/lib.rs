@@ -53,6 +53,8 @@ pub struct AppParts {
     pub health: Arc<server::health::Health>,
     /// The search of this server, once it is open.
     pub search: Arc<features::search::searching::SearchPlace>,
+    /// When the documents of feeds changed.
+    pub feed_times: features::feeds::FeedTimes,
 }
 
 /// Handlers take the app as an argument.
@@ -89,6 +91,7 @@ impl App {
             traffic: Arc::default(),
             health: Arc::default(),
             search: Arc::default(),
+            feed_times: features::feeds::FeedTimes::default(),
         }))
     }
 

@@ -55,11 +55,12 @@ async fn around(
     handler: Next,
 ) -> Response {
     let route = RouteId::of(&app, &request);
+    let has_secret = headers::has_secret(request.uri());
     let inner = app.clone();
     let handle = move |request| admit(inner, request, handler);
     let handle = |request| writes::run_to_the_end((&app, &writes), request, handle);
     let mut response = cors::allow_any_origin(request, handle).await;
-    headers::protect(&app.settings, response.headers_mut());
+    headers::protect(&app.settings, has_secret, response.headers_mut());
     response.extensions_mut().insert(route);
     response
 }

@@ -241,6 +241,8 @@ pub struct Written<'a> {
     pub author: UserId,
     /// Why it is withheld, if it is.
     pub withheld: Option<&'a Withheld>,
+    /// Whether it was taken away before readers saw it.
+    pub unseen: bool,
 }
 
 /// The viewer: a reader or a visitor, and whether the page was asked to show hidden things.
@@ -263,8 +265,9 @@ impl Perspective<'_> {
         let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
         match written.withheld {
             // A merged story is in no list, and its address leads to the other one. Erased posts are deleted.
-            None | Some(Withheld::Merged(_) | Withheld::Erased) => Sight::Shown,
             Some(_) if self.is_insider(written.author) => Sight::Shown,
+            Some(_) if written.unseen => Sight::LeftOut,
+            None | Some(Withheld::Merged(_) | Withheld::Erased) => Sight::Shown,
             Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
             Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Sight::LeftOut,
             Some(Withheld::Flagged) if shows_flagged => Sight::Shown,
@@ -442,7 +445,8 @@ mod tests {
     const AUTHOR: UserId = UserId(7);
 
     fn sight(reader: Option<&Reader>, shows_all: bool, withheld: Option<&Withheld>) -> Sight {
-        Perspective { reader, shows_all }.of_text(Written { author: AUTHOR, withheld }, "Some words")
+        Perspective { reader, shows_all }
+            .of_text(Written { author: AUTHOR, withheld, unseen: false }, "Some words")
     }
 
     #[test]

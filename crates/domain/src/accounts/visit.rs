@@ -13,12 +13,13 @@ use crate::accounts::session_store::{self, SessionRead, VisitSession};
 use crate::accounts::users::{Role, User};
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::{Error, Refusal};
-use crate::identity::{Identities, Identity, IdentityRead, LastRead};
+use crate::identity::{Identities, Identity, IdentityRead, LastRead, store_tag_origin};
 use crate::keys;
 use crate::repeats::NamedRequest;
 use crate::review::{WaitingRead, WaitingRows};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
+use crate::values::identity::TagOrigin;
 use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
@@ -458,6 +459,18 @@ impl Visit {
             }
         }
         self.identity.clone().unwrap_or_else(|| self.site.of::<LastRead>().get())
+    }
+
+    /// How the ids of entries in feeds begin. It is stored when it is needed for the first time, with this host of the
+    /// site, and never changes. Rounds: those of [`Visit::identity`], and 2 for the first feed that is read.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tag_origin(&mut self, host: &str) -> Result<TagOrigin, Error> {
+        match &self.identity().await.tag {
+            Some(tag) => Ok(tag.clone()),
+            None => store_tag_origin(&self.site, self.now, host).await,
+        }
     }
 
     /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.

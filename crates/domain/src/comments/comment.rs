@@ -36,7 +36,7 @@ use crate::values::limits;
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
-use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -63,6 +63,8 @@ pub struct Comment {
     pub body: String,
     /// When it was written.
     pub ctime: Timestamp,
+    /// When its text was last edited, if it was.
+    pub edited_at: Option<Timestamp>,
     /// Its author.
     pub user_id: UserId,
     /// The comment that it replies to; `None` for a comment on the item itself.
@@ -79,6 +81,8 @@ pub struct Comment {
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// Whether it was taken away before readers saw it.
+    pub unseen: bool,
     /// Whether its author, a moderator, speaks as such.
     pub speaks_as_moderator: bool,
     /// Fields of other programs, which are preserved.
@@ -108,6 +112,10 @@ struct AsWritten {
     imported_votes: ImportedVotes,
     #[serde(default)]
     source: Option<Box<str>>,
+    #[serde(default)]
+    edited_at: Option<u64>,
+    #[serde(default)]
+    unseen: u64,
 }
 
 /// As what the author of a comment speaks.
@@ -126,6 +134,16 @@ fn number(value: &Value) -> Option<i64> {
         Value::Bool(flag) => Some(i64::from(*flag)),
         _ => None,
     }
+}
+
+/// The member of a comment with the time of its last edit.
+const EDITED_AT: &str = "edited_at";
+
+/// Takes the time of the last edit, if there is one. What is no time stays.
+fn take_time(stored: &mut Map<String, Value>) -> Option<u64> {
+    let time = stored.get(EDITED_AT)?.as_u64()?;
+    stored.swap_remove(EDITED_AT);
+    Some(time)
 }
 
 /// The voters in a list; none if the value is not a list.
@@ -174,6 +192,7 @@ impl Comment {
             id,
             body: String::new(),
             ctime: now,
+            edited_at: None,
             user_id: author,
             parent_id,
             up: vec![author.0],
@@ -182,6 +201,7 @@ impl Comment {
             source: None,
             deleted: true,
             withheld: None,
+            unseen: false,
             speaks_as_moderator: false,
             extra: Map::new(),
         }
@@ -218,6 +238,7 @@ impl Comment {
                 id,
                 body: stored.body,
                 ctime: Timestamp(stored.ctime),
+                edited_at: stored.edited_at.map(Timestamp),
                 user_id: UserId::try_from(stored.user_id).ok()?,
                 parent_id: CommentId::try_from(stored.parent_id).ok(),
                 up: stored.up,
@@ -226,6 +247,7 @@ impl Comment {
                 source: stored.source,
                 deleted: is_deleted(stored.del != 0, stored.withheld.as_ref()),
                 withheld: stored.withheld,
+                unseen: stored.unseen != 0,
                 speaks_as_moderator: stored.speaks_as.is_some(),
                 extra: Map::new(),
             });
@@ -244,6 +266,8 @@ impl Comment {
             Value::String(state) => Some(Withheld::stored(&state)),
             damaged => Some(Withheld::Unreadable(damaged.to_string().into())),
         };
+        let edited_at = take_time(&mut stored);
+        let unseen = stored.swap_remove(UNSEEN).is_some();
         let has_del = del.as_ref().and_then(number).unwrap_or(0) != 0;
         let member = |stored: &mut Map<String, Value>, name| match stored.swap_remove(name) {
             Some(Value::String(text)) => Some(text),
@@ -261,6 +285,7 @@ impl Comment {
             id,
             body,
             ctime: Timestamp(u64::try_from(ctime).unwrap_or(0)),
+            edited_at: edited_at.map(Timestamp),
             user_id: UserId::try_from(user_id).ok()?,
             parent_id: CommentId::try_from(parent_id).ok(),
             up,
@@ -269,6 +294,7 @@ impl Comment {
             source,
             deleted: is_deleted(has_del, withheld.as_ref()),
             withheld,
+            unseen,
             speaks_as_moderator,
             extra: stored,
         })
@@ -297,6 +323,12 @@ impl Comment {
         if let Some(withheld) = &self.withheld {
             put(WITHHELD, withheld.to_string().into());
         }
+        if self.unseen {
+            put(UNSEEN, 1.into());
+        }
+        if let Some(time) = self.edited_at {
+            put(EDITED_AT, time.0.into());
+        }
         if self.speaks_as_moderator {
             put(SPEAKS_AS, MODERATOR.into());
         }
@@ -312,7 +344,8 @@ impl Comment {
 
     /// How somebody sees it.
     pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        let written = Written { author: self.user_id, withheld: self.withheld.as_ref() };
+        let (author, unseen) = (self.user_id, self.unseen);
+        let written = Written { author, withheld: self.withheld.as_ref(), unseen };
         perspective.of_text(written, &self.body)
     }
 
@@ -321,9 +354,31 @@ impl Comment {
         self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
     }
 
+    /// When its text was last changed.
+    pub fn updated(&self) -> Timestamp {
+        self.edited_at.unwrap_or_default().max(self.ctime)
+    }
+
+    /// Replaces the text. Returns the former one.
+    pub(crate) fn edit(&mut self, body: String, now: Timestamp) -> String {
+        self.edited_at = Some(now);
+        std::mem::replace(&mut self.body, body)
+    }
+
     /// Whether it was erased.
     pub fn is_erased(&self) -> bool {
         self.withheld == Some(Withheld::Erased)
+    }
+
+    /// Whether only its author and moderators know of it.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
+    }
+
+    /// Withholds it, or shows it again. Returns the former state.
+    pub(crate) fn withhold(&mut self, state: Option<Withheld>) -> Option<Withheld> {
+        self.unseen = self.is_secret() && Withheld::keeps_secret(state.as_ref());
+        std::mem::replace(&mut self.withheld, state)
     }
 
     /// Leaves nothing but its place, its author, its time and its votes.
@@ -331,7 +386,7 @@ impl Comment {
         self.body = String::new();
         self.source = None;
         self.deleted = true;
-        self.withheld = Some(Withheld::Erased);
+        self.withhold(Some(Withheld::Erased));
         self.extra = Map::new();
     }
 
@@ -341,12 +396,10 @@ impl Comment {
     /// [`Refusal::NoSuchComment`] for what they may not see; otherwise the refusal that says why it is gone.
     pub fn refuse_if_gone(&self, viewer: &User) -> Result<(), Refusal> {
         match &self.withheld {
+            _ if self.is_secret() && !viewer.is_insider(self.user_id) => Err(Refusal::NoSuchComment),
             _ if self.deleted => Err(Refusal::CommentDeleted),
             Some(Withheld::Erased) => Err(Refusal::CommentDeleted),
             Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) if !viewer.is_insider(self.user_id) => {
-                Err(Refusal::NoSuchComment)
-            }
             Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::CommentHeld),
             // Comments are not merged.
             Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
@@ -763,13 +816,13 @@ pub async fn edit_comment(
         let place = (address, stored.comment.user_id);
         if is_held {
             // Nobody was told of it yet.
-            body.as_str().clone_into(&mut stored.comment.body);
+            stored.comment.edit(body.as_str().to_owned(), now);
             let batch = replacement(address, &stored.json, &stored.comment);
             let done = Posted::changed(CommentChange::Update, address, &stored.comment);
             return Decision::commit(batch, stored.comment).once(request, &done);
         }
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
-        body.as_str().clone_into(&mut stored.comment.body);
+        stored.comment.edit(body.as_str().to_owned(), now);
         let mut batch = replacement(address, &stored.json, &stored.comment);
         announced.write(&mut batch);
         let done = Posted::changed(CommentChange::Update, address, &stored.comment);

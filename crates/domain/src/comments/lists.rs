@@ -4,13 +4,14 @@ use super::comment::Comment;
 use super::outline::ThreadLine;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Perspective, Sight, Written};
+use crate::accounts::seen::Visible;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::News;
-use crate::news::listing::marks;
+use crate::news::listing::{marks, sight_of};
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::text::printable;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
@@ -28,6 +29,17 @@ pub struct UserComment {
     pub title: Option<String>,
     comment: Comment,
     username: Arc<str>,
+}
+
+/// Its title is there only if the viewer may see it, whatever the comment is.
+impl Visible for UserComment {
+    fn is_gone(&self) -> bool {
+        self.comment.is_gone()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        self.comment.sight(perspective)
+    }
 }
 
 impl UserComment {
@@ -60,7 +72,8 @@ pub(crate) const STORY_AUTHOR: usize = 1;
 pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> Option<String> {
     let [title, author, deleted, withheld] = fields::each(fields);
     let withheld: Option<Withheld> = withheld.map(|state| Withheld::stored(&state));
-    let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref() };
+    // A removed story's title is shown to nobody else, whether readers have seen it or not.
+    let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref(), unseen: false };
     let is_shown =
         !is_deleted(deleted.is_some(), withheld.as_ref()) && perspective.of_withheld(written).is_shown();
     title.filter(|_| is_shown).map(printable)
@@ -119,6 +132,19 @@ pub struct SiteComment {
     username: Option<Arc<str>>,
     /// The beginning of the first line of the comment that it replies to, if there is one that the viewer may read.
     pub parent: Option<(CommentId, String)>,
+}
+
+impl Visible for SiteComment {
+    fn is_gone(&self) -> bool {
+        self.comment.is_gone() || self.news.is_gone()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        match sight_of(perspective, &self.news) {
+            Sight::Shown => self.comment.sight(perspective),
+            of_news => of_news,
+        }
+    }
 }
 
 impl SiteComment {

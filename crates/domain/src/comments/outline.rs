@@ -7,6 +7,7 @@
 
 use super::comment::Comment;
 use crate::accounts::reader::{Collapsed, Perspective, Sight};
+use crate::accounts::seen::Visible;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
@@ -27,6 +28,16 @@ pub struct ThreadLine<'a> {
     pub depth: usize,
     /// The author's name; `None` for a deactivated account.
     pub username: Option<&'a str>,
+}
+
+impl Visible for ThreadLine<'_> {
+    fn is_gone(&self) -> bool {
+        self.comment.is_gone()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        self.comment.sight(perspective)
+    }
 }
 
 /// Where a comment is in its thread, and how much room it takes in a response.
@@ -432,13 +443,15 @@ impl Arranged {
     }
 }
 
-/// The comments of a thread that are deleted.
+/// The comments of a thread that are deleted, without those that readers never saw.
 fn deleted_of(comments: &[Comment]) -> Vec<DeletedComment> {
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
-    let deleted = comments.iter().filter(|comment| comment.deleted).map(|comment| DeletedComment {
-        id: comment.id,
-        parent: comment.parent_id.filter(|parent| ids.contains(parent)),
-        ctime: comment.ctime,
+    let deleted = comments.iter().filter(|comment| comment.deleted && !comment.is_secret()).map(|comment| {
+        DeletedComment {
+            id: comment.id,
+            parent: comment.parent_id.filter(|parent| ids.contains(parent)),
+            ctime: comment.ctime,
+        }
     });
     deleted.collect()
 }

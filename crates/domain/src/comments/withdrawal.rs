@@ -65,7 +65,7 @@ impl CommentWithdrawal {
         StoredComment { mut comment, json, news }: StoredComment,
         state: Withheld,
     ) -> Result<Self, Error> {
-        let earlier = comment.withheld.replace(state);
+        let earlier = comment.withhold(Some(state));
         // A comment that waits for approval is not counted, and nobody was notified of it.
         let was_listed = !is_unlisted(earlier.as_ref());
         let (mut removal, mut is_large, mut notifying) = (Removal::default(), false, None);
@@ -131,7 +131,7 @@ impl CommentReturn {
         StoredComment { mut comment, json, .. }: StoredComment,
         record: Withdrawn,
     ) -> Result<Self, Error> {
-        comment.withheld = record.earlier.clone();
+        comment.withhold(record.earlier.clone());
         let entries = Replacement::read(site, record.entries.clone()).await?;
         Ok(Self { address, comment, json, record, entries })
     }

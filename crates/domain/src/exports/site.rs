@@ -143,9 +143,7 @@ impl SiteExport {
         let person = |(user, [posted, comments]): (Option<User>, [u64; 2])| {
             // People who only read are left out: their accounts are private.
             let user = user.filter(|_| posted + comments > 0)?;
-            let is_hidden = user.withheld.is_some() || user.ban(self.now).is_some();
-            let about = if is_hidden { String::new() } else { user.about.clone() };
-            Some(Exported::Person(NumberedPerson { user: user.into(), about, submitted: Vec::new() }))
+            Some(Exported::Person(NumberedPerson::new(user, self.now, Vec::new())))
         };
         Ok(Some(found.into_iter().filter_map(person).collect()))
     }

@@ -6,6 +6,7 @@ use crate::comments::comment;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::values::clock::Timestamp;
 use crate::values::text::Body;
 
 /// Replaces the text of a comment. The line of the log has the former text, for the undo.
@@ -17,12 +18,17 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     };
     let mut comment = stored.comment;
     comment.refuse_if_gone(case.moderator)?;
-    let after = match (case.undoes, text) {
+    let edited_before = comment.edited_at;
+    let (after, edited_at) = match (case.undoes, text) {
         (Some(line), _) => {
             let before = line.changed_from(&address.comment.to_string());
-            before.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned()
+            let before = before.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned();
+            // Whoever has edited it since has done so at another time.
+            let is_of_line = edited_before == Some(line.time);
+            let earlier = line.before.as_deref().and_then(|time| time.parse().ok()).map(Timestamp);
+            (before, if is_of_line { earlier } else { edited_before })
         }
-        (None, Some(text)) => text.as_str().to_owned(),
+        (None, Some(text)) => (text.as_str().to_owned(), Some(case.now.timestamp())),
         (None, None) => return Err(case.does_not_apply().into()),
     };
     if comment.body == after {
@@ -31,9 +37,12 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     let mut effect = Effect { concerns: Some(comment.user_id), ..Effect::default() };
     effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));
     let before = std::mem::replace(&mut comment.body, after.clone());
+    comment.edited_at = edited_at;
     // A moderator has looked at it.
     comment.withheld = None;
     comment::write_change(&mut effect.batch, address, &stored.json, &comment);
+    // When it had been edited before that.
+    effect.before = edited_before.map(|time| time.to_string());
     let place = (address.comment.to_string(), FactPart::Member("body".to_owned()));
     effect.changed.push(ChangedFact::of_part(
         keys::thread(address.news),

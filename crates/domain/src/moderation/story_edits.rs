@@ -7,9 +7,10 @@ use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
-use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
+use crate::news::item::{EDITED, EDITED_AT, EditNote, News, TEXT_SCHEME};
 use crate::submissions::url_guards::UrlGuards;
 use crate::submissions::{StoryChange, StoryText};
+use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
@@ -73,7 +74,7 @@ pub(super) async fn edit(
     }
     let note =
         EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() }.to_string();
-    change(case, &news, (after, Some(note)), None).await
+    change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), None)).await
 }
 
 /// Edits a story back.
@@ -91,8 +92,18 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
         url: back("url", now.url),
     };
     let note = line.changed_from(EDITED).ok_or(Refusal::CannotBeUndone)?.map(str::to_owned);
-    let guards = line.before.as_deref().and_then(|guards| guards.parse().ok()).unwrap_or_default();
-    change(case, &news, (to, note), Some(&guards)).await
+    let (guards, earlier) = replaced(line);
+    // Whoever has edited it since has done so at another time.
+    let edited_at = if news.edited_at == Some(line.time) { earlier } else { news.edited_at };
+    change(case, &news, (to, note), (edited_at, Some(&guards))).await
+}
+
+/// The guards of the former URL, and when the story had been edited before that, as a line of the log has them: the second
+/// in a line of text of its own, if there is one.
+fn replaced(line: &Line) -> (UrlGuards, Option<Timestamp>) {
+    let before = line.before.as_deref().unwrap_or_default();
+    let (guards, time) = before.split_once('\n').unwrap_or((before, ""));
+    (guards.parse().unwrap_or_default(), time.parse().ok().map(Timestamp))
 }
 
 /// A story that moderators can edit.
@@ -107,7 +118,7 @@ async fn change(
     case: &Case<'_>,
     news: &News,
     (to, note_after): (Version, Option<String>),
-    former: Option<&UrlGuards>,
+    (edited_at, former): (Option<Timestamp>, Option<&UrlGuards>),
 ) -> Result<Effect, Error> {
     let key = keys::news(news.id);
     let reads = (read::fields(&key, ["title", EDITED]), ArticleChange::of(news.id));
@@ -128,12 +139,16 @@ async fn change(
         effect.changed.push(ChangedFact::of_field(&key, "topics", (before, Some(&after))));
     }
     effect.change(&key, EDITED, (note_before.as_deref(), note_after.as_deref()));
+    match edited_at {
+        Some(time) => effect.batch.set_field(&key, EDITED_AT, time.to_string()),
+        None => effect.batch.delete_field(&key, EDITED_AT),
+    }
     let what = to.differences(&Version::of(news)).join(" and ");
     effect.message = Some(format!(
         "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
         to.title, news.id, case.reason
     ));
-    // The guards of the former URL.
-    effect.before = Some(change.guards.to_string());
+    let edited_at = news.edited_at.map(|time| format!("\n{time}")).unwrap_or_default();
+    effect.before = Some(format!("{}{edited_at}", change.guards));
     Ok(effect)
 }

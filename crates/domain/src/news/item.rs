@@ -13,7 +13,7 @@ use crate::values::rules::RankingRules;
 use crate::values::text::{one_line, printable};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -51,6 +51,8 @@ pub(crate) const DEL: &str = "del";
 pub(crate) const LOCKED: &str = "locked";
 /// The field of a story that moderators have edited, as `<moderation>:<what>:<reason>`.
 pub(crate) const EDITED: &str = "edited";
+/// The field of a story with the time of its last edit.
+pub(crate) const EDITED_AT: &str = "edited_at";
 /// The field of a story with its votes on the site that it was imported from.
 pub(crate) const IMPORTED_VOTES: &str = "imported_votes";
 /// The field of a story, a comment or a person with where it was imported from, as `<source>:<id there>`.
@@ -144,6 +146,8 @@ pub struct News {
     pub user_id: UserId,
     /// When it was posted.
     pub ctime: Timestamp,
+    /// When its title, topics, URL or text was last edited, if it was.
+    pub edited_at: Option<Timestamp>,
     /// Votes up.
     pub up: i64,
     /// Votes down.
@@ -156,6 +160,8 @@ pub struct News {
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// Whether it was taken away before readers saw it.
+    pub unseen: bool,
     /// The field `del` as stored.
     stored_del: Option<String>,
     /// The lock of its thread, if a moderator has locked it.
@@ -181,18 +187,20 @@ pub struct News {
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 17] = [
+    pub(crate) const FIELDS: [&str; 19] = [
         "id",
         "title",
         "url",
         "user_id",
         "ctime",
+        EDITED_AT,
         "up",
         "down",
         IMPORTED_VOTES,
         "comments",
         DEL,
         WITHHELD,
+        UNSEEN,
         LOCKED,
         EDITED,
         MERGED,
@@ -203,19 +211,21 @@ impl News {
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 17] = fields.try_into().ok()?;
+        let fields: [Option<String>; 19] = fields.try_into().ok()?;
         let [
             id,
             title,
             url,
             user_id,
             ctime,
+            edited_at,
             up,
             down,
             imported_votes,
             comments,
             del,
             withheld,
+            unseen,
             locked,
             edited,
             merged,
@@ -232,12 +242,14 @@ impl News {
             url: url.unwrap_or_default(),
             user_id: fields::read(user_id.as_deref(), key, "user_id")?,
             ctime: Timestamp(fields::read(ctime.as_deref(), key, "ctime").unwrap_or(0)),
+            edited_at: fields::read(edited_at.as_deref(), key, EDITED_AT),
             up: fields::read(up.as_deref(), key, "up").unwrap_or(0),
             down: fields::read(down.as_deref(), key, "down").unwrap_or(0),
             imported_votes: fields::read(imported_votes.as_deref(), key, IMPORTED_VOTES).unwrap_or_default(),
             comments: fields::count(comments.as_deref(), key, "comments"),
             deleted: is_deleted(del.is_some(), withheld.as_ref()),
             withheld,
+            unseen: unseen.is_some(),
             stored_del: del,
             locked: fields::read(locked.as_deref(), key, LOCKED),
             edited: fields::read(edited.as_deref(), key, EDITED),
@@ -253,8 +265,8 @@ impl News {
     }
 
     /// The fields that decide whether and where lists have an item: all but its URL or text.
-    pub(crate) const LISTED_FIELDS: [&str; 10] =
-        ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, "topics"];
+    pub(crate) const LISTED_FIELDS: [&str; 11] =
+        ["id", "title", "user_id", "ctime", "up", "down", IMPORTED_VOTES, DEL, WITHHELD, UNSEEN, "topics"];
 
     /// Reads an item without its URL or text from its [`News::LISTED_FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_listed_fields(fields: Vec<Option<String>>) -> Option<Self> {
@@ -296,6 +308,11 @@ impl News {
         self.deleted || self.is_unlisted()
     }
 
+    /// When it was last changed.
+    pub fn updated(&self) -> Timestamp {
+        self.edited_at.unwrap_or_default().max(self.ctime)
+    }
+
     /// Whether it was erased.
     pub fn is_erased(&self) -> bool {
         self.withheld == Some(Withheld::Erased)
@@ -303,7 +320,7 @@ impl News {
 
     /// Whether only its author and moderators know of it.
     pub(crate) fn is_secret(&self) -> bool {
-        matches!(self.withheld, Some(Withheld::Held(_) | Withheld::Unreadable(_)))
+        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
     }
 
     /// Whether somebody may see it, or a page that says why it is gone. Every action asks this first.
@@ -340,6 +357,11 @@ impl News {
     pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
         self.check_state(batch);
         write_state(batch, self.id, state);
+        match self.is_secret() && Withheld::keeps_secret(state) {
+            true => batch.set_field(keys::news(self.id), UNSEEN, "1"),
+            false if self.unseen => batch.delete_field(keys::news(self.id), UNSEEN),
+            false => {}
+        }
     }
 
     /// The tokens of its title, to be searched for muted words.

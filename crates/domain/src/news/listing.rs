@@ -7,6 +7,7 @@
 use super::item::News;
 use super::lines::NewsLine;
 use crate::accounts::reader::{Perspective, Reader, Sight, Written};
+use crate::accounts::seen::Visible;
 use crate::accounts::visit::Visit;
 
 /// The marks of a story for its reader, besides the vote.
@@ -37,7 +38,28 @@ impl Marks {
 
 /// How somebody sees a story on its own page.
 pub fn sight_of(perspective: Perspective<'_>, news: &News) -> Sight {
-    perspective.of_withheld(Written { author: news.user_id, withheld: news.withheld.as_ref() })
+    let (author, unseen) = (news.user_id, news.unseen);
+    perspective.of_withheld(Written { author, withheld: news.withheld.as_ref(), unseen })
+}
+
+impl Visible for News {
+    fn is_gone(&self) -> bool {
+        Self::is_gone(self)
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        sight_of(perspective, self)
+    }
+}
+
+impl Visible for NewsLine {
+    fn is_gone(&self) -> bool {
+        self.news.is_gone()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        sight_of(perspective, &self.news)
+    }
 }
 
 /// The marks of a story for somebody.

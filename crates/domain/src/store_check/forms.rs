@@ -8,6 +8,7 @@ use crate::keys::families::{self, Family};
 use crate::store_rules::claims::{Claims, Mend};
 use crate::store_rules::subject::Subject;
 use crate::store_rules::{Check, Rule};
+use crate::values::identity::TagOrigin;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_TOPIC_SENTENCE;
 use crate::values::topic::Topic;
@@ -50,6 +51,7 @@ forms! {
     REVIEW_REMINDED = Form::Text(is_number), "a whole number";
     SETTINGS = Form::Field(|_, value| is_number(value)), "whole numbers";
     SIGNING_KEY = Form::Text(is_secret), "40 hexadecimal digits";
+    SITE_TAG = Form::Text(|text| text.parse::<TagOrigin>().is_ok()), "a host and a date";
     SITES_AUDIT = Form::Member(is_json), "JSON objects";
     STATISTICS_DAY = Form::Field(|_, value| is_number(value)), "whole numbers";
     STATISTICS_HOUR = Form::Field(|_, value| is_number(value)), "whole numbers";

@@ -12,7 +12,7 @@ use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::item::{DEL, News, linked_site};
+use crate::news::item::{DEL, EDITED_AT, News, linked_site};
 use crate::news::past;
 use crate::review;
 use crate::site::Site;
@@ -53,6 +53,9 @@ pub async fn edit_news(
         let change = StoryChange::read(site, now, &news, article).await?;
         let mut batch = Batch::new();
         change.write(&mut batch, viewer, to, None).await?;
+        if to.title != news.title || to.url != news.url || *to.topics != news.topics {
+            batch.set_field(keys::news(id), EDITED_AT, now.timestamp().to_string());
+        }
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &Submitted::New(id))
     })
     .await

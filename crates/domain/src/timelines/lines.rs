@@ -4,6 +4,7 @@
 use super::tweets::Tweet;
 use crate::accounts::people::{People, PersonNames};
 use crate::accounts::reader::{Perspective, Sight};
+use crate::accounts::seen::Visible;
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
@@ -94,6 +95,16 @@ impl Deref for TweetLine {
 
     fn deref(&self) -> &TweetSummary {
         &self.summary
+    }
+}
+
+impl Visible for TweetLine {
+    fn is_gone(&self) -> bool {
+        self.is_unlisted()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        self.summary.sight(perspective)
     }
 }
 

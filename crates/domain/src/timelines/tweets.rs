@@ -34,7 +34,7 @@ use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
 use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
@@ -54,6 +54,8 @@ pub struct Tweet {
     pub news_id: Option<NewsId>,
     /// Why readers do not see it, if they do not.
     pub withheld: Option<Withheld>,
+    /// Whether it was taken away before readers saw it.
+    pub unseen: bool,
 }
 
 /// A stored time with a fraction. Infinity, which other programs can store, is not a time.
@@ -83,6 +85,7 @@ impl Tweet {
             user_id: fields.read("user_id")?,
             news_id: fields.read("news_id"),
             withheld: fields::withheld(fields.text(WITHHELD), || keys::tweet(id)),
+            unseen: fields.text(UNSEEN).is_some(),
         })
     }
 
@@ -93,7 +96,29 @@ impl Tweet {
 
     /// The facts that decide who sees it, besides its text.
     pub(crate) fn written(&self) -> Written<'_> {
-        Written { author: self.user_id, withheld: self.withheld.as_ref() }
+        Written { author: self.user_id, withheld: self.withheld.as_ref(), unseen: self.unseen }
+    }
+
+    /// Whether only its author and moderators know of it.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
+    }
+
+    /// Adds to a batch why readers do not see it, or that they see it. The batch fails if it has been deleted, removed or
+    /// put back since it was read.
+    pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
+        let key = keys::tweet(self.id);
+        batch.key_present(&key);
+        batch.field_unchanged(&key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
+        match self.is_secret() && Withheld::keeps_secret(state) {
+            true => batch.set_field(&key, UNSEEN, "1"),
+            false if self.unseen => batch.delete_field(&key, UNSEEN),
+            false => {}
+        }
+        match state {
+            Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+            None => batch.delete_field(key, WITHHELD),
+        }
     }
 
     /// Whether it is in no timeline: it is removed or waits for approval.
@@ -108,9 +133,7 @@ impl Tweet {
     pub fn may_delete(&self, viewer: &User) -> Result<(), Refusal> {
         match self.withheld {
             _ if viewer.id == self.user_id => Ok(()),
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) if !viewer.is_insider(self.user_id) => {
-                Err(Refusal::NoSuchTweet)
-            }
+            _ if self.is_secret() && !viewer.is_insider(self.user_id) => Err(Refusal::NoSuchTweet),
             _ => Err(Refusal::NotYourTweet),
         }
     }

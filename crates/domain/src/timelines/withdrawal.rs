@@ -20,7 +20,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, read};
@@ -73,11 +73,9 @@ impl TweetWithdrawal {
 impl Withdrawing for TweetWithdrawal {
     fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
-        let (key, member) = (keys::tweet(id), id.to_string());
+        let member = id.to_string();
         let earlier = self.tweet.withheld.as_ref();
-        batch.key_present(&key);
-        batch.field_unchanged(&key, WITHHELD, earlier.map(ToString::to_string));
-        batch.set_field(&key, WITHHELD, self.state.to_string());
+        self.tweet.write_state(batch, Some(&self.state));
         let record = (line, earlier, &self.entries.taken());
         Withdrawn::write(batch, &Thing::Tweet(id), record, self.mentions.stored());
         if !self.was_listed() {
@@ -159,12 +157,8 @@ impl TweetReturn {
 impl Returning for TweetReturn {
     fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
         let (id, author, score) = (self.tweet.id, self.tweet.user_id, self.tweet.created_at);
-        let (key, member) = (keys::tweet(id), id.to_string());
-        batch.field_unchanged(&key, WITHHELD, self.tweet.withheld.as_ref().map(ToString::to_string));
-        match self.earlier() {
-            Some(earlier) => batch.set_field(&key, WITHHELD, earlier.to_string()),
-            None => batch.delete_field(&key, WITHHELD),
-        }
+        let member = id.to_string();
+        self.tweet.write_state(batch, self.earlier());
         self.record.forget(batch);
         if is_unlisted(self.earlier()) {
             return;

@@ -1,11 +1,15 @@
 //! How the site presents itself, as administrators type it.
 
+use crate::values::clock::Timestamp;
+use crate::values::day::Day;
 use crate::values::limits::{
     MAX_FOOTER_LINKS, MAX_LINK_ADDRESS_BYTES, MAX_LINK_LABEL, MAX_PINNED, MAX_SITE_DESCRIPTION,
     MAX_SITE_NAME, MAX_SITE_TEXT,
 };
 use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 use url::Url;
 
 /// Why a part of the identity is refused. Users see the message as a sentence.
@@ -26,6 +30,41 @@ pub enum IdentityError {
     /// A label without an address, or the other way round.
     #[error("a link needs both a label and an address")]
     HalfALink,
+}
+
+/// How all ids of entries in feeds begin: a host that the site had, and a day on which it had it (RFC 4151). Written
+/// `news.example.com,2026-11-29`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TagOrigin(Box<str>);
+
+/// The text is not a host and a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a host and a day, like news.example.com,2026-11-29")]
+pub struct NotATagOrigin;
+
+impl TagOrigin {
+    /// Of a host on the day of a moment.
+    pub fn new(host: &str, now: Timestamp) -> Self {
+        Self(format!("{host},{}", Day::of(now)).into())
+    }
+}
+
+impl fmt::Display for TagOrigin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl FromStr for TagOrigin {
+    type Err = NotATagOrigin;
+
+    fn from_str(text: &str) -> Result<Self, NotATagOrigin> {
+        let (host, day) = text.split_once(',').ok_or(NotATagOrigin)?;
+        // An address in brackets is a host too.
+        let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
+        day.parse::<Day>().map_err(|_| NotATagOrigin)?;
+        if host.is_empty() || !host.bytes().all(is_host) { Err(NotATagOrigin) } else { Ok(Self(text.into())) }
+    }
 }
 
 macro_rules! site_texts {

@@ -480,6 +480,8 @@ pub const CHOSEN_ITEMS: usize = 200;
 pub const LOOKED_AT_ITEMS: u64 = 1_000;
 /// The most numbers of the items of one person, and those of each kind that are read.
 pub const SUBMITTED_ITEMS: u64 = 1_000;
+/// The newest items that are looked at for one that visitors may know of.
+pub const UNKNOWN_ITEMS: u64 = 500;
 /// Changes that are looked at for a list of what has changed. Clients ask for all of them at once, and an address
 /// may have 64 connections.
 pub const ITEM_UPDATES: u64 = 50;

@@ -15,6 +15,10 @@ use std::str::FromStr;
 /// The stored field of a story, a comment or a tweet with this state.
 pub const WITHHELD: &str = "withheld";
 
+/// The stored field of a story, a comment or a tweet that was taken away before readers saw it: it waited for approval, and
+/// was rejected, removed or erased. For strangers it never was.
+pub const UNSEEN: &str = "unseen";
+
 /// Why something is withheld from readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Withheld {
@@ -61,6 +65,16 @@ impl Withheld {
     /// Whether it is in no list, timeline or count, like what is deleted.
     pub const fn is_unlisted(&self) -> bool {
         !matches!(self, Self::Flagged)
+    }
+
+    /// Whether only its author and moderators know of something with this state.
+    pub const fn is_secret(&self) -> bool {
+        matches!(self, Self::Held(_) | Self::Unreadable(_))
+    }
+
+    /// Whether something that was known to its author and moderators alone stays so in another state.
+    pub const fn keeps_secret(state: Option<&Self>) -> bool {
+        matches!(state, Some(Self::Removed(_) | Self::Erased))
     }
 
     /// The approximate size in bytes, besides the value itself.

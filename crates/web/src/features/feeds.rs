@@ -14,7 +14,7 @@ pub mod sources;
 mod writers;
 
 use crate::App;
-use crate::markup::feed_links::{FeedFormat, FeedKind};
+use crate::markup::feed_links::FeedFormat;
 use crate::markup::parts::moment;
 use crate::request::response_cache::weak_entity_tag;
 use crate::settings::SiteSettings;
@@ -23,8 +23,10 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use feed::Feed;
+use std::collections::HashMap;
 use std::convert::Infallible;
-use tidings_domain::articles::lists::ArticleOrder;
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::{Mutex, PoisonError};
 use tidings_domain::values::clock::Timestamp;
 
 /// The headers of a public document of this type.
@@ -66,10 +68,12 @@ fn answer(app: &App, site: &SiteSettings, format: FeedFormat, feed: &Feed) -> Re
     let hub = app.settings.hub.as_ref().filter(|_| feed.kind.is_announced());
     let document = writers::document(site, feed, format, hub);
     let tag = weak_entity_tag(document.as_bytes());
+    let address = format!("{}{}", feed.kind.path(format), feed.here);
+    let changed = app.feed_times.changed(&address, &document, app.now());
     let mut response = (headers, [(header::ETAG, tag)], document).into_response();
-    if let Some(changed) = last_modified(app.now(), feed) {
-        response.headers_mut().insert(header::LAST_MODIFIED, changed);
-    }
+    let date = moment(changed).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let date = HeaderValue::from_str(&date).ok();
+    response.headers_mut().extend(date.map(|date| (header::LAST_MODIFIED, date)));
     // Hubs look for these first, and in JSON for nothing else.
     if let Some((hub, own)) = hub.zip(feed.own(site, format)) {
         let links = HeaderValue::from_str(&format!("<{hub}>; rel=\"hub\", <{own}>; rel=\"self\""));
@@ -78,10 +82,67 @@ fn answer(app: &App, site: &SiteSettings, format: FeedFormat, feed: &Feed) -> Re
     response
 }
 
-/// When a feed was modified: in a list by time, at the time of its newest entry. Other lists change with each vote.
-fn last_modified(now: Timestamp, feed: &Feed) -> Option<HeaderValue> {
-    let is_ranked = matches!(feed.kind, FeedKind::Top | FeedKind::Articles(_, ArticleOrder::Score));
-    let changed = if is_ranked { now } else { feed.updated().min(now) };
-    let date = moment(changed).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    HeaderValue::from_str(&date).ok().filter(|_| changed > Timestamp::default())
+/// The most documents whose time is remembered.
+const MOST_FEED_TIMES: usize = 16_384;
+
+/// When documents of feeds changed, in the memory of this process.
+///
+/// Edits, removals, votes and changes of names change a document, and no time in the store tells of all of them. So a
+/// document has changed when this process first made it as it is now. One that it has not made before has changed now:
+/// clients read it once more than they need to, and never miss a change. The time of a document never goes back.
+#[derive(Debug, Default)]
+pub struct FeedTimes(Mutex<HashMap<u64, (u64, Timestamp)>>);
+
+impl FeedTimes {
+    /// When the document at an address changed to this one.
+    fn changed(&self, address: &str, document: &str, now: Timestamp) -> Timestamp {
+        let (address, version) = (hash_of(address), hash_of(document));
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = match times.get(&address) {
+            Some((known, changed)) if *known == version => return *changed,
+            // A later second than that of the former document, which clients may have asked for in this one.
+            Some((_, before)) => now.max(Timestamp(before.0.saturating_add(1))),
+            None => now,
+        };
+        if times.len() >= MOST_FEED_TIMES {
+            times.clear();
+        }
+        times.insert(address, (version, changed));
+        changed
+    }
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_document_is_that_of_its_last_change_and_never_goes_back() {
+        let times = FeedTimes::default();
+        for (address, document, now, changed) in [
+            ("/atom", "one", 100, 100),
+            ("/atom", "one", 160, 100),
+            ("/json", "one", 170, 170),
+            ("/atom", "two", 200, 200),
+            ("/atom", "three", 200, 201),
+            ("/atom", "two", 150, 202),
+            ("/atom", "two", 900, 202),
+        ] {
+            assert_eq!(
+                times.changed(address, document, Timestamp(now)),
+                Timestamp(changed),
+                "{document} {now}"
+            );
+        }
+        for number in 0..=MOST_FEED_TIMES {
+            times.changed(&number.to_string(), "one", Timestamp(1_000));
+        }
+        assert!(times.0.lock().unwrap().len() <= MOST_FEED_TIMES);
+    }
 }

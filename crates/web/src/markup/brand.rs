@@ -103,7 +103,7 @@ impl Brand {
     /// The brand of an identity on a site with this configuration.
     #[must_use]
     pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
-        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons } =
+        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons, tag: _ } =
             identity;
         let mut site = configured.clone();
         if let Some(name) = name {

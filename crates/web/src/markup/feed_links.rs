@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use std::borrow::Cow;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::hostname::Hostname;
-use tidings_domain::values::ids::NewsId;
+use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::topic::TopicChoice;
 
 /// The format of a feed.
@@ -92,8 +92,15 @@ pub enum FeedKind {
     },
     /// The moderation log.
     Log,
-    /// The inbox of a person, by name and the secret of its address.
-    Inbox(String, String),
+    /// The inbox of a person.
+    Inbox {
+        /// The person.
+        owner: UserId,
+        /// Their name.
+        name: String,
+        /// The secret of its address.
+        secret: String,
+    },
 }
 
 impl FeedKind {
@@ -132,7 +139,7 @@ impl FeedKind {
             Self::Site(host) => format!("Stories from {}", host.bare()).into(),
             Self::Search { typed, .. } => format!("Search: {typed}").into(),
             Self::Log => "Moderation log".into(),
-            Self::Inbox(name, _) => format!("Inbox of {name}").into(),
+            Self::Inbox { name, .. } => format!("Inbox of {name}").into(),
         }
     }
 
@@ -157,7 +164,7 @@ impl FeedKind {
             Self::Site(host) => site_address(host),
             Self::Search { query, .. } => format!("/search{query}"),
             Self::Log => "/moderations".to_owned(),
-            Self::Inbox(..) => "/inbox".to_owned(),
+            Self::Inbox { .. } => "/inbox".to_owned(),
         }
     }
 
@@ -190,8 +197,8 @@ impl FeedKind {
                 user_address("user", username, &format!("/comments/{name}"))
             }
             Self::Search { .. } => format!("/search.{name}"),
-            Self::Inbox(_, secret) if format == FeedFormat::Json => format!("/inbox/feed/{secret}/json"),
-            Self::Inbox(_, secret) => format!("/inbox/feed/{secret}"),
+            Self::Inbox { secret, .. } if format == FeedFormat::Json => format!("/inbox/feed/{secret}/json"),
+            Self::Inbox { secret, .. } => format!("/inbox/feed/{secret}"),
             Self::Articles(..) | Self::Comments | Self::Story(..) | Self::Site(_) | Self::Log => {
                 format!("{}/{name}", self.page())
             }
@@ -208,7 +215,7 @@ impl FeedKind {
     /// Whether only whoever has its address may read it.
     #[must_use]
     pub const fn is_private(&self) -> bool {
-        matches!(self, Self::Inbox(..))
+        matches!(self, Self::Inbox { .. })
     }
 
     /// Whether the hub is told when it changes. Lists by score change all the time, and nothing says which searches and
@@ -225,26 +232,7 @@ impl FeedKind {
             | Self::Person(..)
             | Self::Story(..)
             | Self::Site(_) => true,
-            Self::Articles(..) | Self::Search { .. } | Self::Log | Self::Inbox(..) => false,
-        }
-    }
-
-    /// Whether it was there before entries got `tag:` URIs as ids. Its entries keep addresses as their ids, because
-    /// feed readers would show everything again.
-    #[must_use]
-    pub const fn has_addresses_as_ids(&self) -> bool {
-        match self {
-            Self::Top
-            | Self::Person(Written::All | Written::Stories | Written::Comments, _)
-            | Self::Story(..)
-            | Self::Site(_) => false,
-            Self::Latest
-            | Self::Articles(..)
-            | Self::Comments
-            | Self::Person(Written::Posts, _)
-            | Self::Search { .. }
-            | Self::Log
-            | Self::Inbox(..) => true,
+            Self::Articles(..) | Self::Search { .. } | Self::Log | Self::Inbox { .. } => false,
         }
     }
 
@@ -309,7 +297,7 @@ mod tests {
             ),
             (FeedKind::Log, "/moderations/atom", "/moderations/json"),
             (
-                FeedKind::Inbox("alice".to_owned(), "1-aa".to_owned()),
+                FeedKind::Inbox { owner: UserId(1), name: "alice".to_owned(), secret: "1-aa".to_owned() },
                 "/inbox/feed/1-aa",
                 "/inbox/feed/1-aa/json",
             ),

@@ -35,9 +35,6 @@ fn more_places(features: &FeatureRules) -> impl Iterator<Item = (&'static str, &
     [("/best", "Best"), ("/past", "Past"), ("/random", "Random")].into_iter().chain(sites).chain(posts)
 }
 
-/// Where links that are mailed lead: their addresses are secrets.
-const MAILED: [&str; 3] = ["/reset-password", "/unsubscribe", "/confirm-email"];
-
 impl Frame<'_> {
     /// A whole page. An empty title is the front page's.
     #[must_use]
@@ -57,8 +54,13 @@ impl Frame<'_> {
         };
         let is_admin = self.viewer.is_some_and(|viewer| viewer.is_administrator());
         let theme = self.viewer.map(|viewer| viewer.preferences.theme).unwrap_or_default();
-        let head =
-            head(&self.brand, title, (page_head, theme, self.settings.search.is_on), self.viewer.is_none());
+        let facts = HeadFacts {
+            theme,
+            has_search: self.settings.search.is_on,
+            has_card: self.viewer.is_none(),
+            has_secret_address: self.here.is_cut(),
+        };
+        let head = head(&self.brand, title, page_head, facts);
         let shortcuts = self.viewer.map(|viewer| viewer.preferences.shortcuts);
         let footer = footer(&self.brand, &self.rules.features, is_admin, shortcuts);
         // Written where it stands, because most of a page is its content.
@@ -202,8 +204,8 @@ impl Frame<'_> {
     /// people who are not logged in.
     fn back_from_login(&self) -> &str {
         match self.here.path() {
-            "/login" | "/login/code" | "/login/passkey" | "/register" | "/logout" => "/",
-            path if MAILED.iter().any(|mailed| path.starts_with(mailed)) => "/",
+            "/login" | "/login/code" | "/login/passkey" | "/register" | "/reset-password" | "/logout" => "/",
+            _ if self.here.is_cut() => "/",
             _ => self.here.as_str(),
         }
     }
@@ -226,7 +228,7 @@ pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &
             @for (address, name) in PLACES { li { a href=(address) { (name) } } }
         }
     };
-    let head = head(brand, title, (&PageHead::default(), Theme::Device, false), false);
+    let head = head(brand, title, &PageHead::default(), HeadFacts::default());
     let footer = footer(brand, features, false, None);
     document(brand, Preferences::default(), [&head, &navigation, &footer], content)
 }
@@ -273,14 +275,21 @@ fn chosen<C: Choice>(choice: C) -> Option<&'static str> {
     (choice != C::default()).then(|| choice.name())
 }
 
-/// The head of a page. `has_card` says whether it describes the page for programs that show
-/// links to it as cards.
-fn head(
-    brand: &Brand,
-    title: &str,
-    (page, theme, has_search): (&PageHead, Theme, bool),
+/// The facts about a page and its viewer that its head depends on.
+#[derive(Default)]
+struct HeadFacts {
+    theme: Theme,
+    /// Whether the site has a search.
+    has_search: bool,
+    /// Whether it describes the page for programs that show links to it as cards.
     has_card: bool,
-) -> Markup {
+    /// Whether the address of the page has a secret.
+    has_secret_address: bool,
+}
+
+/// The head of a page.
+fn head(brand: &Brand, title: &str, page: &PageHead, facts: HeadFacts) -> Markup {
+    let HeadFacts { theme, has_search, has_card, has_secret_address } = facts;
     html! {
         head {
             meta charset="utf-8";
@@ -294,6 +303,9 @@ fn head(
             @if has_search {
                 link rel="search" type="application/opensearchdescription+xml" title=(brand.site.name) href="/opensearch.xml";
             }
+            // With the policy of the header, browsers that send no `Sec-Fetch-Site` (as under http) would send a form
+            // with `Origin: null`, which is refused. This one reveals no address either.
+            @if has_secret_address { meta name="referrer" content="strict-origin"; }
             (page.render(brand, title, has_card))
             script type="module" src=(ASSETS.script.path()) {}
         }

@@ -1,6 +1,7 @@
 //! Addresses within this site, to redirect to after a form.
 
 use crate::limits::{LOCAL_PATH_BYTES, WAY_BACK_BYTES, WAY_BACK_VALUE_BYTES};
+use crate::server::headers::without_secret;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use std::convert::Infallible;
@@ -9,7 +10,11 @@ use std::fmt;
 /// An address within this site: a path, with or without query and fragment.
 /// Anything else becomes the front page, so that no form redirects to another site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalPath(String);
+pub struct LocalPath {
+    address: String,
+    /// Whether it is that of a request whose address went on with a secret.
+    is_cut: bool,
+}
 
 impl LocalPath {
     /// Parses an address from a request.
@@ -20,15 +25,28 @@ impl LocalPath {
     pub fn parse(text: &str) -> Self {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         if plain && text.len() <= LOCAL_PATH_BYTES && text.starts_with('/') && !text.starts_with("//") {
-            Self(text.to_owned())
+            Self { address: text.to_owned(), is_cut: false }
         } else {
-            Self("/".to_owned())
+            Self { address: "/".to_owned(), is_cut: false }
         }
+    }
+
+    /// The address of a request, for the links and forms of its page: without its secret, if it has one.
+    pub fn of_request(address: &str) -> Self {
+        match without_secret(address) {
+            Some(address) => Self { is_cut: true, ..Self::parse(address) },
+            None => Self::parse(address),
+        }
+    }
+
+    /// Whether the address of the request goes on with a secret.
+    pub const fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The address as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.address
     }
 
     /// The address for the forms of each item on a page: the path with the parameters that
@@ -85,14 +103,14 @@ impl LocalPath {
 
     /// The value of a parameter as it is in the address.
     pub fn field(&self, name: &str) -> Option<&str> {
-        let query = self.0.split('#').next()?.split_once('?')?.1;
+        let query = self.address.split('#').next()?.split_once('?')?.1;
         let mut fields = query.split('&').filter_map(|field| field.split_once('='));
         fields.find_map(|(known, value)| (known == name).then_some(value))
     }
 
     /// The address without query and fragment.
     pub fn path(&self) -> &str {
-        self.0.split(['?', '#']).next().unwrap_or_default()
+        self.address.split(['?', '#']).next().unwrap_or_default()
     }
 }
 
@@ -115,16 +133,16 @@ fn is_short(value: &str) -> bool {
 
 impl fmt::Display for LocalPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(&self.address)
     }
 }
 
-/// Extracts the address of the request.
+/// Extracts the address of the request, without its secret.
 impl<S: Send + Sync> FromRequestParts<S> for LocalPath {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::parse(parts.uri.path_and_query().map_or("/", |path| path.as_str())))
+        Ok(Self::of_request(parts.uri.path_and_query().map_or("/", |path| path.as_str())))
     }
 }
 

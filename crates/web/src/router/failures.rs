@@ -116,7 +116,7 @@ impl Failed<'_> {
     /// The page that was asked for; the front page if it was a form that was sent.
     fn here(&self) -> LocalPath {
         let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
-        LocalPath::parse(if *self.method == Method::GET { wanted } else { "/" })
+        LocalPath::of_request(if *self.method == Method::GET { wanted } else { "/" })
     }
 
     /// The login page to redirect to, if that is all that is missing.

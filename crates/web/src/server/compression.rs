@@ -7,7 +7,7 @@ use super::answer::{Answer, AnswerBody};
 use super::answer_memory::AnswerMemory;
 use crate::limits::{COMPRESSED_AT_ONCE_BYTES, LEAST_COMPRESSED_BYTES};
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use brotli::enc::BrotliEncoderParams;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -151,9 +151,13 @@ impl Compressor {
         self.runs.load(Ordering::Relaxed)
     }
 
-    /// The answer in this encoding. Streams are returned as they are.
+    /// The answer in this encoding. Streams are returned as they are. Its version becomes a weak one, because the same
+    /// text has other bytes in other encodings (RFC 9110, 8.8.1).
     pub async fn compress(&self, mut answer: Answer, encoding: Encoding) -> Answer {
         let headers = &mut answer.head.headers;
+        if answer.head.status == StatusCode::NOT_MODIFIED && encoding != Encoding::Identity {
+            weaken(headers);
+        }
         if let AnswerBody::Whole(body) = &mut answer.body
             && is_compressible(headers, body.len())
         {
@@ -164,6 +168,7 @@ impl Compressor {
                 *body = encoded;
                 headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
                 headers.remove(header::CONTENT_LENGTH);
+                weaken(headers);
             }
         }
         answer
@@ -194,6 +199,14 @@ fn is_compressible(headers: &HeaderMap, length: usize) -> bool {
     let is_image = content_type.starts_with("image/") && !content_type.starts_with("image/svg+xml");
     let is_compressed = is_image || content_type == ZIP;
     length >= LEAST_COMPRESSED_BYTES && !is_compressed && !headers.contains_key(header::CONTENT_ENCODING)
+}
+
+/// Makes the entity tag a weak one, if there is a strong one.
+fn weaken(headers: &mut HeaderMap) {
+    let tag = headers.get(header::ETAG).and_then(|tag| tag.to_str().ok()).filter(|tag| tag.starts_with('"'));
+    if let Some(weak) = tag.and_then(|tag| HeaderValue::from_str(&format!("W/{tag}")).ok()) {
+        headers.insert(header::ETAG, weak);
+    }
 }
 
 /// Says that the response depends on `Accept-Encoding`, unless it says so already.
@@ -263,7 +276,8 @@ mod tests {
         encoding: Encoding,
     ) -> (Compressor, HeaderMap, Bytes) {
         let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
-        let response = ([(header::CONTENT_TYPE, content_type)], "abc ".repeat(length / 4)).into_response();
+        let head = [(header::CONTENT_TYPE, content_type), (header::ETAG, "\"a\"")];
+        let response = (head, "abc ".repeat(length / 4)).into_response();
         let answer = compressor.compress(Answer::from_response(response).await, encoding).await;
         let AnswerBody::Whole(body) = answer.body else { panic!("a stream") };
         (compressor, answer.head.headers, body)
@@ -288,6 +302,8 @@ mod tests {
                 let name = headers.get(header::CONTENT_ENCODING);
                 assert_eq!(name.map(|name| name.to_str().unwrap()), encoding.name());
                 assert_eq!(headers[header::VARY], "accept-encoding");
+                let tag = if encoding == Encoding::Identity { "\"a\"" } else { "W/\"a\"" };
+                assert_eq!(headers[header::ETAG], tag);
                 assert_eq!(compressor.runs(), u64::from(encoding != Encoding::Identity));
                 // Nothing is counted any more when the body has been made.
                 assert_eq!(compressor.memory.bytes(), 0);

@@ -1,7 +1,8 @@
 //! The headers of every response.
 
 use crate::settings::Settings;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use url::form_urlencoded;
 
 /// Only our own style, script and images, no inline script, no framing, forms to ourselves.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
@@ -36,8 +37,38 @@ pub const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Browsers and shared caches may store the response but must revalidate it.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, no-cache");
 
-/// Sets these headers.
-pub fn protect(settings: &Settings, headers: &mut HeaderMap) {
+/// The beginnings of paths that go on with a secret.
+const SECRET_PATHS: [&str; 4] = ["/reset-password/", "/confirm-email/", "/unsubscribe/", "/inbox/feed/"];
+/// The parameters whose values are secrets.
+const SECRET_PARAMETERS: [&str; 2] = ["token", "invitation"];
+
+/// An address within this site without the secret that it has, in itself or in the address that it leads on to: the
+/// path before it. `None` if it has none. Whoever has such an address can do what it is for.
+pub fn without_secret(address: &str) -> Option<&str> {
+    if let Some(path) =
+        SECRET_PATHS.iter().find(|path| address.len() > path.len() && address.starts_with(**path))
+    {
+        return path.strip_suffix('/');
+    }
+    let (path, query) = address.split_once('?')?;
+    let is_secret = |name: &str, value: &str| match name {
+        "next" => without_secret(value).is_some(),
+        _ => SECRET_PARAMETERS.contains(&name) && !value.is_empty(),
+    };
+    form_urlencoded::parse(query.as_bytes()).any(|(name, value)| is_secret(&name, &value)).then_some(path)
+}
+
+/// Whether the address of a request has a secret.
+pub fn has_secret(address: &Uri) -> bool {
+    address.path_and_query().is_some_and(|address| without_secret(address.as_str()).is_some())
+}
+
+/// Sets these headers. Browsers neither send an address with a secret anywhere nor store its page.
+pub fn protect(settings: &Settings, has_secret: bool, headers: &mut HeaderMap) {
+    if has_secret {
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
     let policy = if settings.gravatars { POLICY_WITH_GRAVATARS } else { CONTENT_SECURITY_POLICY };
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     if settings.site.is_https() {
@@ -48,5 +79,31 @@ pub fn protect(settings: &Settings, headers: &mut HeaderMap) {
     }
     if headers.get(header::CACHE_CONTROL) == Some(&PRIVATE) {
         headers.append(header::VARY, HeaderValue::from_static("cookie"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_cut_before_its_secret() {
+        for (address, without) in [
+            ("/register?token=0c1b", Some("/register")),
+            ("/register?next=%2F&invitation=abab", Some("/register")),
+            ("/welcome?%74oken=0c1b", Some("/welcome")),
+            ("/login?next=%2Fwelcome%3Ftoken%3D0c1b&reason=vote", Some("/login")),
+            ("/login?next=%2Finbox%2Ffeed%2F1-aa", Some("/login")),
+            ("/reset-password/0c1b", Some("/reset-password")),
+            ("/inbox/feed/1-aa/json?before=2", Some("/inbox/feed")),
+            ("/reset-password", None),
+            ("/reset-password/", None),
+            ("/register?token=&invitation=", None),
+            ("/search?q=token", None),
+            ("/login?next=%2Fnews%2F1", None),
+            ("/", None),
+        ] {
+            assert_eq!(without_secret(address), without, "{address}");
+        }
     }
 }

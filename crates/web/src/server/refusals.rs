@@ -102,7 +102,7 @@ impl BareAnswer<'_> {
         // The body is in memory, so it is ready.
         let body = to_bytes(body, usize::MAX).now_or_never().and_then(Result::ok).unwrap_or_default();
         cors::open_path(address.path(), &mut parts.headers);
-        headers::protect(&app.settings, &mut parts.headers);
+        headers::protect(&app.settings, headers::has_secret(&address), &mut parts.headers);
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         parts.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         let mut bytes = format!("HTTP/1.1 {}\r\n", parts.status).into_bytes();

@@ -1,18 +1,16 @@
 //! Confirming the e-mail address of an account with the link that was mailed to it, and having
 //! that link sent again.
 
-use super::password_reset::{NO_REFERRER, referrer_policy};
 use super::signup_mail::mail_link_again;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
 use crate::markup::notices::Notice;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::confirmation::{self, ConfirmationLink};
 use tidings_domain::values::limits::MAX_REFUSED_MAILS;
@@ -107,21 +105,19 @@ pub async fn send_again(app: App, form: SignedFields) -> Result<Redirect, Reques
 }
 
 /// GET /confirm-email/:token: asks. Programs that look at the links of a mail confirm nothing.
-pub async fn form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup, RequestError> {
     let link = confirmation::check_link(&app.site, &token).await?;
-    answer(&app, &link).await
+    Ok(page(&Frame::anonymous(&app, &here).await, &link))
 }
 
 /// POST /confirm-email/:token. The token says whose address it is; nothing else is needed.
-pub async fn confirm(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn confirm(
+    PathOf(token): PathOf<String>,
+    app: App,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     let link = confirmation::confirm(&app.site, app.now(), &token).await?;
-    answer(&app, &link).await
-}
-
-async fn answer(app: &App, link: &ConfirmationLink) -> Result<Response, RequestError> {
-    // The frame does not repeat the secret address in its links.
-    let here = LocalPath::parse("/confirm-email");
-    Ok((NO_REFERRER, page(&Frame::anonymous(app, &here).await, link)).into_response())
+    Ok(page(&Frame::anonymous(&app, &here).await, &link))
 }
 
 fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
@@ -138,7 +134,7 @@ fn page(frame: &Frame<'_>, link: &ConfirmationLink) -> Markup {
             p.hint { "Otherwise just close this page." }
         }
     };
-    frame.page_with(HEADING, &PageHead::default().with(referrer_policy()), &content)
+    frame.page(HEADING, &content)
 }
 
 #[cfg(test)]

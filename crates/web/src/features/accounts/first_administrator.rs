@@ -2,15 +2,13 @@
 //! sign-up page, or asks whoever is logged in.
 
 use super::form::welcome_token;
-use super::password_reset::{NO_REFERRER, referrer_policy};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::login_to;
 use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::first_administrator;
@@ -23,12 +21,15 @@ const HEADING: &str = "Become the administrator";
 ///
 /// # Errors
 /// When the token is not the right one, somebody is the administrator already, or the store fails.
-pub async fn show(app: &App, mut visit: Visit, token: &WelcomeToken) -> Result<Response, RequestError> {
+pub async fn show(
+    app: &App,
+    mut visit: Visit,
+    here: &LocalPath,
+    token: &WelcomeToken,
+) -> Result<Markup, RequestError> {
     first_administrator::demand_token(&mut visit, token).await?;
-    // The frame does not repeat the secret address in its links.
-    let here = LocalPath::parse("/welcome");
-    let frame = Frame::of(app, &mut visit, &here).await?;
-    Ok((NO_REFERRER, page(&frame, token)).into_response())
+    let frame = Frame::of(app, &mut visit, here).await?;
+    Ok(page(&frame, token))
 }
 
 fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
@@ -55,7 +56,7 @@ fn page(frame: &Frame<'_>, token: &WelcomeToken) -> Markup {
             }
         }
     };
-    frame.page_with(HEADING, &PageHead::default().with(referrer_policy()), &content)
+    frame.page(HEADING, &content)
 }
 
 /// POST /welcome: token, apisecret.

@@ -5,12 +5,10 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::{Field, RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::markup::head::PageHead;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;
-use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use std::net::IpAddr;
@@ -90,12 +88,6 @@ async fn try_request(app: &App, fields: &Fields, address: IpAddr) -> Result<(), 
     send_reset_link(app, fields.read()?, address).await
 }
 
-/// The address of these pages is a secret: browsers must not send it anywhere.
-pub(super) const NO_REFERRER: [(HeaderName, HeaderValue); 2] = [
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-];
-
 fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm>) -> Markup {
     let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
     let password = password.hint(html! {
@@ -112,50 +104,41 @@ fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm
             button.button { "Set password" }
         }
     };
-    frame.page_with("Set a new password", &PageHead::default().with(referrer_policy()), &content)
-}
-
-/// The policy in the head of such a page. With the policy of the header, browsers that send no
-/// `Sec-Fetch-Site` (as under http) would send the form with `Origin: null`, which is refused. This
-/// one reveals no address either.
-pub(super) fn referrer_policy() -> Markup {
-    html! { meta name="referrer" content="strict-origin"; }
-}
-
-/// A frame that does not repeat the secret address in its links.
-async fn frame<'a>(app: &'a App, here: &'a LocalPath) -> Frame<'a> {
-    Frame::anonymous(app, here).await
+    frame.page("Set a new password", &content)
 }
 
 /// GET /reset-password/:token.
-pub async fn new_password_form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn new_password_form(
+    PathOf(token): PathOf<String>,
+    app: App,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     let username = password_reset::check_link(&app.site, &token).await?;
-    let here = LocalPath::parse("/reset-password");
-    Ok((NO_REFERRER, password_form(&frame(&app, &here).await, &username, None)).into_response())
+    Ok(password_form(&Frame::anonymous(&app, &here).await, &username, None))
 }
 
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
 pub async fn set_password(
     PathOf(token): PathOf<String>,
     app: App,
+    here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let here = LocalPath::parse("/reset-password");
-    let frame = frame(&app, &here).await;
+    let frame = Frame::anonymous(&app, &here).await;
     let outcome = try_set_password(&app, &token, &fields).await;
     if let Err(failure) = outcome {
         // Without a valid link, the form cannot be shown again.
         let username = password_reset::check_link(&app.site, &token).await?;
         let refused = RefusedForm::from_failure(failure)?.beside(&["password"]);
         let page = password_form(&frame, &username, Some(&refused));
-        return Ok((NO_REFERRER, refused.response(page)).into_response());
+        return Ok(refused.response(page));
     }
     let content = html! {
         h1 { "Your password has been changed" }
         p.notice role="status" { "You have been logged out everywhere." }
         p { a.action href="/login" { "Log in" } }
     };
-    Ok((NO_REFERRER, frame.page(HEADING, &content)).into_response())
+    Ok(frame.page(HEADING, &content).into_response())
 }
 
 async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {

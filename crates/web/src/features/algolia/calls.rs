@@ -169,6 +169,6 @@ pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, Re
     let mut visit = app.visitor();
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;
     let about = (!person.about.trim().is_empty()).then(|| plain_html(&person.about));
-    let user = json!({ "about": about, "karma": person.user.karma, "username": person.user.username });
+    let user = json!({ "about": about, "karma": person.karma, "username": person.username });
     Ok((HEADERS, user.to_string()).into_response())
 }

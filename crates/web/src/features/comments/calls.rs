@@ -412,8 +412,10 @@ fn tree(
 const MUTED_USER: &str = "[muted user]";
 
 /// Why a comment is withheld, for programs.
-fn reason(withheld: &Withheld) -> &str {
+fn reason(withheld: &Withheld, sight: Sight) -> &str {
     match withheld {
+        // Also what was rejected, for those who never saw it.
+        _ if sight == Sight::Collapsed(Collapsed::Held) => "held",
         Withheld::Removed(reason) => reason,
         Withheld::Held(_) => "held",
         Withheld::Flagged => "flagged",
@@ -447,7 +449,7 @@ impl<'a> CommentEntry<'a> {
             html: if is_shown { formatted(&comment.body) } else { String::new() },
             deleted: comment.deleted.then_some(true),
             del: comment.deleted.then_some(1),
-            removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(reason),
+            removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(|state| reason(state, sight)),
             muted: is_muted.then_some(true),
             speaks_as: comment.speaks_as_moderator.then_some("moderator"),
             parent_id,

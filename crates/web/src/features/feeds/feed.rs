@@ -1,13 +1,58 @@
 //! A feed as a model, before it is written in one of the formats.
 
+use crate::App;
+use crate::error::RequestError;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
+use crate::markup::brand::Brand;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::fragments::LinkTarget;
 use crate::markup::markdown::markdown_at;
-use crate::markup::parts::{DELETED_USER, moment};
+use crate::markup::parts::DELETED_USER;
 use crate::settings::SiteSettings;
+use std::fmt::{self, Display};
+use std::ops::Deref;
+use tidings_domain::accounts::visit::Visit;
+use tidings_domain::cache::Shared;
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::identity::TagOrigin;
 use tidings_domain::values::ids::{CommentAddress, NewsId, TweetId};
+
+/// The site as its feeds describe it.
+pub(super) struct FeedSite {
+    brand: Shared<Brand>,
+    tag: TagOrigin,
+}
+
+impl FeedSite {
+    /// The site as a visit sees it. Call it after the page's own reads.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) async fn of(app: &App, visit: &mut Visit) -> Result<Self, RequestError> {
+        let tag = visit.tag_origin(app.settings.site.first_host()).await?;
+        Ok(Self { brand: app.brand_for(visit).await, tag })
+    }
+
+    /// The id of something: a `tag:` URI (RFC 4151). It is the same in all formats, and stays the same when the site moves.
+    pub(super) fn id(&self, what: impl Display) -> String {
+        format!("tag:{}:{what}", self.tag)
+    }
+
+    /// The site of settings that a test has.
+    #[cfg(test)]
+    pub(super) fn of_settings(site: &SiteSettings) -> Self {
+        let brand = Brand::new(site, &Default::default()).into();
+        Self { brand, tag: TagOrigin::new(site.first_host(), Timestamp(1_000_000)) }
+    }
+}
+
+impl Deref for FeedSite {
+    type Target = SiteSettings;
+
+    fn deref(&self) -> &SiteSettings {
+        &self.brand.site
+    }
+}
 
 /// One page of a feed.
 pub(super) struct Feed {
@@ -31,11 +76,11 @@ pub(super) struct Feed {
 
 impl Feed {
     /// The first page of a feed without entries.
-    pub(super) fn new(site: &SiteSettings, kind: FeedKind) -> Self {
-        let id = if kind.has_addresses_as_ids() {
-            site.link(&kind.page())
-        } else {
-            site.link(&kind.address(FeedFormat::Atom))
+    pub(super) fn new(site: &FeedSite, kind: FeedKind) -> Self {
+        let id = match &kind {
+            // Its address is a secret, and the same person may get another one.
+            FeedKind::Inbox { owner, .. } => site.id(format_args!("feed/inbox/{owner}")),
+            kind => site.id(format_args!("feed{}", kind.address(FeedFormat::Atom))),
         };
         Self {
             kind,
@@ -49,9 +94,9 @@ impl Feed {
         }
     }
 
-    /// The time of the newest entry.
+    /// The time of the last change of an entry.
     pub(super) fn updated(&self) -> Timestamp {
-        self.entries.iter().map(|entry| entry.published).max().unwrap_or(self.began)
+        self.entries.iter().map(|entry| entry.updated).max().unwrap_or(self.began)
     }
 }
 
@@ -103,6 +148,8 @@ pub(super) struct Entry {
     pub(super) text: Option<Text>,
     /// When it was written.
     pub(super) published: Timestamp,
+    /// When it was last edited; when it was written, if it never was.
+    pub(super) updated: Timestamp,
 }
 
 impl Entry {
@@ -120,6 +167,7 @@ impl Entry {
             topics: Vec::new(),
             text: None,
             published,
+            updated: published,
         }
     }
 }
@@ -166,37 +214,53 @@ impl Item {
         })
     }
 
-    /// The id of its entry in a feed: its page, or a `tag:` URI (RFC 4151) with the day of its publication.
-    pub(super) fn id(self, site: &SiteSettings, kind: &FeedKind, published: Timestamp) -> String {
-        if kind.has_addresses_as_ids() {
-            return self.page(site);
+    /// The id of its entry in every feed.
+    pub(super) fn id(self, site: &FeedSite) -> String {
+        site.id(self)
+    }
+}
+
+/// As in its id.
+impl Display for Item {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Story(id) => write!(formatter, "story/{id}"),
+            Self::Comment(address) => write!(formatter, "comment/{address}"),
+            Self::Post(id) => write!(formatter, "post/{id}"),
         }
-        let item = match self {
-            Self::Story(id) => format!("story/{id}"),
-            Self::Comment(address) => format!("comment/{address}"),
-            Self::Post(id) => format!("post/{id}"),
-        };
-        let host = site.first_host();
-        format!("tag:{host},{}:{item}", moment(published).strftime("%Y-%m-%d"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::test_support::{NOW, settings};
+    use crate::markup::test_support::settings;
+    use tidings_domain::values::ids::UserId;
 
     #[test]
-    fn ids_are_addresses_in_the_feeds_that_had_them_and_tags_in_others() {
-        let site = settings().site;
+    fn a_thing_has_one_id_wherever_the_site_is() {
+        let mut moved = settings().site;
+        moved.old_hosts = vec!["localhost".to_owned()];
+        moved.url = "https://new.example".parse().unwrap();
         let comment = Item::Comment(CommentAddress { news: NewsId(5), comment: 7.try_into().unwrap() });
-        for (item, kind, id) in [
-            (Item::Story(NewsId(5)), FeedKind::Latest, "http://localhost:8080/news/5"),
-            (Item::Story(NewsId(5)), FeedKind::Top, "tag:localhost,1970-01-12:story/5"),
-            (comment, FeedKind::Comments, "http://localhost:8080/news/5?at=7#comment-7"),
-            (comment, FeedKind::Story(NewsId(5), String::new()), "tag:localhost,1970-01-12:comment/5-7"),
-        ] {
-            assert_eq!(item.id(&site, &kind, NOW), id);
+        for site in [settings().site, moved] {
+            let site = FeedSite::of_settings(&site);
+            for (item, id) in [
+                (Item::Story(NewsId(5)), "tag:localhost,1970-01-12:story/5"),
+                (comment, "tag:localhost,1970-01-12:comment/5-7"),
+                (Item::Post(TweetId(9)), "tag:localhost,1970-01-12:post/9"),
+            ] {
+                assert_eq!(item.id(&site), id);
+            }
+            let inbox =
+                FeedKind::Inbox { owner: UserId(3), name: "alice".to_owned(), secret: "3-aa".to_owned() };
+            for (kind, id) in [
+                (FeedKind::Latest, "tag:localhost,1970-01-12:feed/atom"),
+                (FeedKind::Log, "tag:localhost,1970-01-12:feed/moderations/atom"),
+                (inbox, "tag:localhost,1970-01-12:feed/inbox/3"),
+            ] {
+                assert_eq!(Feed::new(&site, kind).id, id);
+            }
         }
     }
 }

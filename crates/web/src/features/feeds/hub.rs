@@ -16,6 +16,8 @@ use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
 use tidings_domain::hub::{self, HubState, Next, PingOutcome, WaitingFeed};
+use tidings_domain::items::Item;
+use tidings_domain::numbered;
 use tidings_domain::values::topic::TopicChoice;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use url::{Url, form_urlencoded};
@@ -56,7 +58,7 @@ pub async fn run(app: App) {
     }
 }
 
-/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 8 with changes, and 4 with feeds that
+/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 9 with changes, and 4 with feeds that
 /// are due.
 async fn look(app: &App, hub: &Url) -> Result<(), Error> {
     let store = app.site.store.counted_apart();
@@ -89,10 +91,22 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let mut visit = app.visitor();
     let found = found::read(&mut visit, &things).await?;
     let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
-    for thing in &things {
+    // What visitors never saw has changed nothing that they see.
+    let lost = things.iter().filter(|thing| !found.contains_key(thing)).filter_map(item_of);
+    let secret = numbered::secret(&mut visit, &lost.collect::<Vec<_>>()).await?;
+    for thing in things.iter().filter(|thing| !item_of(thing).is_some_and(|item| secret.contains(&item))) {
         kinds.extend(feeds_with(thing, found.get(thing)));
     }
     hub::note(&app.site, state, &addresses(&kinds), up_to).await
+}
+
+/// The story or the comment that something is.
+const fn item_of(thing: &Findable) -> Option<Item> {
+    match thing {
+        Findable::Story(id) => Some(Item::Story(*id)),
+        Findable::Comment(address) => Some(Item::Comment(*address)),
+        Findable::Tweet(_) | Findable::Person(_) | Findable::Site(_) => None,
+    }
 }
 
 /// The feeds that have something, as a visitor finds it now. Feeds have lost what is not found.
@@ -215,7 +229,7 @@ mod tests {
             (FeedKind::Articles(None, ArticleOrder::Score), false),
             (FeedKind::Top, true),
             (FeedKind::Log, false),
-            (FeedKind::Inbox("alice".to_owned(), "1-a".to_owned()), false),
+            (FeedKind::Search { typed: "a".to_owned(), query: "?q=a".to_owned() }, false),
         ] {
             assert_eq!(kind.is_announced(), is_told, "{kind:?}");
         }

@@ -1,7 +1,7 @@
 //! The feed of a search: the stories that it finds, the newest first.
 
 use super::answer;
-use super::feed::Feed;
+use super::feed::{Feed, FeedSite};
 use super::sources::story_entry;
 use crate::App;
 use crate::error::RequestError;
@@ -12,6 +12,7 @@ use crate::markup::feed_links::FeedFormat;
 use crate::request::form::Form;
 use crate::request::viewer::ClientAddress;
 use axum::response::Response;
+use tidings_domain::accounts::seen::Seen;
 use tidings_domain::found::Finding;
 use tidings_search::asking::Sort;
 
@@ -31,14 +32,13 @@ pub async fn search(
         Err(NoResults::TooLong(_)) => return Err(RequestError::field("q", TOO_LONG)),
         Err(NoResults::Failed(error)) => return Err(error),
     };
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, SearchQuery { page: 1, ..query.clone() }.feed());
     let found = results.found.iter().filter_map(|(_, finding)| match finding {
-        Finding::Story(line) => Some(line),
+        Finding::Story(line) => Seen::by_visitors(&**line),
         _ => None,
     });
-    feed.entries = found.map(|line| story_entry(site, &feed.kind, line)).collect();
+    feed.entries = found.map(|line| story_entry(site, &line)).collect();
     if query.page > 1 {
         feed.here = query.address("");
     }

@@ -1,7 +1,7 @@
 //! How each feed reads a page of its entries: as a visitor, whoever asks.
 
 use super::answer;
-use super::feed::{Author, Discussion, Entry, Feed, Item, Text};
+use super::feed::{Author, Discussion, Entry, Feed, FeedSite, Item, Text};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::inbox::rows::{description, destination};
@@ -15,7 +15,6 @@ use crate::limits::{
 use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::{AtName, PathOf};
-use crate::settings::SiteSettings;
 use axum::response::Response;
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -24,6 +23,7 @@ use std::sync::Arc;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::inbox::{InboxCursor, Kind, feed as inbox_feed};
 use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::seen::Seen;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self as articles, ArticleOrder, ArticlePart};
@@ -93,7 +93,7 @@ fn before<T: Display>(place: Option<T>) -> String {
 }
 
 /// The story of a line.
-pub(super) fn story_entry(site: &SiteSettings, kind: &FeedKind, line: &NewsLine) -> Entry {
+pub(super) fn story_entry(site: &FeedSite, line: &Seen<&NewsLine>) -> Entry {
     let news = &line.news;
     let item = Item::Story(news.id);
     let page = item.page(site);
@@ -103,16 +103,16 @@ pub(super) fn story_entry(site: &SiteSettings, kind: &FeedKind, line: &NewsLine)
         author: Some(Author::of(site, line.username.as_deref())),
         topics: news.topics.iter().map(ToString::to_string).collect(),
         text: news.text().map(|text| Text::marked(site, text)),
-        ..Entry::new(item.id(site, kind, news.ctime), news.title.clone(), page, news.ctime)
+        updated: news.updated(),
+        ..Entry::new(item.id(site), news.title.clone(), page, news.ctime)
     }
 }
 
 /// A comment on a story with this title, if a visitor may know it.
 fn comment_entry(
-    site: &SiteSettings,
-    kind: &FeedKind,
+    site: &FeedSite,
     (news, title): (NewsId, Option<&str>),
-    line: ThreadLine<'_>,
+    line: &Seen<ThreadLine<'_>>,
     replies: Option<u64>,
 ) -> Entry {
     let comment = line.comment;
@@ -126,15 +126,16 @@ fn comment_entry(
     };
     Entry {
         discussion: Some(Discussion { page: page.clone(), comments: replies }),
-        in_reply_to: Some((above.page(site), above.page(site))),
+        in_reply_to: Some((above.id(site), above.page(site))),
         author: Some(author),
         text: Some(Text::marked(site, &comment.body)),
-        ..Entry::new(item.id(site, kind, comment.ctime), title, page, comment.ctime)
+        updated: comment.updated(),
+        ..Entry::new(item.id(site), title, page, comment.ctime)
     }
 }
 
 /// A post.
-fn post_entry(site: &SiteSettings, kind: &FeedKind, line: &TweetLine) -> Entry {
+fn post_entry(site: &FeedSite, line: &Seen<&TweetLine>) -> Entry {
     let item = Item::Post(line.tweet.id);
     let time = posted_at(line);
     let story = line.news.as_ref().map(|news| (Item::Story(news.id).page(site), news.comments));
@@ -142,7 +143,7 @@ fn post_entry(site: &SiteSettings, kind: &FeedKind, line: &TweetLine) -> Entry {
         related: story.as_ref().map(|(page, _)| page.clone()),
         discussion: story.map(|(page, comments)| Discussion { page, comments: Some(comments) }),
         text: Some(Text::Plain(site.with_moved_links(&line.tweet.text).into_owned())),
-        ..Entry::new(item.id(site, kind, time), title_of(&line.tweet.text), item.page(site), time)
+        ..Entry::new(item.id(site), title_of(&line.tweet.text), item.page(site), time)
     }
 }
 
@@ -163,22 +164,21 @@ async fn of_stories(
     kind: FeedKind,
     (part, count): (ListPart, u64),
     page: NewsPage,
-) -> Response {
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+) -> Result<Response, RequestError> {
+    let site = &FeedSite::of(app, &mut visit).await?;
     let mut feed = Feed::new(site, kind);
-    let lines = page.lines.iter().filter(|line| !line.news.is_gone());
-    feed.entries = lines.map(|line| story_entry(site, &feed.kind, line)).collect();
+    let lines = page.lines.iter().filter_map(Seen::by_visitors);
+    feed.entries = lines.map(|line| story_entry(site, &line)).collect();
     feed.subtitle.clone_from(&site.description);
     (feed.here, feed.next) = (part.here(), part.next(count, page.total));
-    answer(app, site, format, &feed)
+    Ok(answer(app, site, format, &feed))
 }
 
 /// GET /top/atom, /top/json. Rounds: as the front page.
 pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
     let mut visit = app.visitor().of_public_list();
     let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
-    Ok(of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await)
+    of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await
 }
 
 /// GET /rss, /atom, /json. Rounds: 3.
@@ -189,7 +189,7 @@ pub async fn latest(
 ) -> Result<Response, RequestError> {
     let mut visit = app.visitor().of_public_list();
     let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
-    Ok(of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await)
+    of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await
 }
 
 /// GET /site/:host/atom, /site/:host/json. Rounds: 4.
@@ -202,7 +202,7 @@ pub async fn of_site(
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let mut visit = app.visitor();
     let page = news_lists::from_host(&mut visit, &host, part.start, FEED_STORIES).await?;
-    Ok(of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await)
+    of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await
 }
 
 /// GET /best and /topic/:topics, with /atom or /json. Rounds: 3, or as the page of the topics.
@@ -239,11 +239,10 @@ async fn of_articles(
         Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
         None => articles::all(&mut visit, order, wanted).await?,
     };
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Articles(topics, order));
-    let lines = page.lines.iter().filter_map(|article| article.line.as_ref());
-    feed.entries = lines.map(|line| story_entry(site, &feed.kind, line)).collect();
+    let lines = page.lines.iter().filter_map(|article| Seen::by_visitors(article.line.as_ref()?));
+    feed.entries = lines.map(|line| story_entry(site, &line)).collect();
     feed.subtitle = match page.about.sentences.as_slice() {
         [sentence] if !sentence.is_empty() => sentence.clone(),
         _ => site.description.clone(),
@@ -260,14 +259,14 @@ pub async fn comments(
 ) -> Result<Response, RequestError> {
     let mut visit = app.visitor().of_public_list();
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Comments);
     let entry = |(_, comment): &(ItemNumber, comment_lists::SiteComment)| {
+        let comment = Seen::by_visitors(comment)?;
         let news = (comment.news.id, Some(comment.news.title.as_str()));
-        comment_entry(site, &FeedKind::Comments, news, comment.line(), None)
+        Some(comment_entry(site, news, &Seen::by_visitors(comment.line())?, None))
     };
-    feed.entries = page.comments.iter().map(entry).collect();
+    feed.entries = page.comments.iter().filter_map(entry).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
@@ -284,20 +283,19 @@ pub async fn of_story(
     let thread = threads::get(&mut visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
     // Its title would be in each entry.
-    if news.is_gone() || !thread.news.marks.sight.is_shown() {
+    if Seen::by_visitors(&thread.news).is_none() {
         return Err(tidings_domain::Error::from(Refusal::NoSuchNews).into());
     }
     let lines = thread.outline();
     let (shown, is_more) = newest_of(lines, older);
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Story(id, news.title.clone()));
     feed.began = news.ctime;
     for position in &shown {
-        let Some(line) = thread.line(*position) else { continue };
+        let Some(line) = thread.line(*position).and_then(Seen::by_visitors) else { continue };
         let replies = u64::try_from(lines.told_below(Some(*position)).len()).ok();
         let story = (id, Some(news.title.as_str()));
-        feed.entries.push(comment_entry(site, &feed.kind, story, line, replies));
+        feed.entries.push(comment_entry(site, story, &line, replies));
     }
     let last = shown.last().and_then(|position| lines.places().get(*position)).map(|place| place.id);
     (feed.here, feed.next) = (before(older), last.filter(|_| is_more).map(|last| before(Some(last))));
@@ -337,7 +335,7 @@ pub async fn stories_of(
     let user = person(&mut visit, &name, false).await?;
     let page = news_lists::posted(&mut visit, user.id, part.start, FEED_STORIES).await?;
     let kind = FeedKind::Person(Written::Stories, user.username.clone());
-    Ok(of_stories(&app, visit, format, kind, (part, FEED_STORIES), page).await)
+    of_stories(&app, visit, format, kind, (part, FEED_STORIES), page).await
 }
 
 /// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
@@ -351,17 +349,17 @@ pub async fn comments_of(
     let mut visit = app.visitor();
     let user = person(&mut visit, &name, false).await?;
     let page = comment_lists::of_user(&mut visit, user.id, &user.username, part.start, count).await?;
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Person(Written::Comments, user.username.clone()));
     feed.began = user.ctime;
-    feed.entries = page.comments.iter().map(|comment| user_comment(site, &feed.kind, comment)).collect();
+    feed.entries = page.comments.iter().filter_map(|comment| user_comment(site, comment)).collect();
     (feed.here, feed.next) = (part.here(), part.next(count, page.total));
     Ok(answer(&app, site, format, &feed))
 }
 
-fn user_comment(site: &SiteSettings, kind: &FeedKind, comment: &comment_lists::UserComment) -> Entry {
-    comment_entry(site, kind, (comment.news_id, comment.title.as_deref()), comment.line(), None)
+fn user_comment(site: &FeedSite, comment: &comment_lists::UserComment) -> Option<Entry> {
+    let line = Seen::by_visitors(comment.line())?;
+    Some(comment_entry(site, (comment.news_id, comment.title.as_deref()), &line, None))
 }
 
 /// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
@@ -375,12 +373,12 @@ pub async fn posts_of(
     let user = person(&mut visit, &name, true).await?;
     let window = Window { before: older, ..Window::newest(FEED_TWEETS) };
     let page = reading::of_user(&mut visit, user.id, &window).await?;
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Person(Written::Posts, user.username.clone()));
     feed.author = Some(Author::of(site, Some(&user.username)));
     feed.began = user.ctime;
-    feed.entries = page.lines.iter().map(|line| post_entry(site, &feed.kind, line)).collect();
+    let lines = page.lines.iter().filter_map(Seen::by_visitors);
+    feed.entries = lines.map(|line| post_entry(site, &line)).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
@@ -432,16 +430,15 @@ pub async fn all_of(
     } else {
         reading::TweetPage::default()
     };
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Person(Written::All, user.username.clone()));
-    let kind = &feed.kind;
     let author = Author::of(site, Some(&user.username));
-    let mut entries: Vec<Entry> = stories.lines.iter().map(|line| story_entry(site, kind, line)).collect();
-    entries.extend(comments.comments.iter().map(|comment| user_comment(site, kind, comment)));
+    let lines = stories.lines.iter().filter_map(Seen::by_visitors);
+    let mut entries: Vec<Entry> = lines.map(|line| story_entry(site, &line)).collect();
+    entries.extend(comments.comments.iter().filter_map(|comment| user_comment(site, comment)));
     // The stories that posts announce are there already.
     let posted = posts.lines.iter().filter(|line| line.tweet.news_id.is_none());
-    entries.extend(posted.map(|line| post_entry(site, kind, line)));
+    entries.extend(posted.filter_map(Seen::by_visitors).map(|line| post_entry(site, &line)));
     entries.sort_by_key(|entry| Reverse(entry.published));
     let has_more = asked.part.next(COUNT, stories.total.max(comments.total)).is_some();
     let next = (has_more || posts.next.is_some()).then(|| {
@@ -464,21 +461,20 @@ pub async fn moderation_log(
     let mut visit = app.visitor();
     let window = LogWindow { before: older, count: LOG_ENTRIES, ..LogWindow::default() };
     let page = log::page(&mut visit, &window).await?;
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
+    let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Log);
     feed.entries = page.entries.iter().map(|entry| log_entry(site, entry)).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
 
-fn log_entry(site: &SiteSettings, entry: &LogEntry) -> Entry {
+fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
     let page = site.link(&FeedKind::Log.page());
     let line = format!("{page}?before={}#line-{}", entry.id.0.saturating_add(1), entry.id);
     Entry {
         author: Some(Author::unlinked(moderator_name(&entry.moderator))),
         text: Some(Text::Plain(entry.reason.clone())),
-        ..Entry::new(format!("{page}#line-{}", entry.id), summary(entry), line, entry.time)
+        ..Entry::new(site.id(format_args!("log/{}", entry.id)), summary(entry), line, entry.time)
     }
 }
 
@@ -493,18 +489,16 @@ pub async fn inbox(
     let owner = inbox_feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
     let window = InboxWindow { before: older, ..InboxWindow::newest(INBOX_ENTRIES) };
     let page = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?;
-    let brand = app.brand_for(&mut visit).await;
-    let site = &brand.site;
-    let mut feed = Feed::new(site, FeedKind::Inbox(owner.username.clone(), secret));
-    // All inboxes have the same page.
-    feed.id = format!("{}#{}", feed.id, owner.id);
+    let site = &FeedSite::of(&app, &mut visit).await?;
+    let kind = FeedKind::Inbox { owner: owner.id, name: owner.username.clone(), secret };
+    let mut feed = Feed::new(site, kind);
     feed.began = owner.ctime;
     feed.entries = page.entries.iter().map(|entry| inbox_entry(site, &owner, entry)).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
 
-fn inbox_entry(site: &SiteSettings, owner: &User, entry: &InboxEntry) -> Entry {
+fn inbox_entry(site: &FeedSite, owner: &User, entry: &InboxEntry) -> Entry {
     let inbox = site.link("/inbox");
     let author = if entry.place.id.kind() == Kind::Moderation {
         Author::unlinked(&site.name)
@@ -521,7 +515,7 @@ fn inbox_entry(site: &SiteSettings, owner: &User, entry: &InboxEntry) -> Entry {
         text: entry.text().map(text),
         discussion: entry.place.id.comment().map(|_| Discussion { page: page.clone(), comments: None }),
         ..Entry::new(
-            format!("{inbox}#{}-{}", owner.id, entry.place.id),
+            site.id(format_args!("inbox/{}/{}", owner.id, entry.place.id)),
             description(entry),
             page,
             entry.time(),

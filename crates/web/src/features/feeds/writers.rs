@@ -157,12 +157,11 @@ fn atom_author(xml: &mut String, author: &Author) {
 
 fn atom_entry(xml: &mut String, entry: &Entry, text: Option<&Text>) {
     const HTML: (&str, &str) = ("type", "text/html");
-    let time = atom_date(entry.published);
     xml.push_str("\n<entry>");
     element(xml, "title", &entry.title);
     element(xml, "id", &entry.id);
-    element(xml, "published", &time);
-    element(xml, "updated", &time);
+    element(xml, "published", &atom_date(entry.published));
+    element(xml, "updated", &atom_date(entry.updated));
     if let Some(author) = &entry.author {
         atom_author(xml, author);
     }
@@ -231,7 +230,8 @@ fn rss_item(xml: &mut String, entry: &Entry, text: Option<&Text>) {
     xml.push_str("\n<item>");
     element(xml, "title", &entry.title);
     element(xml, "link", entry.link.as_ref().unwrap_or(&entry.page));
-    element(xml, "guid", &entry.id);
+    // An id is no address that a reader could open.
+    let _ = write!(xml, "<guid isPermaLink=\"false\">{}</guid>", escaped(&entry.id));
     element(xml, "pubDate", &rss_date(entry.published));
     if let Some(author) = &entry.author {
         element(xml, "dc:creator", &author.name);
@@ -302,13 +302,12 @@ fn json_author(author: &Author) -> Value {
 }
 
 fn json_item(entry: &Entry, text: Option<&Text>) -> Value {
-    let time = atom_date(entry.published);
     let mut item = json!({
         "id": entry.id,
         "url": entry.page,
         "title": printable_lines(&entry.title),
-        "date_published": time,
-        "date_modified": time,
+        "date_published": atom_date(entry.published),
+        "date_modified": atom_date(entry.updated),
     });
     let mut set = |name: &str, value: Value| item[name] = value;
     if let Some(link) = &entry.link {
@@ -339,16 +338,19 @@ fn json_item(entry: &Entry, text: Option<&Text>) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::feed::FeedSite;
     use super::super::sources::story_entry;
     use super::*;
     use crate::markup::feed_links::FeedKind;
     use crate::markup::test_support::{line, news, settings};
+    use tidings_domain::accounts::seen::Seen;
 
     fn all(title: &str, url: &str) -> [String; 3] {
-        let site = settings().site;
+        let site = FeedSite::of_settings(&settings().site);
         let mut feed = Feed::new(&site, FeedKind::Latest);
         feed.subtitle = "About <b>".to_owned();
-        feed.entries = vec![story_entry(&site, &feed.kind, &line(news(title, url, false), None))];
+        let line = line(news(title, url, false), None);
+        feed.entries = Seen::by_visitors(&line).iter().map(|line| story_entry(&site, line)).collect();
         [FeedFormat::Rss, FeedFormat::Atom, FeedFormat::Json]
             .map(|format| document(&site, &feed, format, None))
     }
@@ -371,7 +373,7 @@ mod tests {
         let [rss, atom, json] = all("t", "https://a.com/ü");
         for part in [
             "<link>https://a.com/%C3%BC</link>",
-            "<guid>http://localhost:8080/news/5</guid>",
+            "<guid isPermaLink=\"false\">tag:localhost,1970-01-12:story/5</guid>",
             "<comments>http://localhost:8080/news/5</comments>",
             "<pubDate>Mon, 12 Jan 1970 13:46:40 +0000</pubDate>",
             "<dc:creator>alice</dc:creator>",
@@ -380,7 +382,7 @@ mod tests {
         }
         for part in [
             "<subtitle>About &lt;b&gt;</subtitle>",
-            "<id>http://localhost:8080/news/5</id>",
+            "<id>tag:localhost,1970-01-12:story/5</id>",
             "<updated>1970-01-12T13:46:40Z</updated>",
             "<author><name>alice</name><uri>http://localhost:8080/@alice</uri></author>",
             "href=\"https://a.com/%C3%BC\"",
@@ -409,7 +411,7 @@ mod tests {
 
     #[test]
     fn texts_that_do_not_fit_are_left_out_but_no_entry_is() {
-        let site = settings().site;
+        let site = FeedSite::of_settings(&settings().site);
         let mut feed = Feed::new(&site, FeedKind::Top);
         let entry = |number: u64| {
             let id = format!("tag:{number}");

@@ -12,7 +12,6 @@ use crate::markup::frame::Frame;
 use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::administration::{self, FirstSteps};
@@ -156,11 +155,11 @@ pub async fn welcome(
     here: LocalPath,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Response, RequestError> {
+) -> Result<Markup, RequestError> {
     let Next { next } = fields.read()?;
     match welcome_token(&fields)? {
-        Some(token) => first_administrator::show(&app, visit, &token).await,
-        None => Ok(greet(&app, visit, (&here, &next), &headers).await?.into_response()),
+        Some(token) => first_administrator::show(&app, visit, &here, &token).await,
+        None => greet(&app, visit, (&here, &next), &headers).await,
     }
 }
 

@@ -13,7 +13,7 @@ use tidings_domain::numbered::ItemState;
 pub fn line(exported: Exported) -> serde_json::Result<String> {
     let value = match exported {
         Exported::Person(person) => {
-            let (about, fullname) = (person.about.clone(), person.user.fullname.clone());
+            let (about, fullname) = (person.about.clone(), person.fullname.clone());
             let typed = (!about.trim().is_empty()).then_some(about);
             let mut line = serde_json::to_value(UserEntry::of(person))?;
             add(&mut line, "source_text", typed.map(Value::from));

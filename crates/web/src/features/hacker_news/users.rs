@@ -24,13 +24,8 @@ pub(super) struct UserEntry {
 
 impl UserEntry {
     pub(super) fn of(person: NumberedPerson) -> Self {
-        let NumberedPerson { user, about, submitted } = person;
-        Self {
-            about: (!about.trim().is_empty()).then(|| plain_html(&about)),
-            created: user.ctime,
-            id: user.username.clone(),
-            karma: user.karma,
-            submitted,
-        }
+        let NumberedPerson { username, ctime, karma, about, submitted, .. } = person;
+        let about = (!about.trim().is_empty()).then(|| plain_html(&about));
+        Self { about, created: ctime, id: username, karma, submitted }
     }
 }

@@ -148,7 +148,11 @@ fn filters(here: Filter) -> Markup {
 
 /// The feed of the inbox, if the viewer has made one.
 pub fn feed_of(viewer: &User) -> Option<FeedKind> {
-    feed::secret_of(viewer).map(|secret| FeedKind::Inbox(viewer.username.clone(), secret))
+    feed::secret_of(viewer).map(|secret| FeedKind::Inbox {
+        owner: viewer.id,
+        name: viewer.username.clone(),
+        secret,
+    })
 }
 
 /// The private addresses of the feed, with the buttons that change them.

@@ -7,29 +7,19 @@ use crate::markup::addresses::MAIL_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use axum::http::{HeaderName, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::outbox::{self, MailKind, Subscriber};
 
 const HEADING: &str = "Unsubscribe";
-
-/// The address is a secret: browsers must not send it anywhere, nor store the page.
-const PRIVATE: [(HeaderName, HeaderValue); 2] = [
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-];
 
 async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> {
     outbox::subscriber(&app.site, token).await?.ok_or(RequestError::NotFound)
 }
 
 /// GET /unsubscribe/:token: asks. Programs that look at the links of a mail change nothing.
-pub async fn form(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
-    let here = LocalPath::parse("/unsubscribe");
-    let page = form_page(&Frame::anonymous(&app, &here).await, subscriber.kind);
-    Ok((PRIVATE, page).into_response())
+    Ok(form_page(&Frame::anonymous(&app, &here).await, subscriber.kind))
 }
 
 fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
@@ -49,12 +39,14 @@ fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
 
 /// POST /unsubscribe/:token: switches the mails off, for people and for mail programs
 /// (RFC 8058). Nothing else is needed: the token names whose mails they are, and of which kind.
-pub async fn unsubscribe(PathOf(token): PathOf<String>, app: App) -> Result<Response, RequestError> {
+pub async fn unsubscribe(
+    PathOf(token): PathOf<String>,
+    app: App,
+    here: LocalPath,
+) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     outbox::unsubscribe(&app.site, app.now(), &subscriber).await?;
-    let here = LocalPath::parse("/unsubscribe");
-    let page = done_page(&Frame::anonymous(&app, &here).await, subscriber.kind);
-    Ok((PRIVATE, page).into_response())
+    Ok(done_page(&Frame::anonymous(&app, &here).await, subscriber.kind))
 }
 
 fn done_page(frame: &Frame<'_>, kind: MailKind) -> Markup {

@@ -81,7 +81,10 @@ impl FlagPage<'_> {
         let content = html! {
             h1 { (heading) }
             (summary(self.refused))
-            blockquote.flagged-text dir="auto" { (self.facts.text) }
+            @match &self.facts.text {
+                Some(text) => blockquote.flagged-text dir="auto" { (text) },
+                None => p.gone { "[this is not shown]" },
+            }
             @match (&self.facts.own, &self.facts.refusal) {
                 (Some(flag), _) => (self.flagged(frame, flag)),
                 (None, Some(refusal)) => p.notice { (sentence(&refusal.to_string())) },

@@ -14,6 +14,7 @@ use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::request::viewer::SignedFields;
+use crate::server::headers::without_secret;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -96,9 +97,10 @@ impl WantedPage {
         Self { next: LocalPath::parse(next), reason: None }
     }
 
-    /// The login page that leads there.
+    /// The login page that leads there. No link repeats a secret.
     pub fn login_address(&self) -> String {
-        login_to(self.reason, self.next.as_str())
+        let next = self.next.as_str();
+        login_to(self.reason, if without_secret(next).is_some() { "/" } else { next })
     }
 
     fn passkey_address(&self) -> String {
