@@ -86,7 +86,7 @@ async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_th
             ("/v0/item/1.json", 4),
             ("/v0/item/2.json", 4),
             ("/v0/item/999.json", 2),
-            ("/v0/maxitem.json", 1),
+            ("/v0/maxitem.json", 2),
             ("/v0/topstories.json", 2),
             ("/v0/newstories.json", 2),
             ("/v0/beststories.json", 2),

@@ -9,7 +9,7 @@
 //! Earlier versions kept unread entries only, under other names, which still count (see
 //! [`EntryId`]). Lamer News knows the badge only; what it counts has no entry.
 //!
-//! It hands out [`EntryId`], [`mark_read`], [`undo_marking`], [`Seen`] (what marks entries as read when it is
+//! It hands out [`EntryId`], [`mark_read`], [`undo_marking`], [`OnPage`] (what marks entries as read when it is
 //! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
 //! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `entries_of` lists
 //! entries.
@@ -33,7 +33,7 @@ pub use messages::send_message;
 pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{Entry, entries_of};
 pub(crate) use removal::Removal;
-pub use seen::Seen;
+pub use seen::OnPage;
 pub(crate) use taken::{Replacement, Taken, TakenEntry};
 pub(crate) use withdrawn::{Returning, WITHDRAWN_BY, Withdrawing, Withdrawn};
 

@@ -1,4 +1,4 @@
-//! What a reader may see, as a type.
+//! Things that their reader may see, as a type.
 //!
 //! Lists, threads and inboxes hold what is deleted, removed, held and hidden beside the rest. Whatever makes an entry of
 //! a feed or a mail of something takes a [`Seen`], and only [`Perspective::see`] makes one. So a list that holds what is

@@ -5,7 +5,7 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
-use crate::accounts::inbox::Seen;
+use crate::accounts::inbox::OnPage;
 use crate::accounts::inbox::seen::PendingSights;
 use crate::accounts::reader::{Perspective, Reader, ReaderRead};
 use crate::accounts::recent_votes::RecentVotes;
@@ -127,7 +127,7 @@ impl Visit {
     /// Notes what the page shows a viewer who is logged in: the entries of their inbox about it are marked as
     /// read right after. Nothing is noted if it is known that nothing is unread. Rounds: those that identify the viewer,
     /// if none has done so.
-    pub async fn note_seen<I: IntoIterator<Item = Seen>>(
+    pub async fn note_seen<I: IntoIterator<Item = OnPage>>(
         &mut self,
         seen: impl FnOnce(&User) -> I,
     ) -> Result<(), Error> {

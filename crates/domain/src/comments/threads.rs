@@ -8,7 +8,7 @@
 use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
-use crate::accounts::inbox::Seen;
+use crate::accounts::inbox::OnPage;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::users::User;
@@ -217,7 +217,9 @@ pub async fn get(
         let shown =
             wanted(thread.outline()).into_iter().filter(|position| thread.sight(*position).is_shown());
         let places = shown.filter_map(|position| thread.outline().places().get(position));
-        places.map(|place| Seen::Comment(CommentAddress { news: id, comment: place.id })).collect::<Vec<_>>()
+        places
+            .map(|place| OnPage::Comment(CommentAddress { news: id, comment: place.id }))
+            .collect::<Vec<_>>()
     };
     visit.note_seen(seen).await?;
     Ok(thread)

@@ -67,7 +67,10 @@ pub fn has_secret(address: &Uri) -> bool {
 pub fn protect(settings: &Settings, has_secret: bool, headers: &mut HeaderMap) {
     if has_secret {
         headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        let is_stored = |value: &HeaderValue| !value.to_str().is_ok_and(|value| value.contains("no-store"));
+        if headers.get(header::CACHE_CONTROL).is_none_or(is_stored) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
     }
     let policy = if settings.gravatars { POLICY_WITH_GRAVATARS } else { CONTENT_SECURITY_POLICY };
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);

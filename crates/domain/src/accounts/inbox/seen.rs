@@ -22,7 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Something on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Seen {
+pub enum OnPage {
     /// A comment.
     Comment(CommentAddress),
     /// A tweet.
@@ -38,13 +38,13 @@ pub enum Seen {
 }
 
 /// Whether somebody who has seen this has read an entry.
-fn is_read(seen: &HashSet<Seen>, entry: EntryId) -> bool {
+fn is_read(seen: &HashSet<OnPage>, entry: EntryId) -> bool {
     match entry {
-        EntryId::Reply(address) | EntryId::Mention(address) => seen.contains(&Seen::Comment(address)),
-        EntryId::Tweet(id) => seen.contains(&Seen::Tweet(id)),
-        EntryId::Follow(id) => seen.contains(&Seen::Person(id)) || seen.contains(&Seen::Followers),
-        EntryId::Moderation(number) => seen.contains(&Seen::Message(number)),
-        EntryId::Answer(address) => seen.contains(&Seen::MessageThread(address.thread)),
+        EntryId::Reply(address) | EntryId::Mention(address) => seen.contains(&OnPage::Comment(address)),
+        EntryId::Tweet(id) => seen.contains(&OnPage::Tweet(id)),
+        EntryId::Follow(id) => seen.contains(&OnPage::Person(id)) || seen.contains(&OnPage::Followers),
+        EntryId::Moderation(number) => seen.contains(&OnPage::Message(number)),
+        EntryId::Answer(address) => seen.contains(&OnPage::MessageThread(address.thread)),
     }
 }
 
@@ -52,7 +52,7 @@ fn is_read(seen: &HashSet<Seen>, entry: EntryId) -> bool {
 /// Beyond that, entries stay unread.
 #[derive(Default)]
 pub(crate) struct PendingSights {
-    readers: Mutex<BTreeMap<UserId, HashSet<Seen>>>,
+    readers: Mutex<BTreeMap<UserId, HashSet<OnPage>>>,
     noted: Notify,
 }
 
@@ -60,7 +60,7 @@ process_state!(PendingSights);
 
 impl PendingSights {
     /// Notes what somebody has seen.
-    pub(crate) fn note(&self, reader: UserId, seen: impl IntoIterator<Item = Seen>) {
+    pub(crate) fn note(&self, reader: UserId, seen: impl IntoIterator<Item = OnPage>) {
         let mut readers = self.lock();
         let room = MAX_PENDING_SIGHTS.saturating_sub(readers.values().map(HashSet::len).sum());
         let mut seen = seen.into_iter().take(room).peekable();
@@ -71,12 +71,12 @@ impl PendingSights {
     }
 
     /// Some readers with what they have seen.
-    fn take(&self) -> Vec<(UserId, HashSet<Seen>)> {
+    fn take(&self) -> Vec<(UserId, HashSet<OnPage>)> {
         let mut readers = self.lock();
         std::iter::from_fn(|| readers.pop_first()).take(READERS_PER_ROUND).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<UserId, HashSet<Seen>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<UserId, HashSet<OnPage>>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -121,7 +121,7 @@ pub(crate) async fn mark_all(site: &Site) -> bool {
 }
 
 /// Marks entries of some readers. Returns those whose inboxes changed at the same time.
-async fn mark_group(store: &Store, readers: &[(UserId, HashSet<Seen>)]) -> Result<Vec<UserId>, Error> {
+async fn mark_group(store: &Store, readers: &[(UserId, HashSet<OnPage>)]) -> Result<Vec<UserId>, Error> {
     let unread: Vec<_> = readers.iter().map(|(reader, _)| Unread::of(*reader)).collect();
     let mut failed = Vec::new();
     for ((reader, seen), unread) in readers.iter().zip(store.fetch(unread).await?) {

@@ -1,6 +1,6 @@
 //! Threads of messages as their member, and moderators, read them.
 
-use crate::accounts::inbox::Seen;
+use crate::accounts::inbox::OnPage;
 use crate::accounts::message_threads::{MessageThread, texts};
 use crate::accounts::people::People;
 use crate::accounts::users::{Role, User};
@@ -106,7 +106,7 @@ pub async fn thread(
         }
         viewer.require_moderator()?;
     } else if before.is_none() {
-        visit.note_seen(|_| [Seen::MessageThread(id)]).await?;
+        visit.note_seen(|_| [OnPage::MessageThread(id)]).await?;
     }
     let site = visit.site_too();
     let threads = show(&site.store, viewer.role(), vec![(found, before)], MESSAGES_SHOWN).await?;

@@ -27,7 +27,7 @@ use crate::request::path::{AtName, PathOf};
 use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
-use tidings_domain::accounts::inbox::Seen;
+use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
 use tidings_domain::accounts::reader::{Collapsed, Reader};
 use tidings_domain::accounts::users::{Role, User};
@@ -272,7 +272,7 @@ async fn show(
     };
     let file = PersonFile::read(&mut visit, &profile).await?;
     let reader = visit.reader().await?;
-    visit.note_seen(|_| [Seen::Person(profile.user.id)]).await?;
+    visit.note_seen(|_| [OnPage::Person(profile.user.id)]).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
     let user = &profile.user;
     let form = with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email() });

@@ -91,7 +91,7 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let mut visit = app.visitor();
     let found = found::read(&mut visit, &things).await?;
     let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
-    // What visitors never saw has changed nothing that they see.
+    // A change of something that visitors never saw changes nothing for them.
     let lost = things.iter().filter(|thing| !found.contains_key(thing)).filter_map(item_of);
     let secret = numbered::secret(&mut visit, &lost.collect::<Vec<_>>()).await?;
     for thing in things.iter().filter(|thing| !item_of(thing).is_some_and(|item| secret.contains(&item))) {

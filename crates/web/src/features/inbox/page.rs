@@ -15,7 +15,7 @@ use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Seen, feed, mark_read, undo_marking};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, OnPage, feed, mark_read, undo_marking};
 use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry};
 use tidings_domain::news::subscriptions;
@@ -212,9 +212,9 @@ pub async fn show(
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
-fn message_of(entry: &InboxEntry) -> Option<Seen> {
+fn message_of(entry: &InboxEntry) -> Option<OnPage> {
     match entry.place.id {
-        EntryId::Moderation(number) => Some(Seen::Message(number)),
+        EntryId::Moderation(number) => Some(OnPage::Message(number)),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
-use tidings_domain::accounts::inbox::Seen;
+use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
@@ -172,7 +172,7 @@ async fn people_of(
     let page = follows::people(&mut visit, name, side, &query.into()).await?;
     if side == Side::Followers {
         let is_own = |viewer: &User| viewer.username.eq_ignore_ascii_case(name);
-        visit.note_seen(|viewer| is_own(viewer).then_some(Seen::Followers)).await?;
+        visit.note_seen(|viewer| is_own(viewer).then_some(OnPage::Followers)).await?;
     }
     let frame = Frame::of(app, &mut visit, here).await?;
     Ok(PeopleOf { name, side, page: &page }.render(&frame))

@@ -21,7 +21,7 @@ use crate::settings::SiteSettings;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
-use tidings_domain::accounts::inbox::Seen;
+use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::users::User;
 use tidings_domain::news::item::News;
@@ -205,7 +205,7 @@ pub async fn show(
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
     if sight.is_shown() {
-        visit.note_seen(|_| [Seen::Tweet(id)]).await?;
+        visit.note_seen(|_| [OnPage::Tweet(id)]).await?;
     }
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Post by {}", line.username.as_deref().unwrap_or(DELETED_USER));
