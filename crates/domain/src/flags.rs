@@ -157,7 +157,11 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
     let site = visit.site_too();
     let subject = Contribution::read(&site, thing).await?;
     subject.demand_shown()?;
-    let flags = visit.fetch(ThingFlags::on(thing.clone())).await?;
+    let announced = match &subject {
+        Contribution::Tweet(tweet) => tweet.news_id,
+        _ => None,
+    };
+    let (flags, announced) = visit.fetch((ThingFlags::on(thing.clone()), announced.map(News::by_id))).await?;
     let viewer = visit.viewer().await?;
     let own = viewer.and_then(|viewer| flags.of(viewer.id)).cloned();
     let refusal = viewer.and_then(|viewer| {
@@ -165,7 +169,11 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
         is_own.then_some(Refusal::OwnFlag)
     });
     visit.reader().await?;
-    Ok(FlagFacts { text: subject.text_for(visit.perspective(), visit.now()), own, refusal })
+    let perspective = visit.perspective();
+    // A post that announces a story has its title.
+    let is_seen = announced.flatten().is_none_or(|news| perspective.see(news).is_some());
+    let text = subject.text_for(perspective, visit.now()).filter(|_| is_seen);
+    Ok(FlagFacts { text, own, refusal })
 }
 
 /// Refuses a duplicate of nothing, of itself, or of a story that is not there. Rounds: at most 1.

@@ -8,7 +8,7 @@ pub(crate) mod store_rules;
 
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Sight};
-use crate::accounts::seen::ProfileTexts;
+use crate::accounts::seen::{ProfileTexts, Seen};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, Query, read};
 
 /// A story or a comment with its number.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct NumberedItem {
     /// Its number.
     pub number: ItemNumber,
@@ -54,12 +54,41 @@ pub enum ItemState {
 }
 
 /// The content of an item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum ItemContent {
     /// A story.
-    Story(NewsSummary),
+    Story(NumberedStory),
     /// A comment.
     Comment(NumberedComment),
+}
+
+/// A story, as far as visitors see it.
+#[derive(Debug, Clone)]
+pub struct NumberedStory {
+    /// When it was posted.
+    pub ctime: Timestamp,
+    /// The author's name; `None` for a deactivated account.
+    pub username: Option<Arc<str>>,
+    /// How many comments it has.
+    pub comments: u64,
+    /// Votes up minus votes down.
+    pub points: i64,
+    /// Its title, link and text; `None` unless readers see it.
+    pub seen: Option<Seen<NewsSummary>>,
+}
+
+impl NumberedStory {
+    /// A story with its author's name.
+    pub(crate) fn of(summary: &NewsSummary) -> Self {
+        let NewsSummary { news, username, .. } = summary;
+        Self {
+            ctime: news.ctime,
+            username: username.clone(),
+            comments: news.comments,
+            points: news.points(),
+            seen: Seen::by_visitors(summary.clone()),
+        }
+    }
 }
 
 /// A comment with the number of what it replies to.
@@ -116,7 +145,7 @@ async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result
     let kids = kids(thread, None);
     let numbers = numbers(visit, kids.iter().copied()).await?;
     let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
-    Ok(NumberedItem { number, state, kids, content: ItemContent::Story((*line.summary).clone()) })
+    Ok(NumberedItem { number, state, kids, content: ItemContent::Story(NumberedStory::of(&line.summary)) })
 }
 
 async fn numbered_comment(

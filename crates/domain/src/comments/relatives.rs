@@ -2,6 +2,7 @@
 //! it, and how many are below it.
 
 use super::outline::ThreadPlace;
+use crate::accounts::reader::Sight;
 
 /// The relatives of a comment, as positions in its thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,13 +26,19 @@ pub fn relatives(places: &[ThreadPlace]) -> Vec<Relatives> {
     let mut last: Vec<usize> = Vec::new();
     for (position, place) in places.iter().enumerate() {
         let previous = last.get(place.depth).copied();
-        last.truncate(place.depth);
-        let (root, parent) = (last.first().copied(), last.last().copied());
-        all.push(Relatives { root, parent, previous, next: None, branch: 1 });
-        if let Some(previous) = previous.and_then(|previous| all.get_mut(previous)) {
-            previous.next = Some(position);
+        let above = last.get(..place.depth).unwrap_or_default();
+        let (root, parent) = (above.first().copied(), above.last().copied());
+        // A comment that visitors do not know of is neither led to nor counted.
+        let has_replies = places.get(position + 1).is_some_and(|next| next.depth > place.depth);
+        let is_told = place.sight != Sight::LeftOut || has_replies;
+        all.push(Relatives { root, parent, previous, next: None, branch: usize::from(is_told) });
+        last.truncate(place.depth + usize::from(!is_told));
+        if is_told {
+            if let Some(previous) = previous.and_then(|previous| all.get_mut(previous)) {
+                previous.next = Some(position);
+            }
+            last.push(position);
         }
-        last.push(position);
     }
     // From the end: the size of a branch is known before it is added to that above.
     for position in (0..all.len()).rev() {

@@ -15,7 +15,9 @@ use crate::fields;
 use crate::imports::lines::ArchivedVotes;
 use crate::items::{self, Item};
 use crate::keys;
-use crate::numbered::{self, ItemContent, ItemState, NumberedComment, NumberedItem, NumberedPerson};
+use crate::numbered::{
+    self, ItemContent, ItemState, NumberedComment, NumberedItem, NumberedPerson, NumberedStory,
+};
 use crate::site::Site;
 use crate::sites::VoteTotals;
 use crate::values::clock::Timestamp;
@@ -242,7 +244,7 @@ fn of_thread(
         _ => ItemState::Hidden,
     };
     let is_shown = state == ItemState::Shown;
-    let content = ItemContent::Story((*line.summary).clone());
+    let content = ItemContent::Story(NumberedStory::of(&line.summary));
     let [up, down] = line.news.votes();
     let exported = ExportedItem {
         item: NumberedItem { number: ItemNumber(0), state, kids: Vec::new(), content },

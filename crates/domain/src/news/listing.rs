@@ -5,7 +5,7 @@
 //! each reader, so a page may be shorter than others, and every story keeps its page.
 
 use super::item::News;
-use super::lines::NewsLine;
+use super::lines::{NewsLine, NewsSummary};
 use crate::accounts::reader::{Perspective, Reader, Sight, Written};
 use crate::accounts::seen::Visible;
 use crate::accounts::visit::Visit;
@@ -52,13 +52,23 @@ impl Visible for News {
     }
 }
 
-impl Visible for NewsLine {
+impl Visible for NewsSummary {
     fn is_gone(&self) -> bool {
         self.news.is_gone()
     }
 
     fn sight(&self, perspective: Perspective<'_>) -> Sight {
         sight_of(perspective, &self.news)
+    }
+}
+
+impl Visible for NewsLine {
+    fn is_gone(&self) -> bool {
+        self.summary.is_gone()
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        self.summary.sight(perspective)
     }
 }
 

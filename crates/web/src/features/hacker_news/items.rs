@@ -2,8 +2,7 @@
 
 use super::text::text_html;
 use serde::Serialize;
-use tidings_domain::news::lines::NewsSummary;
-use tidings_domain::numbered::{ItemContent, ItemState, NumberedComment, NumberedItem};
+use tidings_domain::numbered::{ItemContent, ItemState, NumberedComment, NumberedItem, NumberedStory};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::ItemNumber;
 
@@ -53,7 +52,7 @@ impl ItemEntry {
     pub fn of(item: NumberedItem) -> Self {
         let NumberedItem { number, state, kids, content } = item;
         let (kind, time) = match &content {
-            ItemContent::Story(story) => ("story", story.news.ctime),
+            ItemContent::Story(story) => ("story", story.ctime),
             ItemContent::Comment(comment) => ("comment", comment.ctime),
         };
         let bare = Self {
@@ -72,25 +71,24 @@ impl ItemEntry {
             url: None,
         };
         match content {
-            ItemContent::Story(story) => bare.story(state, &story),
+            ItemContent::Story(story) => bare.story(state, story),
             ItemContent::Comment(comment) => bare.comment(state, comment),
         }
     }
 
-    fn story(self, state: ItemState, story: &NewsSummary) -> Self {
+    fn story(self, state: ItemState, story: NumberedStory) -> Self {
         if state == ItemState::Gone {
             return self;
         }
-        let news = &story.news;
-        let is_shown = state == ItemState::Shown;
-        let title = if is_shown { &news.title } else { HIDDEN };
+        let NumberedStory { username, comments, points, seen, .. } = story;
+        let news = seen.as_ref().map(|seen| &seen.news);
         Self {
-            by: story.username.as_deref().map(str::to_owned),
-            descendants: Some(news.comments),
-            score: Some(news.points()),
-            text: news.text().filter(|text| is_shown && !text.is_empty()).map(text_html),
-            title: Some(title.to_owned()),
-            url: news.link_address().filter(|_| is_shown).map(str::to_owned),
+            by: username.as_deref().map(str::to_owned),
+            descendants: Some(comments),
+            score: Some(points),
+            text: news.and_then(|news| news.text()).filter(|text| !text.is_empty()).map(text_html),
+            title: Some(news.map_or(HIDDEN, |news| news.title.as_str()).to_owned()),
+            url: news.and_then(|news| news.link_address()).map(str::to_owned),
             ..self
         }
     }
