@@ -366,6 +366,11 @@ pub async fn thread(
         return Ok((StatusCode::FOUND, [(header::LOCATION, address)]).into_response());
     }
     let part = query.part(thread.outline(), thread.order).ok_or(Refusal::NoSuchComment)?;
+    let at = query.at.and_then(|at| thread.outline().position(at));
+    // A comment that the viewer may not know of is not there.
+    if at.is_some_and(|at| thread.line(at).is_some() && thread.sight(at) == Sight::LeftOut) {
+        return Err(Refusal::NoSuchComment.into());
+    }
     let shown = part.shown(thread.outline());
     let mut page = ThreadPage::new(part, &thread, &shown)?;
     page.at = query.at.map(|at| (at, query.is_posted));
