@@ -178,7 +178,7 @@ fn show_a_comment(bencher: Bencher, length: u64) {
     let mut comment = comments().swap_remove(0);
     comment.body = words::body(&mut Random::of("shown", length), length);
     let line = || ThreadLine { comment: &comment, depth: 2, username: Some("somebody") };
-    let place = CommentContext { news: NewsId(1), news_deleted: false, among_others: false };
+    let place = CommentContext { news: NewsId(1), news_deleted: false, is_open: true, among_others: false };
     bencher.with_inputs(line).bench_values(|line| {
         comment_item(&frame(), place, (black_box(line), Sight::Shown), line.depth).render()
     });

@@ -21,14 +21,14 @@ use clap::Args;
 use csv::ByteRecord;
 use rows::StoryRow;
 use std::path::{Path, PathBuf};
+use tidings_domain::accounts::first_administrator;
 use tidings_domain::imports::{self, ImportedLink};
-use tidings_domain::keys;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::imported::ImportedVotes;
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::{EngineClock, Store, read};
+use tidings_keyspace::EngineClock;
 
 /// About how many writes a batch has. Bounds memory, and how long a visitor's vote waits for the
 /// store while a site runs.
@@ -95,11 +95,7 @@ impl ImportLinks {
                 counted(read.renamed, "author", "authors")
             );
         }
-        if !has_administrator(&store).await? {
-            say!(
-                "the site has no administrator yet: sign up on the site, then run `tidings user promote NAME`"
-            );
-        }
+        say_how_to_administer(&site).await?;
         store.close().await;
         demand_all(&self.file, read.refused.len() as u64, ["row", "rows"])
     }
@@ -221,12 +217,12 @@ impl<'a> LineNumbers<'a> {
     }
 }
 
-/// Whether the first account is an administrator, as on a site that did not start
-/// with an import.
-async fn has_administrator(store: &Store) -> anyhow::Result<bool> {
-    let flags =
-        store.fetch(read::hash_fields(keys::user(UserId(1)), ["flags"])).await?.into_iter().flatten().next();
-    Ok(flags.is_some_and(|flags| flags.contains('a')))
+/// Says how a site without an administrator gets one, in the words of the page and of the server's log.
+async fn say_how_to_administer(site: &Site) -> anyhow::Result<()> {
+    if let Some(link) = first_administrator::link(site, Timestamp::now(&EngineClock::System)).await? {
+        say!("{}", first_administrator::announcement(&link));
+    }
+    Ok(())
 }
 
 #[derive(Default)]

@@ -84,6 +84,7 @@ fn actions() -> PossibleValuesParser {
                 | Action::Unbar
                 | Action::Announce
                 | Action::SetReasons
+                | Action::SetHooks
                 | Action::Unnote
                 | Action::Answer
                 | Action::Reopen

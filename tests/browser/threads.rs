@@ -32,6 +32,27 @@ const FIRST: &str = "#comment-1 > .branch > .item";
 const THIRD: &str = "#comment-3 > .branch > .item";
 
 #[tokio::test]
+async fn the_first_comment_is_not_lower_for_moderators_and_administrators() {
+    let (server, alice, bob) = site().await;
+    let carol = server.member("carol").await;
+    server.set_field("user:2", "flags", "m").await;
+    server.set_field("user:3", "flags", "a").await;
+    let dave = server.member("dave").await;
+    let browser = Browser::open(&server).await;
+    for (width, height) in [(1280, 800), (390, 844)] {
+        browser.resize(width, height).await;
+        let mut tops = Vec::new();
+        for viewer in [&dave, &bob, &carol, &alice] {
+            browser.log_in_as(viewer).await;
+            browser.go("/news/1").await;
+            let script = "return document.querySelector('#comment-1').getBoundingClientRect().top";
+            tops.push(browser.run(script).await.as_f64().unwrap());
+        }
+        assert!(tops.iter().all(|top| *top <= tops[0]), "{width}: {tops:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_collapsed_branch_stays_collapsed_and_says_how_many_comments_it_has() {
     let (server, _, bob) = site().await;
     let browser = Browser::open_as(&server, &bob).await;

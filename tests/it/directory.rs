@@ -178,7 +178,7 @@ async fn one_reason_for_several_people() {
         // The page has a box for each.
         assert!(page(&alice, "/people").await.content().contains("Act on those who are chosen"));
         let boxes =
-            [("person.bob", "1"), ("person.bella", "1"), ("action", "note"), ("reason", "the same person?")];
+            [("person.3", "bob"), ("person.4", "bella"), ("action", "note"), ("reason", "the same person?")];
         assert_eq!(alice.post("/people", &boxes).await.status, StatusCode::SEE_OTHER);
         for id in [3, 4] {
             assert_eq!(
@@ -188,7 +188,56 @@ async fn one_reason_for_several_people() {
         }
         let shown = page(&alice, "/people").await;
         let all = shown.find("input", &[("name", "usernames")]);
-        assert_eq!(all[0].attribute("value"), Some("dora,carl,bella,bob"));
+        assert_eq!(all[0].attribute("value"), Some("dora\ncarl\nbella\nbob\n"));
+    })
+    .await;
+}
+
+/// The form that acts on people, and not the one that filters them.
+fn form_of(page: &crate::html::Page) -> crate::html::Form {
+    page.forms().into_iter().find(|form| form.is_post && form.action == "/people").unwrap()
+}
+
+#[tokio::test]
+async fn the_form_keeps_its_filter_and_takes_names_of_other_sites() {
+    each_engine(&[("web.trusted_proxies", "127.0.0.1")], async |server| {
+        let [alice, moderator] = people(&server).await;
+        // As an import has written it.
+        let name = "da[v],e";
+        server
+            .write(|batch| {
+                batch.set_field("user:3", "username", name);
+                batch.set("username.to.id:da[v],e", "3");
+            })
+            .await;
+        let bob = server.client_of(3).await.forwarded_for("192.0.2.1");
+        bob.tweet("A post").await;
+        server.client_of(4).await.forwarded_for("192.0.2.2").tweet("A post").await;
+        let tag = ok(alice.api_get("/api/moderate/people?count=50").await)["people"].as_array().unwrap()[3]["network"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let address = format!("/people?network={tag}&sort=age");
+        let form = form_of(&page(&moderator, &address).await);
+        for ticked in ["person.3", "usernames"] {
+            let form = form_of(&page(&moderator, &address).await).ticking(ticked);
+            let typed = form.clone().with("action", "note").with("reason", "A note").with("hours", "many");
+            let back = typed.send(&moderator).await;
+            assert_eq!(back.status, StatusCode::BAD_REQUEST);
+            let back = crate::html::Page::of(&back);
+            assert_eq!(back.one("input", &[("name", "network")]).attribute("value"), Some(&*tag));
+            let again = form_of(&back);
+            for (field, value) in [("action", "note"), ("reason", "A note"), ("hours", "many")] {
+                assert_eq!(again.value(field), Some(value), "{field}");
+            }
+            assert_eq!(again.value(ticked), typed.value(ticked));
+            let done = again.with("hours", "").send(&moderator).await;
+            let next = crate::pages::redirects_to(&done);
+            assert!(next.starts_with(&address), "{next}");
+        }
+        assert!(form.value("person.3").is_none());
+        let notes = server.sorted("user:3:notes").await.len();
+        assert_eq!(notes, 2);
     })
     .await;
 }

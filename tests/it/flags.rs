@@ -72,6 +72,23 @@ async fn withheld(server: &Server, (kind, _): Thing<'_>) -> Option<String> {
 }
 
 #[tokio::test]
+async fn the_queue_says_since_when_a_post_is_hidden_and_not_when_it_was_last_flagged() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (_, moderator, _, readers) = community(&server).await;
+    for reader in &readers[..5] {
+        server.advance(60);
+        ok(flag(reader, STORY, "spam", "").await);
+    }
+    assert_eq!(withheld(&server, STORY).await.as_deref(), Some("flagged:"));
+    let hidden = tidings_domain::values::day::to_the_minute(server.app.now());
+    server.advance(7_200);
+    ok(flag(&readers[5], STORY, "spam", "").await);
+    let shown = crate::pages::page(&moderator, "/moderate").await;
+    assert!(shown.content().contains(&format!("Hidden from readers since {hidden}")), "{}", shown.content());
+    assert!(!shown.content().contains("just now"), "{}", shown.content());
+}
+
+#[tokio::test]
 async fn what_enough_flags_have_hidden_stays_hidden_until_somebody_looks_even_without_them() {
     each_engine(&[], async |server| {
         let (_, moderator, _, readers) = community(&server).await;

@@ -1,6 +1,8 @@
 //! An error in a form is shown beside the field that it is about.
 
-use crate::client::{Client, HttpResponse, PASSWORD};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::Community;
 use crate::forms::{ask_for_link, site_with_mail};
 use crate::html::{Element, Form, Page};
@@ -256,4 +258,133 @@ async fn administration() {
     let back = Page::of(&back);
     assert_eq!(wrong(&back, name), "It must be a whole number from 0 to 1000000.");
     back.one("input", &[("name", name), ("value", "many")]);
+}
+
+/// Pages with forms that the community's own pages do not have, and what makes them.
+async fn more_pages(Community { server, alice, bob }: &Community) -> Vec<&'static str> {
+    let carol = server.member("carol").await;
+    for (kind, id) in [("story", "2"), ("comment", "1-1")] {
+        ok(carol.api_post("/api/flag", &[("kind", kind), ("id", id), ("reason", "spam")]).await);
+    }
+    ok(carol.api_post("/api/messages", &[("text", "A question")]).await);
+    bob.tweet("A post").await;
+    let rule =
+        [("what", "phrase"), ("pattern", "casino"), ("effect", "hold"), ("reason", "spam"), ("dry_run", "0")];
+    ok(alice.api_post("/api/moderate/rule", &rule).await);
+    let ban = [
+        ("what", "network"),
+        ("value", "192.0.2.0/24"),
+        ("scope", "both"),
+        ("reason", "a raid"),
+        ("dry_run", "0"),
+    ];
+    ok(alice.api_post("/api/moderate/bans", &ban).await);
+    let reason = [("title", "Spam"), ("text", "This is spam."), ("rule", "")];
+    ok(alice.api_post("/api/moderate/reasons", &reason).await);
+    let hook = [("url", "https://hooks.example/x"), ("events", "queue"), ("format", "json")];
+    alice.api_post("/api/admin/hooks", &hook).await;
+    ok(alice
+        .api_post("/api/moderate", &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "Odd")])
+        .await);
+    vec![
+        "/news/2",
+        "/@bob",
+        "/tweet/1",
+        "/moderate",
+        "/messages/1",
+        "/topic/links",
+        "/moderations",
+        "/@carol",
+    ]
+}
+
+/// Sends a form with a text that is too long in each of its fields. Returns how often it was refused, and what is wrong
+/// with the answers.
+async fn check_comes_back(client: &Client, path: &str, form: &Form) -> (usize, Vec<String>) {
+    let (mut refusals, mut faults) = (0, Vec::new());
+    // Codes are secrets, and are never sent back.
+    let typed: Vec<&String> = form.typed().iter().filter(|name| *name != "code").collect();
+    for name in &typed {
+        let mut sent = form.clone().with(name, &format!("<{}", "x".repeat(5_000)));
+        for other in typed.iter().filter(|other| *other != name) {
+            if sent.value(other) == Some("") {
+                sent = sent.with(other, "<\"typed\">");
+            }
+        }
+        let buttons = form.buttons("action");
+        let sent = if buttons.is_empty() { sent } else { sent.pressing(buttons[0]) };
+        let answer = sent.send(client).await;
+        if answer.status.is_success() || answer.status.is_redirection() {
+            continue;
+        }
+        refusals += 1;
+        let about = format!("{path}: {name} of {} ({})", form.action, answer.status);
+        let back = Page::of(&answer);
+        let is_kept = |again: &Form| typed.iter().all(|name| again.value(name) == sent.value(name));
+        let mut again = back.forms().into_iter().filter(|again| again.action == form.action);
+        let focused = controls(&back).into_iter().filter(|field| field.attribute("autofocus").is_some());
+        let is_told = back.alert().is_some_and(|alert| alert.len() > 5);
+        if !again.any(|again| is_kept(&again)) || !is_told || focused.count() > 1 {
+            faults.push(format!("{about}: {:?}", back.alert()));
+        }
+    }
+    (refusals, faults)
+}
+
+#[tokio::test]
+async fn every_refused_form_of_the_site_comes_back_filled_with_its_error() {
+    let community = Community::new(Engine::Memory, &[]).await;
+    let more = more_pages(&community).await;
+    let Community { server, alice, bob } = &community;
+    let (mut refused, mut faults) = (BTreeMap::<String, usize>::new(), Vec::new());
+    let paths: Vec<&str> =
+        more.into_iter().chain(crate::community::PAGES.iter().map(|(path, _)| *path)).collect();
+    for client in [&server.visitor(), bob, alice] {
+        let mut tried = BTreeSet::new();
+        for path in &paths {
+            let answer = client.get(path).await;
+            if !answer.status.is_success() {
+                continue;
+            }
+            for form in
+                Page::of(&answer).forms().into_iter().filter(|form| form.is_post && !form.typed().is_empty())
+            {
+                if !form.action.is_empty() && tried.insert((form.action.clone(), form.typed().to_vec())) {
+                    let (refusals, found) = check_comes_back(client, path, &form).await;
+                    faults.extend(found);
+                    *refused.entry(form.action.clone()).or_default() += refusals;
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    let never: Vec<_> = refused.iter().filter(|(_, refusals)| **refusals == 0).collect();
+    assert!(never.is_empty(), "{never:?}");
+    for action in [
+        "/moderate",
+        "/moderate/undo",
+        "/moderate/reasons",
+        "/moderate/rules/lift",
+        "/moderate/bans/lift",
+        "/admin/announcement",
+        "/people",
+    ] {
+        assert!(refused.contains_key(action), "{action} of {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_button_shows_its_page_with_the_reason() {
+    let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let none = [("maximum_votes_per_user_per_day", "0")];
+    assert!(alice.post("/admin/sites/settings", &none).await.status.is_redirection());
+    let form = page(&bob, "/site/example.com").await.form("/votesite");
+    let answer = form.pressing("1").send(&bob).await;
+    assert!(answer.status.is_client_error(), "{}", answer.status);
+    let back = Page::of(&answer);
+    assert_eq!(back.heading(), page(&bob, "/site/example.com").await.heading());
+    assert!(back.form("/votesite").has_button("1") && back.alert().is_some(), "{}", back.content());
+    // A form that is on no page gets the page of its error.
+    let answer = bob.post("/votesite", &[("link", "other.example"), ("vote", "9"), ("next", "/about")]).await;
+    assert_eq!((answer.status.as_u16(), Page::of(&answer).heading()), (400, "That didn't work"));
 }

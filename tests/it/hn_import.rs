@@ -136,7 +136,7 @@ async fn an_archive_becomes_stories_threads_and_people() {
             ("by", json!("pg")),
             ("score", json!(57)),
             ("time", json!(TIME)),
-            ("title", json!("Y &amp; co")),
+            ("title", json!("Y & co")),
             ("descendants", json!(3)),
             ("url", json!("http://ycombinator.com")),
         ] {

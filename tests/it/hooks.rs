@@ -365,7 +365,14 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
         (vec![("secret", SECRET), ("kinds", "story")], "address"),
         (vec![("address", "ftp://example.com/"), ("secret", SECRET), ("kinds", "story")], "http://"),
         (vec![("address", "https://a:b@example.com/"), ("secret", SECRET), ("kinds", "story")], "http://"),
-        (vec![("address", "https://example.com/"), ("secret", SECRET), ("kinds", "votes")], "signup"),
+        (
+            vec![("address", "https://example.com/"), ("secret", SECRET), ("kinds", "votes")],
+            "There is no kind votes",
+        ),
+        (
+            vec![("address", "https://example.com/"), ("secret", SECRET), ("kinds", " ,")],
+            "Choose at least one",
+        ),
         (vec![("address", "https://example.com/"), ("secret", "short"), ("kinds", "story")], "secret"),
         (vec![("address", "https://example.com/"), ("kinds", "story")], "secret"),
         (vec![("test", "1")], "hook_id"),
@@ -378,6 +385,21 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
         ok(told.alice.api_post("/api/admin/hooks", &good).await);
     }
     assert!(refused(told.alice.api_post("/api/admin/hooks", &good).await).contains("5 webhooks"));
+    ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("kinds", "flag")]).await);
+    ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("test", "1")]).await);
+    ok(told.alice.api_post("/api/admin/hooks", &[("hook_id", "4"), ("remove", "1")]).await);
+    // The log says so, and not where they are.
+    let log = ok(told.server.visitor().api_get("/api/moderations?action=set_hooks").await);
+    let lines = log["entries"].as_array().unwrap();
+    let reasons: Vec<&str> = lines.iter().map(|line| line["reason"].as_str().unwrap()).collect();
+    let added =
+        ["added webhook 5", "added webhook 4", "added webhook 3", "added webhook 2", "added webhook 1"];
+    assert_eq!(reasons, [&["removed webhook 4", "changed webhook 4"][..], &added].concat());
+    assert!(!log.to_string().contains("hooks.example.com"), "{log}");
+    let shown = text_of(&told.server.visitor().get("/moderations").await);
+    assert!(shown.contains("changed") && shown.contains("the webhooks"), "{shown}");
+    assert!(refused(crate::moderation::undo(&told.alice, 1).await).contains("undo"));
+    ok(told.alice.api_post("/api/admin/hooks", &good).await);
     // By the page: what is left empty or as it was stays.
     let form = page(&told.alice, "/admin/hooks").await.forms().into_iter();
     let form =

@@ -37,6 +37,8 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
             ("ALICE", TAKEN),
             ("aIice", ALIKE),
             ("A1iCE", ALIKE),
+            ("Al1ce", ALIKE),
+            ("al1ce", ALIKE),
             ("bob-11", ALIKE),
             ("alice_", ALIKE),
             ("Al-ice", ALIKE),
@@ -50,7 +52,7 @@ async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
         for name in ["alicia", "bob-12", "Bob"] {
             ok(register(&server, name).await);
         }
-        assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("1"));
+        assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("1"));
         assert_eq!(server.string("username.folded:bobll").await.as_deref(), Some("2"));
         assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
     })
@@ -415,7 +417,7 @@ async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both() {
         for _ in 0..2 {
             server.write(|batch| batch.set("layout:version", "1")).await;
             migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
-            assert_eq!(server.string("username.folded:alice").await.as_deref(), Some("2"));
+            assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("2"));
             assert_eq!(server.string("username.folded:bob").await.as_deref(), Some("4"));
         }
         for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {

@@ -77,6 +77,28 @@ async fn a_ban_covers_what_it_says_and_ends() {
     let error = refused(sign_up(&server.visitor(), "eve", &address).await);
     assert!(error.starts_with("New accounts with this domain of your e-mail address"), "{error}");
     ok(sign_up(&server.visitor(), "frank", &[("email", "frank@notspam.example")]).await);
+    // Nor does a member change to such an address; those who have one keep it.
+    let carol = server.register("carol").await;
+    let change = |email: &'static str| {
+        [("about", "x"), ("email", email), ("current_password", crate::client::PASSWORD)]
+    };
+    let before = server.dump().await;
+    let error = refused(carol.api_post("/api/updateprofile", &change("carol@mail.spam.example")).await);
+    assert!(error.contains("this domain of your e-mail address"), "{error}");
+    let mail =
+        page(&carol, "/settings/mail").await.form("/settings/mail").with("email", "carol@spam.example");
+    let answer = mail.with("current_password", crate::client::PASSWORD).send(&carol).await;
+    assert_eq!(answer.status, 403);
+    let back = crate::html::Page::of(&answer);
+    assert_eq!(back.find("p", &[("id", "error-email")]).len(), 1, "{}", back.text());
+    assert_eq!(server.dump().await.get("user:5"), before.get("user:5"));
+    ok(carol.api_post("/api/updateprofile", &change("carol@mail.example")).await);
+    ok(alice
+        .api_post(
+            "/api/updateprofile",
+            &[("about", ""), ("email", "alice@spam.example"), ("current_password", crate::client::PASSWORD)],
+        )
+        .await);
     server.advance(3_600);
     ok(sign_up(&server.visitor(), "eve", &address).await);
     let fields = [("what", "domain"), ("scope", "post"), ("reason", "spam")];

@@ -118,6 +118,34 @@ async fn every_page_is_available_to_those_allowed_to_see_it() {
 }
 
 #[tokio::test]
+async fn every_page_of_a_moderator_says_how_much_waits() {
+    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let flag = [("kind", "story"), ("id", "1"), ("reason", "spam")];
+    ok(server.member("carol").await.api_post("/api/flag", &flag).await);
+    let badge = |page: &Page| {
+        let badges = page.find("span", &[("class", "badge")]);
+        badges.iter().filter(|badge| badge.text().ends_with("waiting")).count()
+    };
+    let (posts, nothing) = (["/flag", "/moderate/rules", "/nothing"], ["/nothing", "/news/999"]);
+    for is_first in [true, false] {
+        for (path, _) in PAGES {
+            if is_first {
+                // As after a change of the queue, on a page whose viewer is in no cache.
+                server.clear_caches().await;
+            }
+            assert_eq!(badge(&page(&alice, path).await), 2, "{path}");
+        }
+        for path in nothing {
+            assert_eq!(badge(&Page::of(&alice.get(path).await)), 2, "{path}");
+        }
+        for path in posts {
+            assert_eq!(badge(&Page::of(&alice.post(path, &[]).await)), 2, "{path}");
+        }
+    }
+    assert_eq!(badge(&page(&bob, "/").await), 0);
+}
+
+#[tokio::test]
 async fn head_answers_as_get_without_the_page() {
     let Community { alice, server: _server, .. } = Community::new(Engine::Memory, &[]).await;
     // Pages that are opened read entries of the inbox, and all pages have its badge.

@@ -103,9 +103,14 @@ async fn strangers_answer_the_question_of_the_site() {
     let question = ("accounts.signup_question", "Which sea is this about?");
     let answers = ("accounts.signup_answers", "The North Sea, North Sea");
     let (server, alice) = site(Engine::Memory, &[question, answers]).await;
-    for wrong in ["", "Baltic Sea", "north"] {
+    for wrong in ["Baltic Sea", "north"] {
         let error = refused(sign_up(&server.visitor(), "bob", &[("answer", wrong)]).await);
-        assert_eq!(error, "The answer to the question (answer) is missing or wrong.", "{wrong}");
+        assert_eq!(error, "This is not the answer to the site's question.", "{wrong}");
+    }
+    // A program has not seen the question.
+    for missing in [&[][..], &[("answer", "")], &[("answer", " ")]] {
+        let error = refused(sign_up(&server.visitor(), "bob", missing).await);
+        assert_eq!(error, "Answer the site's question in the field answer: Which sea is this about?");
     }
     let form = page(&server.visitor(), "/register").await.form("/register");
     let form = form.with("username", "bob").with("password", PASSWORD).with("answer", "<b>");

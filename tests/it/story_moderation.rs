@@ -441,3 +441,85 @@ async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links() {
+    each_engine(&[], async |server| {
+        let [_, moderator, bob, carol] = people(&server).await;
+        let story = bob.submit_link("A story", URL).await;
+        bob.comment(story, "a comment of bob").await;
+        carol.reply(story, 1, "an answer to bob").await;
+        let (thread, name) = (format!("/news/{story}"), "locked");
+        let pages = [
+            thread.clone(),
+            format!("/news/{story}?page=1"),
+            "/comments".to_owned(),
+            "/usercomments/bob/0".to_owned(),
+            "/inbox".to_owned(),
+        ];
+        let writes = |page: &crate::html::Page| {
+            let links = page.all("a").filter_map(|link| link.attribute("href"));
+            let is_of_writing = |link: &&str| link.starts_with("/reply/") || is_edit(link);
+            let forms = page.forms().into_iter().filter(|form| form.action == "/postcomment");
+            links.filter(is_of_writing).count() + forms.count()
+        };
+        for path in &pages {
+            assert!(writes(&page(&bob, path).await) > 0, "{path}");
+        }
+        let marks = async |path: &str| {
+            let shown = page(&server.visitor(), path).await;
+            shown.find("span", &[("class", "tag")]).iter().filter(|tag| tag.text() == name).count()
+        };
+        assert_eq!(marks("/latest/0").await, 0);
+        let lock = line(act(&moderator, "lock", story, &[]).await);
+        for who in [&server.visitor(), &bob, &moderator] {
+            let shown = page(who, &thread).await;
+            assert!(shown.content().contains("Locked by a moderator: a reason."), "{}", shown.content());
+        }
+        for path in &pages {
+            for who in [&bob, &moderator] {
+                assert_eq!(writes(&page(who, path).await), 0, "{path}");
+            }
+        }
+        for path in ["/latest/0", "/usernews/bob/0", "/site/example.com/stories/0"] {
+            assert_eq!(marks(path).await, 1, "{path}");
+        }
+        // What somebody had begun to write is not lost.
+        let before = server.dump().await;
+        for (comment, parent) in [("-1", "-1"), ("-1", "1"), ("1", "-1")] {
+            let story = story.to_string();
+            let fields = [
+                ("news_id", &*story),
+                ("comment_id", comment),
+                ("parent_id", parent),
+                ("comment", "@carol!"),
+            ];
+            let told = refused(bob.api_post("/api/postcomment", &fields).await);
+            assert_eq!(told, "This thread is locked: a reason.");
+            let back = bob.post("/postcomment", &fields).await;
+            assert_eq!(back.status, StatusCode::FORBIDDEN);
+            let back = crate::html::Page::of(&back);
+            assert!(
+                back.forms().iter().any(|form| form.value("comment") == Some("@carol!")),
+                "{}",
+                back.text()
+            );
+        }
+        assert_eq!(bob.get(&format!("/reply/{story}/1")).await.status, StatusCode::FORBIDDEN);
+        let after = server.dump().await;
+        for key in [format!("thread:comment:{story}"), format!("user:{}:mentions", carol.user_id)] {
+            assert_eq!(after.get(&key), before.get(&key));
+        }
+        // Deleting one's own comment stays possible, and so does undoing the lock.
+        let editing = page(&bob, &format!("/editcomment/{story}/1")).await;
+        assert_eq!(editing.heading(), "Delete comment");
+        line(undo(&moderator, lock).await);
+        ok(bob.edit_comment(story, 1, "edited again").await);
+    })
+    .await;
+}
+
+/// Whether a link leads to the form that edits a comment, and not to deleting it.
+fn is_edit(link: &str) -> bool {
+    link.starts_with("/editcomment/") && !link.ends_with("#delete")
+}

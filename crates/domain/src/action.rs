@@ -13,6 +13,7 @@ use crate::site::{Applied, Site, apply_in};
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Display;
 use std::hash::{Hash, Hasher};
+use std::pin::Pin;
 use tidings_keyspace::{Batch, CheckId, Committed, Store};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -20,6 +21,9 @@ use tokio::sync::{Mutex, MutexGuard};
 const ATTEMPTS: usize = 24;
 /// Locks that are shared by the keys of contended actions.
 const LOCKS: usize = 64;
+
+/// A line of the moderation log on its way into a batch, from an action of a lower wing.
+pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
 
 /// The decision of one attempt of an action.
 #[must_use]

@@ -91,8 +91,11 @@ pub enum Refusal {
     TooManySignupsFromNetwork { seconds: u64 },
     #[error("sign-up is closed on this site")]
     SignupClosed,
-    #[error("the answer to the question (answer) is missing or wrong")]
+    #[error("this is not the answer to the site's question")]
     SignupAnswerWrong,
+    /// For programs, which have not seen the question.
+    #[error("answer the site's question in the field answer: {question}")]
+    SignupAnswerMissing { question: Box<str> },
     #[error("this invitation is no longer valid. It was used or withdrawn, or it has expired")]
     InvitationInvalid,
     /// The link for the first administrator is wrong, or there is an administrator already.

@@ -98,6 +98,8 @@ pub enum InboxEvent {
         text: String,
         /// The title of the story; `None` when it is deleted.
         title: Option<String>,
+        /// Whether the thread is open for answers.
+        is_open: bool,
         /// The target of the reply, from the user's point of view.
         target: ReplyTarget,
     },
@@ -224,7 +226,7 @@ async fn with_subjects(
 
 /// The subject of an entry.
 enum EntrySubject {
-    Comment { comment: Comment, title: Option<String>, story_author: Option<UserId> },
+    Comment { comment: Comment, title: (Option<String>, bool), story_author: Option<UserId> },
     Tweet(Tweet),
     Follow(UserId),
     Message(String),
@@ -312,7 +314,8 @@ impl EntrySubject {
                 } else {
                     ReplyTarget::Thread
                 };
-                InboxEvent::Comment { text: comment.body, title, target }
+                let (title, is_open) = title;
+                InboxEvent::Comment { text: comment.body, title, is_open, target }
             }
             Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text },
             Self::Follow(_) => InboxEvent::Follow,

@@ -29,7 +29,7 @@ use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 7;
+pub const LAYOUT_VERSION: u64 = 8;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -55,7 +55,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 7] = [
+pub static MIGRATIONS: [Migration; 8] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -99,6 +99,12 @@ pub static MIGRATIONS: [Migration; 7] = [
                flagged, and add jobs that delete what people who left have left behind",
         only_adds: true,
         run: |site, advance| Box::pin(unseen::list_all(site, advance)),
+    },
+    Migration {
+        to: 8,
+        what: "give names their entries in the index of names with i, l and 1 as one letter",
+        only_adds: true,
+        run: |site, advance| Box::pin(names::fold_anew(site, advance)),
     },
 ];
 

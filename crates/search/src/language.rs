@@ -342,7 +342,9 @@ fn field(text: &str, now: i64) -> Result<Option<(&'static str, &str, What)>, &'s
     let lowercase = unquoted.to_lowercase();
     let (field, what) = match &*name {
         "title" => ("title", What::Title(some_words(value)?)),
-        "by" | "author" => ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?)),
+        "by" | "author" => {
+            ("by", What::By(named(unquoted.trim_start_matches('@'), "a username is missing")?))
+        }
         "site" => ("site", What::Site(named(host(&lowercase), "a host is missing")?)),
         "topic" | "tag" => ("topic", What::Topic(named(&lowercase, "a topic is missing")?)),
         "votes" => ("votes", What::Votes(Bounds::parse(value).ok_or("a number is missing")?)),

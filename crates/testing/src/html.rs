@@ -309,18 +309,31 @@ impl Page {
     }
 
     fn form_of(&self, form: &Element, within: &[Element]) -> Form {
-        let mut read =
-            Form { action: String::new(), is_post: false, fields: Vec::new(), buttons: Vec::new() };
+        let mut read = Form {
+            action: String::new(),
+            is_post: false,
+            fields: Vec::new(),
+            buttons: Vec::new(),
+            typed: Vec::new(),
+            unticked: Vec::new(),
+        };
         form.attribute("action").unwrap_or_default().clone_into(&mut read.action);
         read.is_post = form.attribute("method") == Some("post");
         for element in within {
             let name = element.attribute("name").unwrap_or_default().to_owned();
             let value = element.attribute("value").unwrap_or_default().to_owned();
             match element.name.as_str() {
-                "input" if is_unticked(element) => {}
-                "input" => read.fields.push((name, value)),
+                "input" if is_unticked(element) => read.unticked.push((name, value)),
+                "input" => {
+                    read.typed.extend(is_typed(element).then(|| name.clone()));
+                    read.fields.push((name, value));
+                }
                 // A line end right after the tag is none of the text.
-                "textarea" => read.fields.push((name, element.text.trim_start_matches('\n').to_owned())),
+                "textarea" => {
+                    read.typed.push(name.clone());
+                    read.fields
+                        .push((name, element.text.strip_prefix('\n').unwrap_or(&element.text).to_owned()));
+                }
                 "select" => read.fields.push((name, String::new())),
                 "option" if element.attribute("selected").is_some() => {
                     // The options follow their list.
@@ -332,6 +345,13 @@ impl Page {
         }
         read
     }
+}
+
+/// Whether people type into it what may be shown again.
+fn is_typed(input: &Element) -> bool {
+    let kind = input.attribute("type").unwrap_or("text");
+    input.attribute("hidden").is_none()
+        && !["hidden", "password", "checkbox", "radio", "file"].contains(&kind)
 }
 
 /// The name and the value of a button, unless it is disabled.
@@ -352,6 +372,10 @@ pub struct Form {
     pub is_post: bool,
     fields: Vec<(String, String)>,
     buttons: Vec<(String, String)>,
+    /// The fields that people type into, without passwords.
+    typed: Vec<String>,
+    /// The boxes that are not ticked, and the choices that are not made.
+    unticked: Vec<(String, String)>,
 }
 
 impl Form {
@@ -374,6 +398,25 @@ impl Form {
         assert!(self.value(name).is_some(), "a field {name}");
         self.fields.retain(|(known, _)| known != name);
         self
+    }
+
+    /// Ticks the box with this name, which must be there and not ticked.
+    #[track_caller]
+    pub fn ticking(mut self, name: &str) -> Self {
+        let found = self.unticked.iter().position(|(known, _)| known == name);
+        let ticked = self.unticked.remove(found.unwrap_or_else(|| panic!("a box {name}")));
+        self.fields.push(ticked);
+        self
+    }
+
+    /// The names of the fields that people type into, without passwords.
+    pub fn typed(&self) -> &[String] {
+        &self.typed
+    }
+
+    /// The names and values of its fields.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// The values of the buttons with a name.

@@ -3,9 +3,11 @@
 
 use memchr::memchr_iter;
 
-/// The most bytes of a text that are shown: those of the longest comment or story, with
-/// characters of four bytes. Only other programs store longer ones.
+/// The most bytes of a text that are shown whatever is in it: those of the longest comment or story, with
+/// characters of four bytes. Imports may have longer ones, and other programs store them.
 pub const MAX_SHOWN_TEXT_BYTES: usize = 4 * 4096;
+/// The most bytes of a text that are shown if it has not too much markup: those of the longest import.
+const MAX_LONG_TEXT_BYTES: usize = 64 * 1024;
 /// Levels of quotes and lists in each other, and of emphasis, that a text has. Deeper ones
 /// are shown as part of the level above.
 pub const MAX_MARKUP_LEVELS: usize = 8;
@@ -16,11 +18,22 @@ pub const MAX_MARKED_BYTES: usize = 6 * MAX_SHOWN_TEXT_BYTES;
 /// The markup of a link, also within JSON, with room for `mailto:` before its address.
 const LINK_MARKUP: usize = 80;
 
-/// The part of a text that is shown: all of it, unless another program stored more than
-/// people may write here.
+/// The part of a text that is shown: all of it, unless another program stored more than people may write or import
+/// here, or a long text is nearly all markup. Then it ends before a word, and pages show [`CUT`] behind it.
 pub fn shown(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_SHOWN_TEXT_BYTES)).unwrap_or(text)
+    let is_short = text.len() <= MAX_SHOWN_TEXT_BYTES;
+    if is_short || (text.len() <= MAX_LONG_TEXT_BYTES && is_marked(text)) {
+        return text;
+    }
+    let start = text.get(..text.floor_char_boundary(MAX_SHOWN_TEXT_BYTES)).unwrap_or(text);
+    match start.rfind(char::is_whitespace) {
+        Some(end) if end > MAX_SHOWN_TEXT_BYTES / 2 => start.get(..end).unwrap_or(start),
+        _ => start,
+    }
 }
+
+/// The paragraph behind a text of which only the beginning is shown.
+pub const CUT: &str = "<p>[…]</p>";
 
 /// The bytes of an escaped quotation mark, the longest escape.
 const ESCAPED_QUOTE: usize = 6;
@@ -40,7 +53,7 @@ pub fn escaped_bytes(text: &str) -> usize {
 pub fn marked_bytes(text: &str) -> usize {
     match bytes_with_markup(text) {
         bytes if bytes <= MAX_MARKED_BYTES => bytes,
-        _ => PARAGRAPH_MARKUP + ESCAPED_QUOTE * text.len(),
+        _ => PARAGRAPH_MARKUP + CUT.len() + ESCAPED_QUOTE * text.len(),
     }
 }
 
@@ -71,7 +84,7 @@ const CODE_MARKUP: usize = 7;
 /// the share that the tags may have. A word with an address may be there twice.
 fn bytes_with_markup(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let (mut escaped, mut markup, mut links) = (0, LINE_MARKUP, 0);
+    let (mut escaped, mut markup, mut links) = (0, LINE_MARKUP + CUT.len(), 0);
     let (mut twice, mut word, mut is_linked) = (0, 0, false);
     for (at, byte) in bytes.iter().enumerate() {
         let is_blank = byte.is_ascii_whitespace();
@@ -126,31 +139,43 @@ mod tests {
 
     #[test]
     fn a_text_is_shown_up_to_a_bound_and_never_cut_within_a_character() {
-        let longest = "x".repeat(MAX_SHOWN_TEXT_BYTES);
-        assert_eq!(shown(&longest), longest);
-        assert_eq!(shown(&format!("{longest}y")), longest);
-        let long = format!("x{}", "é".repeat(MAX_SHOWN_TEXT_BYTES / 2));
+        for longest in
+            [">".repeat(MAX_SHOWN_TEXT_BYTES), "words of an import ".repeat(MAX_LONG_TEXT_BYTES / 19)]
+        {
+            assert_eq!(shown(&longest), longest);
+        }
+        let marked = ">".repeat(MAX_SHOWN_TEXT_BYTES);
+        assert_eq!(shown(&format!("{marked}>")), marked);
+        let words = "a word ".repeat(MAX_LONG_TEXT_BYTES / 7 + 1);
+        let start = shown(&words);
+        assert!(
+            start.len() > MAX_SHOWN_TEXT_BYTES - 7 && (start.ends_with("word") || start.ends_with(" a")),
+            "{start}"
+        );
+        assert_eq!(shown(start), start);
+        let long = format!("x{}", "é".repeat(MAX_LONG_TEXT_BYTES / 2));
         assert_eq!(shown(&long).len(), MAX_SHOWN_TEXT_BYTES - 1);
     }
 
     #[test]
     fn markup_counts_where_it_may_be() {
-        let plain = |text: &str| escaped_bytes(text) + LINE_MARKUP;
+        let plain = |text: &str| escaped_bytes(text) + LINE_MARKUP + CUT.len();
         for text in ["", "a <b>c</b", "well-known + 2*", "1986"] {
             let quotes = text.matches('>').count() * QUOTE_MARKUP;
             let marks = text.matches(['*', '+']).count() * ITEM_MARKUP;
             assert_eq!(marked_bytes(text), plain(text) + quotes + marks, "{text}");
         }
         let link = "HTTP://a.b".len();
-        assert_eq!(marked_bytes("see HTTP://a.b it"), 7 + 2 * link + LINK_MARKUP + LINE_MARKUP);
-        assert_eq!(marked_bytes("WWW.a.b"), 2 * "WWW.a.b".len() + LINK_MARKUP + LINE_MARKUP);
-        assert_eq!(marked_bytes("1. a\n- b"), 8 + 2 * LINE_MARKUP + NUMBER_MARKUP + ITEM_MARKUP);
+        let always = LINE_MARKUP + CUT.len();
+        assert_eq!(marked_bytes("see HTTP://a.b it"), 7 + 2 * link + LINK_MARKUP + always);
+        assert_eq!(marked_bytes("WWW.a.b"), 2 * "WWW.a.b".len() + LINK_MARKUP + always);
+        assert_eq!(marked_bytes("1. a\n- b"), 8 + always + LINE_MARKUP + NUMBER_MARKUP + ITEM_MARKUP);
     }
 
     #[test]
     fn a_text_with_too_much_markup_has_none() {
         let quotes = ">".repeat(MAX_SHOWN_TEXT_BYTES);
-        assert!(!is_marked(&quotes) && marked_bytes(&quotes) <= MAX_MARKED_BYTES + 7);
+        assert!(!is_marked(&quotes) && marked_bytes(&quotes) <= MAX_MARKED_BYTES + 7 + CUT.len());
         let written = "> A **bold** claim, see <https://example.com/>\n\n- no\n".repeat(80);
         assert!(is_marked(&written));
     }

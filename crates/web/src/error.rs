@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hook::NotAHook;
 use tidings_domain::values::ids::ModerationId;
+use tidings_domain::values::origin_ban::OriginKind;
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 
@@ -182,7 +183,7 @@ pub fn correctable_message(failure: RequestError) -> Result<String, RequestError
                     Error::Busy | Error::Store(KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
                 )
         }
-        RequestError::Field { .. } | RequestError::Title(_) => true,
+        RequestError::Field { .. } | RequestError::Title(_) | RequestError::UnknownUsername => true,
         _ => false,
     };
     if is_correctable { Ok(failure.message()) } else { Err(failure) }
@@ -204,6 +205,7 @@ pub fn wrong_fields(failure: &RequestError) -> Vec<&'static str> {
             _ => Vec::new(),
         },
         RequestError::Title(_) => vec!["url"],
+        RequestError::UnknownUsername => vec!["username"],
         _ => Vec::new(),
     }
 }
@@ -212,7 +214,8 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
     match refusal {
         Refusal::UsernameTaken | Refusal::UsernameConfusable | Refusal::UsernameReserved => &["username"],
         Refusal::InvitationInvalid => &["invitation"],
-        Refusal::SignupAnswerWrong => &["answer"],
+        Refusal::SignupAnswerWrong | Refusal::SignupAnswerMissing { .. } => &["answer"],
+        Refusal::OriginBanned { kind: OriginKind::Domain, .. } => &["email"],
         Refusal::TooManyInvitationMails => &["email"],
         Refusal::FullNameConfusable | Refusal::FullNameReserved => &["fullname"],
         Refusal::CurrentPasswordNeeded | Refusal::CurrentPasswordWrong => &["current_password"],
@@ -228,7 +231,7 @@ const fn fields_of_refusal(refusal: &Refusal) -> &'static [&'static str] {
         Refusal::Pattern(_) => &["pattern"],
         Refusal::NotAnOrigin(_) => &["value"],
         Refusal::NotAHook(NotAHook::Address | NotAHook::NotPublic) => &["address"],
-        Refusal::NotAHook(NotAHook::Kinds) => &["kinds"],
+        Refusal::NotAHook(NotAHook::Kinds | NotAHook::UnknownKind(_)) => &["kinds"],
         Refusal::NotAHook(NotAHook::Secret) => &["secret"],
         Refusal::ReasonDoesNotFit { .. } => &["reason"],
         Refusal::ErasureUnconfirmed { .. } => &["confirm"],
@@ -571,6 +574,7 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::PasskeyRefused
         | Refusal::InvitationInvalid
         | Refusal::SignupAnswerWrong
+        | Refusal::SignupAnswerMissing { .. }
         | Refusal::CurrentPasswordNeeded
         | Refusal::CurrentPasswordWrong
         | Refusal::ReasonDoesNotFit { .. }

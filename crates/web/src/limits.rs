@@ -55,6 +55,8 @@ pub const SEARCH_PATIENCE: Duration = Duration::from_millis(50);
 pub const MOST_HITS: usize = 1_000;
 /// Hits on a page of such a search by default.
 pub const PAGE_HITS: usize = 20;
+/// Pages of hits that are made at once; the others wait for their turn.
+pub const HIT_PAGES_AT_ONCE: usize = 8;
 /// Hits that are read at once.
 pub const HITS_AT_ONCE: usize = 200;
 /// Words, tags and filters of such a search. Further words are ignored, as there.

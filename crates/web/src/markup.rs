@@ -18,6 +18,7 @@ pub mod moderation_tools;
 pub mod notices;
 pub mod parts;
 pub mod qr_code;
+pub mod refilled;
 #[cfg(test)]
 pub mod test_support;
 pub mod vote_buttons;

@@ -1,6 +1,7 @@
 //! Every address of the site.
 
 pub mod failures;
+pub mod refused_forms;
 mod wings;
 pub mod writes;
 
@@ -26,6 +27,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state, map_request, map_response};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
+use refused_forms::FormPages;
 use std::sync::Arc;
 use tower_service::Service;
 use writes::Writes;
@@ -35,6 +37,7 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let (forms, calls) = action_routes();
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
     let known = pages.clone().with_state(app.clone());
+    let forms = FormPages::new(known.clone());
     let all = pages
         .merge(api_routes())
         .merge(calls)
@@ -43,21 +46,21 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
         .merge(health_routes());
     all.fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
-        .layer(from_fn_with_state((app.clone(), writes), around))
+        .layer(from_fn_with_state((app.clone(), writes, forms), around))
         .with_state(app)
 }
 
 /// Middleware around every handler. It is one function, because each layer of a router allocates memory in every
 /// request.
 async fn around(
-    State((app, writes)): State<(App, Arc<Writes>)>,
+    State((app, writes, forms)): State<(App, Arc<Writes>, FormPages)>,
     request: Request,
     handler: Next,
 ) -> Response {
     let route = RouteId::of(&app, &request);
     let has_secret = headers::has_secret(request.uri());
     let inner = app.clone();
-    let handle = move |request| admit(inner, request, handler);
+    let handle = move |request| admit(inner, forms, request, handler);
     let handle = |request| writes::run_to_the_end((&app, &writes), request, handle);
     let mut response = cors::allow_any_origin(request, handle).await;
     headers::protect(&app.settings, has_secret, response.headers_mut());
@@ -67,7 +70,7 @@ async fn around(
 
 /// Passes a request to its handler, unless a page of another site has sent it or it is for what is switched off.
 /// Failures become responses here.
-async fn admit(app: App, request: Request, handler: Next) -> Response {
+async fn admit(app: App, forms: FormPages, request: Request, handler: Next) -> Response {
     let handle = |request| cookies::renew_cookie(&app, request, |request| handler.run(request));
     let admit = async |request| match origin::refuse_other_sites(&app.settings, &request)
         .and_then(|()| Parts::of(&app).admit(&request))
@@ -75,7 +78,7 @@ async fn admit(app: App, request: Request, handler: Next) -> Response {
         Ok(()) => handle(request).await,
         Err(refusal) => refusal.into_response(),
     };
-    failures::error_responses(&app, request, admit).await
+    failures::error_responses((&app, &forms), request, admit).await
 }
 
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at

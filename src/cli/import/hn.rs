@@ -8,7 +8,7 @@ mod aside;
 mod reader;
 
 use super::super::{CreateOption, WrongUse, patiently, reach_store, site_on};
-use super::{demand_all, has_administrator};
+use super::{demand_all, say_how_to_administer};
 use crate::config::Config;
 use crate::progress::progress_bar;
 use anyhow::{Context, bail};
@@ -117,11 +117,7 @@ impl ImportArchive {
         bar.finish_and_clear();
         let report = import.report;
         report.say()?;
-        if !has_administrator(&store).await? {
-            say!(
-                "the site has no administrator yet: sign up on the site, then run `tidings user promote NAME`"
-            );
-        }
+        say_how_to_administer(&site).await?;
         store.close().await;
         outcome?;
         demand_all(&self.file, report.refused, ["line", "lines"])
@@ -181,6 +177,9 @@ impl Input {
         Ok(Some(about.source.parse().with_context(|| format!("source {:?}", about.source))?))
     }
 }
+
+/// The bytes that some programs put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// When an import stops.
 #[derive(Clone, Copy)]
@@ -340,6 +339,15 @@ impl<'a> Import<'a> {
 
     /// Imports all lines of one file.
     async fn read(&mut self, input: &mut dyn BufRead) -> anyhow::Result<()> {
+        if input.fill_buf().context("cannot read the lines")?.starts_with(BYTE_ORDER_MARK) {
+            input.consume(BYTE_ORDER_MARK.len());
+        }
+        if input.fill_buf().context("cannot read the lines")?.trim_ascii_start().starts_with(b"[") {
+            bail!(
+                "{}this is a JSON array. Give each item a line of its own, for example with `jq -c '.[]' FILE`",
+                prefix(self.place)
+            );
+        }
         let mut lines = LineReader::new(input);
         let mut line = Vec::new();
         while let Some(found) = lines.next(&mut line).context("cannot read the lines")? {

@@ -4,6 +4,7 @@ use crate::accounts::admission;
 use crate::accounts::confirmation;
 use crate::accounts::names;
 use crate::accounts::notices::Notice;
+use crate::accounts::origin_bans;
 use crate::accounts::outbox;
 use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
@@ -118,6 +119,9 @@ pub async fn update_profile(
         EmailChange::To(email) => email.as_ref().map_or("", Email::as_str),
     };
     let has_new_email = !email::is_same(user.typed_email(), email);
+    if has_new_email {
+        origin_bans::demand_may_have_email(site, now, user, email).await?;
+    }
     let confirmed = if change.password.is_some() || has_new_email {
         Some(confirm_current_password(site, owner, &change.current_password).await?)
     } else {

@@ -172,7 +172,13 @@ async fn make_link(site: &Site) -> Result<String, Error> {
 
 /// The only secret that is logged on purpose: whoever reads the log runs the server.
 fn log(link: &str) {
-    tracing::warn!("this site is new: create the administrator's account at {link}");
+    tracing::warn!("{}", announcement(link));
+}
+
+/// The sentence about the link in the server's log and after an import, in the words of the front page.
+#[must_use]
+pub fn announcement(link: &str) -> String {
+    format!("this site is new: create the administrator's account at {link}")
 }
 
 /// Whether the address of a site is one that only its own machine can mean.

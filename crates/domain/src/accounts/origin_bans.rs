@@ -7,7 +7,7 @@
 //! Keys: `bans:origins`, `bans:origins:count` and `bans:origins:stopped`.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::users::Role;
+use crate::accounts::users::{Role, User};
 use crate::cache::{MEBIBYTE, Shared, View};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -15,8 +15,8 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::OriginBanId;
-use crate::values::origin_ban::{BanScope, OriginBan};
-use std::net::IpAddr;
+use crate::values::origin_ban::{BanScope, OriginBan, OriginKind};
+use std::net::{IpAddr, Ipv4Addr};
 use tidings_keyspace::{Batch, Query, Reads};
 
 crate::cache_kind! {
@@ -59,7 +59,24 @@ pub(crate) async fn demand_may_sign_up(
     now: Timestamp,
     (address, email): (IpAddr, &str),
 ) -> Result<(), Error> {
-    demand(site, now, BanScope::Signup, (address, email)).await
+    demand(site, now, BanScope::Signup, (Some(address), email)).await
+}
+
+/// Refuses a member's new e-mail address whose domain is banned for signing up. Moderators and administrators may
+/// have it. Rounds: those of [`of_site`], and a commit for a refusal.
+///
+/// # Errors
+/// [`Refusal::OriginBanned`], or the store's.
+pub(crate) async fn demand_may_have_email(
+    site: &Site,
+    now: Timestamp,
+    user: &User,
+    email: &str,
+) -> Result<(), Error> {
+    if user.role() > Role::Member {
+        return Ok(());
+    }
+    demand(site, now, BanScope::Signup, (None, email)).await
 }
 
 /// Refuses somebody who posts from a banned origin. Moderators and administrators may. Rounds: those of
@@ -71,19 +88,21 @@ pub(crate) async fn demand_may_post(site: &Site, now: Timestamp, author: &Actor<
     if author.user.role() > Role::Member {
         return Ok(());
     }
-    demand(site, now, BanScope::Post, (author.address, &author.user.email)).await
+    demand(site, now, BanScope::Post, (Some(author.address), &author.user.email)).await
 }
 
 async fn demand(
     site: &Site,
     now: Timestamp,
     scope: BanScope,
-    (address, email): (IpAddr, &str),
+    (address, email): (Option<IpAddr>, &str),
 ) -> Result<(), Error> {
     let bans = of_site(site, now).await?;
-    let stops = |ban: &&OriginBan| {
-        ban.scope.covers(scope) && ban.is_in_force(now) && ban.origin.is_of(address, email)
+    let is_of = |ban: &OriginBan| match address {
+        None if ban.origin.kind() == OriginKind::Network => false,
+        address => ban.origin.is_of(address.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), email),
     };
+    let stops = |ban: &&OriginBan| ban.scope.covers(scope) && ban.is_in_force(now) && is_of(ban);
     let Some(ban) = bans.iter().find(stops) else { return Ok(()) };
     let mut batch = Batch::new();
     batch.increment_field(keys::ORIGIN_BANS_STOPPED, ban.id.to_string(), 1);

@@ -75,7 +75,7 @@ pub struct SignedUp {
 /// whoever has the token of the link does. A refused sign-up counts nowhere.
 ///
 /// # Errors
-/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing; [`Refusal::SignupAnswerWrong`];
+/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing; [`Refusal::SignupAnswerWrong`]; [`Refusal::SignupAnswerMissing`];
 /// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameReserved`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
 /// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`], [`Refusal::OriginBanned`], or the store's.
 pub async fn create_account(
@@ -275,10 +275,14 @@ impl<'a> Gate<'a> {
     /// Refuses a wrong answer to the site's question. Members vouch for people whom they invite.
     fn admit_by_answer(&self, rules: &AccountRules, answer: &SignupAnswer) -> Result<(), Refusal> {
         let is_asked = !rules.signup_question.is_empty() && self.invitation.is_none();
-        if is_asked && !rules.signup_answers.accept(answer) {
-            return Err(Refusal::SignupAnswerWrong);
+        match rules.signup_answers.accept(answer) {
+            _ if !is_asked => Ok(()),
+            true => Ok(()),
+            false if answer.is_empty() => {
+                Err(Refusal::SignupAnswerMissing { question: rules.signup_question.as_str().into() })
+            }
+            false => Err(Refusal::SignupAnswerWrong),
         }
-        Ok(())
     }
 
     /// The application that a moderator must answer first; empty if nobody was asked for one.

@@ -305,7 +305,7 @@ impl Visit {
         let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
         let identity = (is_wanted && !is_cached()).then(|| IdentityRead::ask(&mut query));
         let reader = self.ask_reader(&mut query);
-        let waiting = (has_asked && self.is_by_moderator()).then(|| WaitingRead::ask(&mut query));
+        let waiting = (has_asked && self.reads_waiting_rows()).then(|| WaitingRead::ask(&mut query));
         let mut answers = self.run_with_session(query).await?;
         if let Some(read) = waiting {
             read.take(self.site.of(), &mut answers);
@@ -357,15 +357,23 @@ impl Visit {
         matches!(&self.stage, Stage::Viewer(user) if user.role() >= Role::Moderator)
     }
 
-    /// How many rows of the review queue wait; `None` unless the viewer is known and moderates.
-    /// Call it after the page's own reads, which also read this. If the store fails, it is 0: a
-    /// page without it is better than none. Rounds: none if the page has made one since the viewer
-    /// is known, or if the number is known; else 1.
-    pub async fn waiting_rows(&mut self) -> Option<u64> {
-        if !self.is_by_moderator() {
-            return None;
+    /// Whether a round also reads how many rows of the review queue wait: that of a moderator, and the one that finds
+    /// out who the viewer is, if nobody has read it since it changed.
+    fn reads_waiting_rows(&self) -> bool {
+        match &self.stage {
+            Stage::Viewer(_) => self.is_by_moderator(),
+            Stage::Known(_) => !self.only_acts && self.site.of::<WaitingRows>().last().is_none(),
+            Stage::Anonymous | Stage::Token(_) => false,
         }
-        if self.site.of::<WaitingRows>().last().is_none() {
+    }
+
+    /// Learns how many rows of the review queue wait, if the viewer moderates, for [`waiting_rows`]. Call it after
+    /// the page's own reads, which also read this. If the store fails, the number stays unknown: a page without it
+    /// is better than none. Rounds: none if the page has made one since the viewer is known, or if the number is
+    /// known; else 1.
+    pub async fn learn_waiting_rows(&mut self) {
+        let is_unknown = self.site.of::<WaitingRows>().last().is_none();
+        if is_unknown && !self.only_acts && self.is_by_moderator() {
             let mut query = Query::new();
             let read = WaitingRead::ask(&mut query);
             match self.site.store.query(query).await {
@@ -373,7 +381,6 @@ impl Visit {
                 Err(error) => tracing::debug!(%error, "length of the review queue not read"),
             }
         }
-        Some(self.site.of::<WaitingRows>().last().unwrap_or(0))
     }
 
     async fn run_with_session(&mut self, mut query: Query) -> Result<Answers, Error> {
@@ -623,6 +630,13 @@ impl Visit {
             Err(error) => tracing::warn!(user = %session.user_id, %error, "session not prolonged"),
         }
     }
+}
+
+/// How many rows of the review queue wait, as far as this server knows; `None` unless the viewer moderates. It reads
+/// nothing: see [`Visit::learn_waiting_rows`].
+pub fn waiting_rows(site: &Site, viewer: Option<&User>) -> Option<u64> {
+    viewer.filter(|viewer| viewer.role() >= Role::Moderator)?;
+    site.of::<WaitingRows>().last()
 }
 
 /// The result of [`Visit::look_up`].

@@ -1,11 +1,12 @@
 //! The webhooks, as administrators edit them. [`crate::hooks`] is what they are told.
 //!
-//! The moderation log has no lines of this: it is public, and addresses of hooks are secrets. The audit log has.
+//! Each change has a line in the moderation log, with the number of the hook and without its address, which is a
+//! secret.
 
 use super::demand_administrator;
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
-use crate::action::Decision;
+use crate::action::{Decision, Logging};
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -14,7 +15,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::hook::{Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret};
-use crate::values::ids::HookId;
+use crate::values::ids::{HookId, UserId};
 use crate::values::limits::{HOOK_RESULTS, MAX_HOOKS};
 use tidings_keyspace::{Batch, Hash, Order, read};
 
@@ -42,6 +43,18 @@ pub enum HookChange {
     Test(HookId),
 }
 
+impl HookChange {
+    /// The change in a word; `None` for a test, which changes nothing.
+    const fn in_words(&self) -> Option<&'static str> {
+        match self {
+            Self::Add(_) => Some("added"),
+            Self::Change { .. } => Some("changed"),
+            Self::Remove(_) => Some("removed"),
+            Self::Test(_) => None,
+        }
+    }
+}
+
 /// A hook, as administrators see it: without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownHook {
@@ -61,7 +74,10 @@ pub struct ShownHook {
     pub results: Vec<HookResult>,
 }
 
-/// Changes the hooks. Returns the number of the hook. Rounds: 2.
+/// Adds to the batch of a change the line of the moderation log that says what was done.
+pub type LogHook = for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), String) -> Logging<'a>;
+
+/// Changes the hooks. Returns the number of the hook. Rounds: 3.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::NoSuchHook`], [`Refusal::TooManyHooks`], [`Refusal::NotAHook`], or the
@@ -70,7 +86,7 @@ pub async fn change(
     site: &Site,
     now: Timestamp,
     administrator: Actor<'_>,
-    change: &HookChange,
+    (change, log): (&HookChange, LogHook),
 ) -> Result<HookId, Error> {
     demand_administrator(administrator.user)?;
     let changed = site.act(keys::HOOKS, || async {
@@ -127,15 +143,15 @@ pub async fn change(
                 *id
             }
         };
+        if let Some(done) = change.in_words() {
+            log(site, &mut batch, (now, administrator.id), format!("{done} webhook {id}")).await?;
+        }
         Decision::commit(batch, id).once(administrator.request.as_ref(), &id)
     });
     let hook = changed.await?;
     let by = &administrator.username;
-    match change {
-        HookChange::Add(_) => tracing::info!(target: AUDIT, by, %hook, "a webhook was added"),
-        HookChange::Change { .. } => tracing::info!(target: AUDIT, by, %hook, "a webhook was changed"),
-        HookChange::Remove(_) => tracing::info!(target: AUDIT, by, %hook, "a webhook was removed"),
-        HookChange::Test(_) => {}
+    if let Some(done) = change.in_words() {
+        tracing::info!(target: AUDIT, by, %hook, "a webhook was {done}");
     }
     Ok(hook)
 }

@@ -9,7 +9,7 @@ use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::{admission, trust};
-use crate::action::Decision;
+use crate::action::{Decision, Logging};
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::comments::held;
@@ -24,7 +24,7 @@ use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
 use crate::marks::PendingMarks;
-use crate::news::item::{Direction, IMPORTED_VOTES, LOCKED, News, SOURCE};
+use crate::news::item::{Direction, IMPORTED_VOTES, News, SOURCE};
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::review;
@@ -40,7 +40,6 @@ use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Batch, Fetch, read};
@@ -565,9 +564,6 @@ pub struct CommentDraft<'a> {
 pub type LogSpeaking =
     for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), CommentAddress) -> Logging<'a>;
 
-/// A line on its way into a batch.
-pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
-
 /// Posts a comment on an item, or a reply to another comment, and tells the people whom it
 /// concerns. Rounds: 4, 3 more if it mentions anybody, 2 more if an inbox is full, and 1 more if its author
 /// speaks as a moderator.
@@ -756,9 +752,7 @@ impl OpenThread {
         let (news, drawn, above, subscribers) = site.store.fetch(reads).await?;
         let news = news.ok_or(Refusal::NoSuchNews)?;
         news.refuse_if_gone(viewer)?;
-        if let Some(lock) = &news.locked {
-            return Err(Refusal::ThreadLocked { reason: lock.reason.clone() }.into());
-        }
+        news.refuse_if_locked()?;
         let drawn: u64 = fields::read(drawn.as_deref(), || thread, NEXT_ID).unwrap_or(0);
         if drawn >= limits::MAX_COMMENTS_PER_THREAD {
             return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
@@ -779,7 +773,7 @@ impl OpenThread {
     /// they were read. A vote on the comment above fails it too: then they are read again.
     pub(super) fn check(&self, batch: &mut Batch) {
         self.news.check_state(batch);
-        batch.field_absent(keys::news(self.news.id), LOCKED);
+        self.news.check_not_locked(batch);
         if let Some((id, json)) = &self.above {
             batch.field_equals(keys::thread(self.news.id), id.to_string(), json);
         }
@@ -790,7 +784,7 @@ impl OpenThread {
 /// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::ThreadLocked`],
 /// [`Refusal::TooManyRequests`], the refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
@@ -805,6 +799,7 @@ pub async fn edit_comment(
     site.act(&keys::thread(address.news), || async {
         let mut stored = read_stored(site, address).await?;
         stored.news.refuse_if_gone(&viewer)?;
+        stored.news.refuse_if_locked()?;
         stored.comment.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
         let is_held = matches!(stored.comment.withheld, Some(Withheld::Held(_)));
         trust::refuse_many_links(site, now, viewer.user, StoredText::Formatted(body.as_str()))?;
@@ -817,13 +812,15 @@ pub async fn edit_comment(
         if is_held {
             // Nobody was told of it yet.
             stored.comment.edit(body.as_str().to_owned(), now);
-            let batch = replacement(address, &stored.json, &stored.comment);
+            let mut batch = replacement(address, &stored.json, &stored.comment);
+            stored.news.check_not_locked(&mut batch);
             let done = Posted::changed(CommentChange::Update, address, &stored.comment);
             return Decision::commit(batch, stored.comment).once(request, &done);
         }
         let announced = Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?;
         stored.comment.edit(body.as_str().to_owned(), now);
         let mut batch = replacement(address, &stored.json, &stored.comment);
+        stored.news.check_not_locked(&mut batch);
         announced.write(&mut batch);
         let done = Posted::changed(CommentChange::Update, address, &stored.comment);
         Decision::commit(batch, stored.comment).once(request, &done)

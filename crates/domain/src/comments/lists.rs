@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
-use crate::news::item::News;
+use crate::news::item::{LOCKED, News};
 use crate::news::listing::{marks, sight_of};
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::text::printable;
@@ -27,6 +27,8 @@ pub struct UserComment {
     /// The item's title; `None` when it is deleted or withheld from the viewer, or its hash is
     /// gone.
     pub title: Option<String>,
+    /// Whether its thread is open: the viewer may see the item, and its thread is not locked.
+    pub is_open: bool,
     comment: Comment,
     username: Arc<str>,
 }
@@ -61,16 +63,25 @@ pub struct UserComments {
     pub total: u64,
 }
 
-/// The fields of an item that decide who sees its title.
-pub(crate) const TITLE: [&str; 4] = ["title", "user_id", "del", WITHHELD];
+/// The fields of an item that decide who sees its title, and whether its thread takes comments.
+pub(crate) const TITLE: [&str; 5] = ["title", "user_id", "del", WITHHELD, LOCKED];
 
 /// Where [`TITLE`] has the author.
 pub(crate) const STORY_AUTHOR: usize = 1;
 
 /// The title of an item by its [`TITLE`], if somebody may see it: it is neither deleted nor
-/// withheld from them.
-pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> Option<String> {
-    let [title, author, deleted, withheld] = fields::each(fields);
+/// withheld from them. And whether its thread is open then.
+pub(crate) fn title_of(perspective: Perspective<'_>, fields: Vec<Option<String>>) -> (Option<String>, bool) {
+    let [title, author, deleted, withheld, locked] = fields::each(fields);
+    let title = shown_title(perspective, [title, author, deleted, withheld]);
+    let is_open = title.is_some() && locked.is_none();
+    (title, is_open)
+}
+
+fn shown_title(
+    perspective: Perspective<'_>,
+    [title, author, deleted, withheld]: [Option<String>; 4],
+) -> Option<String> {
     let withheld: Option<Withheld> = withheld.map(|state| Withheld::stored(&state));
     // A removed story's title is shown to nobody else, whether readers have seen it or not.
     let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref(), unseen: false };
@@ -100,7 +111,7 @@ pub async fn of_user(
     let username: Arc<str> = username.into();
     let (mut comments, mut unlisted) = (Vec::with_capacity(read.len()), 0);
     for (address, (title, json)) in addresses.into_iter().zip(read) {
-        let title = title_of(perspective, title);
+        let (title, is_open) = title_of(perspective, title);
         let comment = json
             .and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json))
             .filter(|comment| !comment.deleted);
@@ -108,7 +119,7 @@ pub async fn of_user(
         match comment.sight(perspective) {
             Sight::Shown => {
                 let username = username.clone();
-                comments.push(UserComment { news_id: address.news, title, comment, username });
+                comments.push(UserComment { news_id: address.news, title, is_open, comment, username });
             }
             // A removed or held comment is gone; the others are only hidden from this viewer.
             Sight::Collapsed(_) if !comment.is_gone() => unlisted += 1,

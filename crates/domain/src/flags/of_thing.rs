@@ -7,7 +7,7 @@ use crate::keys;
 use crate::review::{self, QueuePlace};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
-use crate::values::flag::{Flag, FlagReason, FlagVerdict};
+use crate::values::flag::{Flag, FlagReason, FlagVerdict, Weight};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::{QUEUE_FLAGS, QUEUE_NOTES, STORED_OUTCOMES};
 use crate::values::moderation::Thing;
@@ -93,6 +93,19 @@ impl ThingFlags {
         waiting.sort_by_key(|(person, flag)| (flag.time, *person));
         waiting.truncate(QUEUE_FLAGS);
         waiting
+    }
+
+    /// When those that wait came to weigh so many flags that they hide the thing; `None` if they weigh less.
+    pub(crate) fn heavy_since(&self, hide_at: u64) -> Option<Timestamp> {
+        let mut waiting: Vec<(Timestamp, u64)> =
+            self.waiting().map(|(_, flag)| (flag.time, flag.weight.0)).collect();
+        waiting.sort_unstable();
+        let mut weight = 0;
+        let hides = |(_, more): &(Timestamp, u64)| {
+            weight += more;
+            weight >= hide_at * Weight::ONE.0
+        };
+        waiting.into_iter().find(hides).map(|(time, _)| time)
     }
 
     /// The notes of those that wait, each once, and not too many.

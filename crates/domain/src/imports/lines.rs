@@ -5,14 +5,15 @@
 
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
-use crate::values::html::{markdown_of_html, text_of_html};
+use crate::values::html::{decoded, markdown_of_html, text_of_html};
 use crate::values::imported::{ImportedName, ImportedVotes, NotAName};
 use crate::values::limits::{MAX_IMPORTED_COUNT, MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
 use crate::values::text::{Body, FullName, InputError, TopicSentence, is_unfit_for_line};
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::{NewsUrl, UrlError};
 use crate::values::words::grouped;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Above this, numbers are not exact as scores: 2^53.
 const MAX_NUMBER: u64 = 1 << 53;
@@ -106,8 +107,10 @@ pub struct ArchivedPerson {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchivedVotes {
     /// Votes up.
+    #[serde(deserialize_with = "whole")]
     pub up: i64,
     /// Votes down.
+    #[serde(deserialize_with = "whole")]
     pub down: i64,
 }
 
@@ -168,19 +171,19 @@ struct WrittenLine {
     #[serde(rename = "type")]
     kind: Option<String>,
     by: Option<String>,
-    time: Option<i64>,
+    time: Option<WholeNumber>,
     text: Option<String>,
     source_text: Option<String>,
     dead: Option<bool>,
     deleted: Option<bool>,
-    parent: Option<u64>,
+    parent: Option<WholeNumber>,
     url: Option<String>,
-    score: Option<i64>,
+    score: Option<WholeNumber>,
     votes: Option<ArchivedVotes>,
     title: Option<String>,
     topics: Option<Vec<String>>,
-    created: Option<i64>,
-    karma: Option<i64>,
+    created: Option<WholeNumber>,
+    karma: Option<WholeNumber>,
     about: Option<String>,
     fullname: Option<String>,
 }
@@ -188,8 +191,27 @@ struct WrittenLine {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Id {
-    Number(u64),
+    Number(WholeNumber),
     Name(String),
+}
+
+/// A whole number. Some programs write it with decimals: `1700000000.0`.
+#[derive(Clone, Copy)]
+struct WholeNumber(i64);
+
+impl<'de> Deserialize<'de> for WholeNumber {
+    #[allow(clippy::cast_possible_truncation)]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= MAX_NUMBER as f64);
+        let whole = number.as_i64().or(float.map(|float| float as i64));
+        whole.map(Self).ok_or_else(|| D::Error::custom(format!("{number} is no whole number")))
+    }
+}
+
+/// Reads a number as [`WholeNumber`].
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    WholeNumber::deserialize(deserializer).map(|WholeNumber(number)| number)
 }
 
 impl ArchiveLine {
@@ -216,7 +238,7 @@ impl ArchiveLine {
             }
             (Id::Name(name), _) => person(name, &written, now).map(Self::Person),
             (Id::Number(number), _) => {
-                let number = *number;
+                let number = u64::try_from(number.0).unwrap_or(0);
                 if number == 0 || number > MAX_NUMBER {
                     return Err(LineError::Number(number));
                 }
@@ -234,7 +256,7 @@ fn item(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchiveLine
     };
     match (written.kind.as_deref(), gone) {
         (Some("poll" | "pollopt"), _) => Ok(ArchiveLine::Nothing(Missing::Poll)),
-        (Some("comment"), Some(gone)) => match (written.parent, written.time) {
+        (Some("comment"), Some(gone)) => match (parent(&written), written.time) {
             (Some(parent), Some(time)) => Ok(ArchiveLine::Comment(ArchivedComment {
                 number,
                 parent,
@@ -254,7 +276,13 @@ fn item(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchiveLine
 }
 
 fn story(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedStory, LineError> {
-    let title = written.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    // Titles of Hacker News have entities, as its texts have. Exports of this site have titles as they were typed.
+    let is_own = written.votes.is_some() || written.topics.is_some() || written.source_text.is_some();
+    let title = written.title.as_deref().map(|title| match is_own {
+        true => title.to_owned(),
+        false => decoded(title),
+    });
+    let title = title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let title = title.ok_or(LineError::Absent("title"))?;
     if let Some(found) = title.chars().find(|c| is_unfit_for_line(*c)) {
         return Err(LineError::Control("title", u32::from(found)));
@@ -279,7 +307,7 @@ fn story(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedSt
 fn comment(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedComment, LineError> {
     Ok(ArchivedComment {
         number,
-        parent: written.parent.ok_or(LineError::Absent("parent"))?,
+        parent: parent(&written).ok_or(LineError::Absent("parent"))?,
         by: name(written.by.as_deref())?,
         body: Ok(text(&written)?.ok_or(LineError::Empty("text"))?),
         posted: moment(written.time, "time", now)?,
@@ -297,7 +325,7 @@ fn person(name_there: &str, written: &WrittenLine, now: Timestamp) -> Result<Arc
     Ok(ArchivedPerson {
         name: name_there.parse().map_err(|error| LineError::Name(shortened(name_there), error))?,
         created: moment(written.created, "created", now)?,
-        karma: written.karma.map(|karma| count("karma", karma)).transpose()?,
+        karma: written.karma.map(|WholeNumber(karma)| count("karma", karma)).transpose()?,
         about: about.map(|about| body("about", &about)).transpose()?.flatten(),
         fullname: fullname.map_err(LineError::Input)?.filter(|name| !name.as_str().is_empty()),
     })
@@ -312,8 +340,12 @@ fn name(by: Option<&str>) -> Result<Option<ImportedName>, LineError> {
     by.map(parse).transpose()
 }
 
-fn moment(time: Option<i64>, member: &'static str, now: Timestamp) -> Result<Timestamp, LineError> {
-    let time = time.ok_or(LineError::Absent(member))?;
+fn parent(written: &WrittenLine) -> Option<u64> {
+    written.parent.and_then(|WholeNumber(parent)| u64::try_from(parent).ok())
+}
+
+fn moment(time: Option<WholeNumber>, member: &'static str, now: Timestamp) -> Result<Timestamp, LineError> {
+    let WholeNumber(time) = time.ok_or(LineError::Absent(member))?;
     let moment = u64::try_from(time).map_err(|_| LineError::Past(time))?;
     if moment > now.0 { Err(LineError::Future(time)) } else { Ok(Timestamp(moment)) }
 }
@@ -329,7 +361,7 @@ fn votes(written: &WrittenLine) -> Result<ImportedVotes, LineError> {
         (Some(ArchivedVotes { up, down }), _) => {
             ImportedVotes::besides_own(count("votes", up)?, count("votes", down)?)
         }
-        (None, Some(score)) => ImportedVotes::of_score(count("score", score)?),
+        (None, Some(WholeNumber(score))) => ImportedVotes::of_score(count("score", score)?),
         (None, None) => ImportedVotes::default(),
     })
 }
@@ -383,6 +415,23 @@ mod tests {
         let ArchiveLine::Person(person) = parse(person).unwrap() else { panic!() };
         assert_eq!((person.name.as_str(), person.karma), ("jl", Some(2937)));
         assert_eq!(person.about.unwrap().as_str(), "This is a test & more");
+    }
+
+    #[test]
+    fn numbers_may_have_decimals_and_titles_have_entities() {
+        let line = r#"{"id":7.0,"type":"story","title":"A &lt;T&gt; &amp;amp; B&#x27;s","by":"x","time":1700000000.0,"score":5.0}"#;
+        let ArchiveLine::Story(story) = parse(line).unwrap() else { panic!() };
+        assert_eq!((story.number, story.posted, story.votes.up), (7, Timestamp(1_700_000_000), 4));
+        assert_eq!(story.title, "A <T> &amp; B's");
+        // An export of this site has it as it was typed.
+        let own =
+            r#"{"id":7,"type":"story","title":"A &lt;T&gt;","by":"x","time":1,"votes":{"up":2.0,"down":0}}"#;
+        let ArchiveLine::Story(story) = parse(own).unwrap() else { panic!() };
+        assert_eq!(story.title, "A &lt;T&gt;");
+        for wrong in ["1.5", "1e300", "-1.0", "\"1\""] {
+            let line = format!(r#"{{"id":7,"type":"story","title":"t","by":"x","time":{wrong}}}"#);
+            assert!(parse(&line).is_err(), "{wrong}");
+        }
     }
 
     #[test]

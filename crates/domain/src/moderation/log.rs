@@ -7,7 +7,8 @@ use super::remove_all::POSTS;
 use crate::accounts::people::{People, id_of};
 use crate::accounts::users::{Role, User};
 use crate::accounts::visit::Visit;
-use crate::comments::comment::{Logging, StoredComment};
+use crate::action::Logging;
+use crate::comments::comment::StoredComment;
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::hooks::{self, Event};
@@ -19,7 +20,7 @@ use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::{LOG_LINES_SCANNED, NOTICE_SECONDS};
-use crate::values::moderation::{Action, Deed, Thing};
+use crate::values::moderation::{Action, Deed, SitePart, Thing};
 use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
@@ -209,6 +210,8 @@ impl Line {
             | Action::Unnote
             | Action::Reopen
             | Action::Speak
+            // The line does not know the address, which is a secret.
+            | Action::SetHooks
             // The member may have read it.
             | Action::Answer => None,
         }
@@ -251,7 +254,10 @@ impl Line {
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);
-        hooks::write(batch, &Event::Decision(self.id));
+        // Webhooks are not told of themselves.
+        if self.action != Action::SetHooks {
+            hooks::write(batch, &Event::Decision(self.id));
+        }
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
     }
 }
@@ -263,29 +269,52 @@ pub fn write_speaking<'a>(
     (time, moderator): (Timestamp, UserId),
     comment: CommentAddress,
 ) -> Logging<'a> {
-    Box::pin(async move {
-        let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
-        let line = Line {
-            id: next_id(last.as_deref()),
-            time,
-            moderator,
-            anonymous: false,
-            action: Action::Speak,
-            thing: Thing::Comment(comment),
-            reason: String::new(),
-            undoes: None,
-            undone_by: None,
-            until: None,
-            count: None,
-            in_progress: false,
-            concerns: None,
-            before: None,
-            changed: Vec::new(),
-            row: None,
-        };
-        line.write(batch);
-        Ok(())
-    })
+    Box::pin(write_line(
+        site,
+        batch,
+        (time, moderator),
+        (Action::Speak, Thing::Comment(comment), String::new()),
+    ))
+}
+
+/// Adds the line of an administrator who has changed a webhook in this way. Rounds: 1. Fails when the store does.
+pub fn write_hook_change<'a>(
+    site: &'a Site,
+    batch: &'a mut Batch,
+    by: (Timestamp, UserId),
+    what: String,
+) -> Logging<'a> {
+    Box::pin(write_line(site, batch, by, (Action::SetHooks, Thing::Site(SitePart::Hooks), what)))
+}
+
+/// Adds the line of something that is written by its own wing and that nobody undoes here.
+async fn write_line(
+    site: &Site,
+    batch: &mut Batch,
+    (time, moderator): (Timestamp, UserId),
+    (action, thing, reason): (Action, Thing, String),
+) -> Result<(), Error> {
+    let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
+    let line = Line {
+        id: next_id(last.as_deref()),
+        time,
+        moderator,
+        anonymous: false,
+        action,
+        thing,
+        reason,
+        undoes: None,
+        undone_by: None,
+        until: None,
+        count: None,
+        in_progress: false,
+        concerns: None,
+        before: None,
+        changed: Vec::new(),
+        row: None,
+    };
+    line.write(batch);
+    Ok(())
 }
 
 /// Lines that [`lines_after`] reads.

@@ -149,6 +149,8 @@ pub struct Row {
     pub notes: Vec<String>,
     /// Whether flags have hidden it.
     pub is_hidden: bool,
+    /// Since when, as far as the flags that wait tell.
+    pub hidden_since: Option<Timestamp>,
     /// Whether its author has deleted it since it was flagged.
     pub is_deleted: bool,
     /// For an appeal, or a message about a decision: what was decided, and about what.
@@ -356,17 +358,20 @@ async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -
         people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
     let contexts = answers.of(contexts);
     let flaggers = answers.of(flaggers);
+    let hide_at = visit.site().rules.moderation.hide_at;
     let rows = found.into_iter().zip(contexts).filter_map(|(found, context)| {
         let person = found.2.person().and_then(|id| people.get(&id));
         let named =
             |(id, flag): (UserId, Flag)| Some((flaggers.get(id)?.username.clone(), flag.reason, flag.weight));
         let named = found.1.earliest().into_iter().filter_map(named).collect();
+        let heavy_since = found.1.heavy_since(hide_at);
         let Context { parent, message, line } = context;
         let parent = parent.filter(|parent| !parent.deleted).map(|parent| excerpt(&parent.body));
         let row = row(found, person)?;
         let text = message.map_or(row.text, |message| shortened(message.text));
         let decision = line.map(|line| (line.action, line.thing)).or(row.decision);
-        Some(Row { parent, flaggers: named, text, decision, ..row })
+        let hidden_since = heavy_since.filter(|_| row.is_hidden);
+        Some(Row { parent, flaggers: named, text, decision, hidden_since, ..row })
     });
     Ok(rows.collect())
 }
@@ -482,6 +487,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
         weight: Weight(flags.weight()),
         notes: flags.notes(),
         is_hidden,
+        hidden_since: None,
         is_deleted,
         decision,
     })

@@ -344,6 +344,22 @@ impl News {
         }
     }
 
+    /// Refuses to write into the thread of the item while it is locked.
+    ///
+    /// # Errors
+    /// [`Refusal::ThreadLocked`].
+    pub fn refuse_if_locked(&self) -> Result<(), Refusal> {
+        match &self.locked {
+            Some(lock) => Err(Refusal::ThreadLocked { reason: lock.reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a batch fail if the thread of the item has been locked since it was read.
+    pub(crate) fn check_not_locked(&self, batch: &mut Batch) {
+        batch.field_absent(keys::news(self.id), LOCKED);
+    }
+
     /// Makes a batch fail if the item has been deleted, removed or put back since it was read.
     pub(crate) fn check_state(&self, batch: &mut Batch) {
         let key = keys::news(self.id);

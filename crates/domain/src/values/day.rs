@@ -89,6 +89,13 @@ impl fmt::Display for Hour {
     }
 }
 
+impl Day {
+    /// The day as people read it: `29 Nov 2026`.
+    pub fn in_words(self) -> String {
+        moment(self.start()).strftime("%-d %b %Y").to_string()
+    }
+}
+
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%d"))

@@ -70,16 +70,19 @@ impl HookFormat {
 }
 
 /// Why a hook cannot be saved. Users see the message as a sentence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAHook {
     /// The address is not one.
     #[error(
         "enter an address that begins with http:// or https://, without a name or password before the host"
     )]
     Address,
-    /// No kinds, or unknown ones.
+    /// No kinds.
     #[error("choose at least one of story, comment, flag, signup, queue and decision")]
     Kinds,
+    /// A kind that does not exist.
+    #[error("there is no kind {0}. The kinds are story, comment, flag, signup, queue and decision")]
+    UnknownKind(Box<str>),
     /// The address is a private one.
     #[error("this address is not on the public internet, so the site does not write to it")]
     NotPublic,
@@ -230,13 +233,19 @@ impl Hook {
 /// The kinds in a list with commas, each once and in their order.
 ///
 /// # Errors
-/// [`NotAHook::Kinds`] for an unknown one, or for none.
+/// [`NotAHook::UnknownKind`], or [`NotAHook::Kinds`] for none.
 pub fn parse_kinds(list: &str) -> Result<Vec<HookKind>, NotAHook> {
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let named: Vec<HookKind> =
-        names.map(|name| name.parse().map_err(|_| NotAHook::Kinds)).collect::<Result<_, _>>()?;
+        names.map(|name| name.parse().map_err(|_| unknown_kind(name))).collect::<Result<_, _>>()?;
     let kinds: Vec<HookKind> = HookKind::iter().filter(|kind| named.contains(kind)).collect();
     if kinds.is_empty() { Err(NotAHook::Kinds) } else { Ok(kinds) }
+}
+
+/// The refusal of a name, shortened, that is no kind.
+fn unknown_kind(name: &str) -> NotAHook {
+    const SHOWN_CHARACTERS: usize = 40;
+    NotAHook::UnknownKind(name.chars().take(SHOWN_CHARACTERS).collect())
 }
 
 /// The outcome of an attempt to tell a hook something.
@@ -310,7 +319,7 @@ mod tests {
     #[test]
     fn kinds_are_a_list() {
         assert_eq!(parse_kinds("queue, story,queue").unwrap(), [HookKind::Story, HookKind::Queue]);
-        assert_eq!(parse_kinds("story,other"), Err(NotAHook::Kinds));
+        assert_eq!(parse_kinds("story,other"), Err(NotAHook::UnknownKind("other".into())));
         assert_eq!(parse_kinds(" , "), Err(NotAHook::Kinds));
     }
 

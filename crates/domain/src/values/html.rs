@@ -152,7 +152,7 @@ fn href(attributes: &str) -> Option<String> {
 }
 
 /// A text with its entities as characters.
-fn decoded(text: &str) -> String {
+pub fn decoded(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('&') {

@@ -25,7 +25,7 @@ pub const MAX_TITLE: usize = 80;
 /// longer than those that people type here.
 pub const MAX_IMPORTED_TITLE: usize = 300;
 /// The most bytes in an imported text. Those that were accepted elsewhere may be longer than those that people
-/// type here. Pages show the first [`MAX_SHOWN_TEXT_BYTES`] of it.
+/// type here. They are shown whole, unless they are nearly all markup; see `size::shown`.
 pub const MAX_IMPORTED_TEXT_BYTES: usize = 64 * 1024;
 /// The most characters in the URL of a news item.
 pub const MAX_URL: usize = 2048;

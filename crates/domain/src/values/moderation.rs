@@ -50,6 +50,8 @@ pub enum SitePart {
     Announcement,
     /// The reasons that moderators have at hand.
     Reasons,
+    /// The webhooks.
+    Hooks,
 }
 
 impl From<MessageThreadId> for Thing {
@@ -241,6 +243,8 @@ actions! {
     Announce = "announce";
     /// The reasons that moderators have at hand were changed.
     SetReasons = "set_reasons";
+    /// A webhook was added, changed or removed.
+    SetHooks = "set_hooks";
     /// A message to the moderators was answered.
     Answer = "answer";
     /// A message to the moderators was closed without an answer.

@@ -129,6 +129,11 @@ impl SignupAnswer {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         line_or_nothing("answer", input, MAX_SIGNUP_ANSWER).map(Self)
     }
+
+    /// Whether nothing was answered.
+    pub fn is_empty(&self) -> bool {
+        self.0.trim().is_empty()
+    }
 }
 
 /// The answers to the question at sign-up that the operator accepts.

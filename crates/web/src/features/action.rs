@@ -44,6 +44,7 @@ pub struct Action<T, A, E = Error> {
     summary: &'static str,
     acts_once: bool,
     is_named_in_address: bool,
+    form_page: Option<&'static str>,
     act: Act<T, A, E>,
     call: MethodRouter<App>,
     describe: fn(&mut OpenApi, (&str, &str), &str),
@@ -55,6 +56,8 @@ pub struct ActionEntry {
     pub path: &'static str,
     /// The handler of these forms.
     pub page: MethodRouter<App>,
+    /// The page that its form is on; see [`Action::form_page`].
+    pub form_page: Option<&'static str>,
     /// The address of the call, such as `/api/hide`.
     pub call_path: String,
     /// The handler of the call.
@@ -84,6 +87,7 @@ where
             summary,
             acts_once: false,
             is_named_in_address: false,
+            form_page: None,
             act: Arc::new(act),
             call: MethodRouter::new(),
             describe: |_, _, _| {},
@@ -103,6 +107,13 @@ where
     /// Buttons of pages name in their address what they act on, because all belong to one form.
     pub const fn named_in_address(mut self) -> Self {
         self.is_named_in_address = true;
+        self
+    }
+
+    /// The form is on this page: refused, it comes back there, filled, with the error at its field. Without this, the
+    /// page is the one that the form names, or what a GET of its address shows; see `router/refused_forms.rs`.
+    pub const fn form_page(mut self, address: &'static str) -> Self {
+        self.form_page = Some(address);
         self
     }
 
@@ -161,10 +172,12 @@ where
     }
 
     fn entry(self, page: MethodRouter<App>) -> ActionEntry {
-        let Self { path, call_path, summary, acts_once, is_named_in_address, call, describe, .. } = self;
+        let Self {
+            path, call_path, summary, acts_once, is_named_in_address, form_page, call, describe, ..
+        } = self;
         let page = if acts_once { page.layer(map_request(viewer::mark_acting_once)) } else { page };
         let page = if is_named_in_address { page.layer(map_request(viewer::mark_named)) } else { page };
-        ActionEntry { path, page, call_path, call, summary, describe }
+        ActionEntry { path, page, form_page, call_path, call, summary, describe }
     }
 }
 

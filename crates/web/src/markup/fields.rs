@@ -58,6 +58,12 @@ impl RefusedForm {
         self
     }
 
+    /// The field that the message is shown beside; `None` if it is shown above the form.
+    #[must_use]
+    pub const fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
     /// The message if it is about this field.
     fn about(&self, field: &str) -> Option<&str> {
         (self.field == Some(field)).then_some(&*self.message)
@@ -87,6 +93,8 @@ pub struct Field<'a> {
     label: &'a str,
     value: &'a str,
     hint: Option<Markup>,
+    /// Whether the hint is the rule for what is typed: then it is not repeated beside an error, which says it.
+    is_rule: bool,
     after: Option<Markup>,
     attributes: Vec<(&'static str, &'a str)>,
 }
@@ -95,7 +103,7 @@ impl<'a> Field<'a> {
     /// A field with this name and label.
     #[must_use]
     pub const fn new(name: &'static str, label: &'a str) -> Self {
-        Self { name, label, value: "", hint: None, after: None, attributes: Vec::new() }
+        Self { name, label, value: "", hint: None, is_rule: false, after: None, attributes: Vec::new() }
     }
 
     /// Sets the text that is in it.
@@ -116,6 +124,16 @@ impl<'a> Field<'a> {
     pub fn hint(mut self, hint: Markup) -> Self {
         self.hint = Some(hint);
         self
+    }
+
+    /// As [`Field::hint`], for the rule that errors of this field are about: only one of both is shown.
+    #[must_use]
+    pub fn rule(self, hint: Markup) -> Self {
+        Self { is_rule: true, ..self.hint(hint) }
+    }
+
+    fn shown_hint(&self, refused: Option<&RefusedForm>) -> Option<&Markup> {
+        self.hint.as_ref().filter(|_| !self.is_rule || self.error(refused).is_none())
     }
 
     /// More elements right after the control, such as a list of suggestions.
@@ -177,7 +195,7 @@ impl<'a> Field<'a> {
                 @if let Some(message) = self.error(refused) {
                     p.error id={ "error-" (self.name) } role="alert" { (message) }
                 }
-                @if let Some(hint) = &self.hint { p.hint id={ "hint-" (self.name) } { (hint) } }
+                @if let Some(hint) = self.shown_hint(refused) { p.hint id={ "hint-" (self.name) } { (hint) } }
                 @if let Some(after) = &self.after { (after) }
             }
         }
@@ -201,7 +219,7 @@ impl<'a> Field<'a> {
             attribute(html, name, value);
         }
         let is_wrong = self.error(refused).is_some();
-        let hint = self.hint.is_some().then(|| format!("hint-{name}"));
+        let hint = self.shown_hint(refused).map(|_| format!("hint-{name}"));
         let error = is_wrong.then(|| format!("error-{name}"));
         let described_by: Vec<String> = error.into_iter().chain(hint).collect();
         if !described_by.is_empty() {

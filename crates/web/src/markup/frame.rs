@@ -5,14 +5,14 @@ use super::fragments::{DerivedKey, LinkTarget, PartKey};
 use super::moderation_tools::line_just_written;
 use crate::App;
 use crate::error::RequestError;
-use crate::request::form::Fields;
+use crate::request::form::{FORM_PAGE, Fields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
 use crate::settings::{Settings, SiteSettings};
 use maud::{Markup, html};
 use std::cell::{Cell, OnceCell};
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
+use tidings_domain::accounts::visit::{Visit, waiting_rows};
 use tidings_domain::cache::{CacheKind, Caches, Shared};
 use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::values::clock::Timestamp;
@@ -60,7 +60,7 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame of a page.
+    /// The frame of a page with these parts.
     #[must_use]
     pub fn new(
         (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
@@ -100,14 +100,13 @@ impl<'a> Frame<'a> {
         let now = visit.now();
         visit.recognise().await?;
         let brand = app.brand_for(visit).await;
-        let waiting_rows = visit.waiting_rows().await;
+        visit.learn_waiting_rows().await;
         let done = line_just_written(visit, here).await?;
-        let frame = Self::new(parts(app), brand, (now, here), visit.viewer().await?);
-        Ok(Self { waiting_rows, done, ..frame })
+        Ok(Self { done, ..Self::made(app, brand, (now, here), visit.viewer().await?) })
     }
 
     /// The frame of a page for a user who is logged in. [`SignedIn`](crate::request::viewer::SignedIn)
-    /// has read the identity of the site.
+    /// has read the identity of the site, and how many rows of the review queue wait.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
         Self::known(app, here, Some(viewer))
@@ -115,13 +114,24 @@ impl<'a> Frame<'a> {
 
     /// The frame of a page without a viewer.
     pub async fn anonymous(app: &'a App, here: &'a LocalPath) -> Self {
-        Self::new(parts(app), app.brand().await, (app.now(), here), None)
+        Self::made(app, app.brand().await, (app.now(), here), None)
     }
 
     /// The frame of a page that must not read anything.
     #[must_use]
     pub fn known(app: &'a App, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
-        Self::new(parts(app), app.known_brand(), (app.now(), here), viewer)
+        Self::made(app, app.known_brand(), (app.now(), here), viewer)
+    }
+
+    /// Every frame of a page of the site is made here.
+    fn made(
+        app: &'a App,
+        brand: Shared<Brand>,
+        (now, here): (Timestamp, &'a LocalPath),
+        viewer: Option<&'a User>,
+    ) -> Self {
+        let waiting_rows = waiting_rows(&app.site, viewer);
+        Self { waiting_rows, ..Self::new(parts(app), brand, (now, here), viewer) }
     }
 
     /// The name, the description and the address of the site.
@@ -155,6 +165,12 @@ impl<'a> Frame<'a> {
                 }
             }
         })
+    }
+
+    /// The field of a form that leads to another page than this: refused, it comes back here.
+    #[must_use]
+    pub fn form_page(&self) -> Markup {
+        html! { input type="hidden" name=(FORM_PAGE) value=(self.here.as_str()); }
     }
 
     /// Says that the page has a button of [`ITEMS_FORM`].

@@ -7,6 +7,7 @@ use super::addresses::profile_address;
 use super::fragments::LinkTarget;
 use super::parts::OUTSIDE;
 use maud::{Markup, PreEscaped, Render};
+use tidings_text::bounds::{CUT, shown};
 use tidings_text::stored_text::{Element, Event, StoredText};
 
 /// Renders a text that somebody wrote, up to the length that is shown. The result has at most
@@ -21,6 +22,9 @@ pub fn markdown(text: &str, links: LinkTarget) -> Markup {
 pub fn markdown_at(base: &str, text: &str, links: LinkTarget) -> Markup {
     let mut html = String::with_capacity(text.len() + text.len() / 4 + 16);
     StoredText::Formatted(text).read(|event| write(&mut html, event, base, links));
+    if shown(text).len() < text.len() {
+        html.push_str(CUT);
+    }
     PreEscaped(html)
 }
 

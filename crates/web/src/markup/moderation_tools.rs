@@ -32,10 +32,10 @@ pub fn may_moderate(frame: &Frame<'_>, author: UserId) -> bool {
     is_moderator(frame) && frame.viewer.is_some_and(|viewer| viewer.id != author)
 }
 
-/// The tools for a thing: forms that a moderator can open. Nothing for other viewers.
+/// The tools for a thing: forms that a moderator can open. Nothing for other viewers, and without forms.
 pub fn tools(frame: &Frame<'_>, summary: &str, forms: &Markup) -> Markup {
     html! {
-        @if is_moderator(frame) {
+        @if is_moderator(frame) && !forms.0.is_empty() {
             details.tools.moderation-tools {
                 summary { (summary) }
                 (forms)
@@ -77,7 +77,7 @@ impl ActionForm<'_> {
                 (reason_field(if is_noted { "Reason (public), or the note" } else { "Reason (public)" }, ""))
                 label.choice {
                     input type="checkbox" name="anonymous" value="1";
-                    " Sign as “a moderator” in the public log"
+                    " Sign as “a moderator” in the moderation log"
                 }
                 @match self.actions {
                     [(action, words)] => button.button name="action" value=(action.name()) { (words) },
@@ -198,7 +198,7 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Speak => "spoke as a moderator in",
         Action::Bar => "banned",
         Action::Unbar => "lifted",
-        Action::Announce | Action::SetReasons => "changed",
+        Action::Announce | Action::SetReasons | Action::SetHooks => "changed",
         Action::Answer => "answered",
         Action::Close => "closed without an answer",
     }
@@ -219,6 +219,7 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::Origin(id) => format!("ban {id} of a network or a domain"),
         Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
         Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
+        Thing::Site(SitePart::Hooks) => "the webhooks".to_owned(),
     }
 }
 
@@ -228,6 +229,7 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
     html! {
         form.inline method="post" action="/moderate/undo" {
             (frame.signed_fields())
+            (frame.form_page())
             input type="hidden" name="next" value=(frame.way_back);
             input type="hidden" name="moderation_id" value=(id);
             (reason_field("Reason to undo it", "A mistake"))

@@ -74,6 +74,18 @@ pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
     }
 }
 
+/// That a moderator has locked the thread of a story, and why; nothing if it is open.
+#[must_use]
+pub fn lock_notice(news: &News) -> Markup {
+    html! {
+        @if let Some(lock) = &news.locked {
+            p.notice.withheld {
+                "Locked by a moderator" @if !lock.reason.is_empty() { ": " bdi { (lock.reason) } } "."
+            }
+        }
+    }
+}
+
 /// A link to the same page with what its reader has muted and what flags have hidden, for a
 /// reader who is logged in; `anchor` is the element to go to. Nothing for what nobody can choose
 /// to see.

@@ -8,11 +8,31 @@ use crate::error::{Malformed, RequestError};
 use crate::limits::{MAX_FIELDS, SHOWN_NAME_CHARACTERS};
 use percent_encoding::percent_decode;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 use tidings_domain::Error;
 
 /// The fields of a form, in their order.
 #[derive(Clone, Default)]
 pub struct Fields(Vec<(String, String)>);
+
+/// The field of a form that names the page that it is on, where that is not where the form leads to.
+pub const FORM_PAGE: &str = "form_page";
+
+/// An extension of requests: the fields that were sent, once they have been read. With them a refused form comes back.
+#[derive(Clone, Default)]
+pub struct SentFields(Arc<OnceLock<Fields>>);
+
+impl SentFields {
+    /// The fields, if they have been read.
+    pub fn get(&self) -> Option<&Fields> {
+        self.0.get()
+    }
+
+    /// Keeps the fields that were read first.
+    pub fn keep(&self, fields: &Fields) {
+        self.0.get_or_init(|| fields.clone());
+    }
+}
 
 /// A form or a query string as typed values.
 ///

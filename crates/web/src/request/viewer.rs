@@ -2,7 +2,7 @@
 
 use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
-use super::form::{Fields, Form, FromFields};
+use super::form::{FORM_PAGE, Fields, Form, FromFields, SentFields};
 use super::json;
 use super::local_path::LocalPath;
 use crate::App;
@@ -114,8 +114,9 @@ impl FromRequestParts<App> for SignedIn {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let mut visit = Visit::from_request_parts(parts, app).await?;
         let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
-        // The page needs it; see `Frame::for_user`.
+        // The page needs them; see `Frame::for_user`.
         visit.identity().await;
+        visit.learn_waiting_rows().await;
         let Ok(here) = LocalPath::from_request_parts(parts, app).await;
         Ok(Self { visit, user, here })
     }
@@ -178,8 +179,9 @@ impl SignedFields {
     /// a wrong name of the request, or the store's.
     pub async fn sign(mut visit: Visit, fields: Fields, call: &Call) -> Result<Self, RequestError> {
         let mut user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
-        // The page that shows the form again needs it; see `Frame::for_user`.
+        // The page that shows the form again needs them; see `Frame::for_user`.
         visit.identity().await;
+        visit.learn_waiting_rows().await;
         demand_secret(&visit, &user, fields.text("apisecret"))?;
         if let Some(name) = request_name(&fields)? {
             let request = NamedRequest::new(user.id, name, &call.path, &call.contents(&fields));
@@ -225,12 +227,15 @@ impl FromRequest<App> for Fields {
             return Err(Malformed::NotAForm.into());
         }
         let is_named = request.extensions().get::<NamedInAddress>().is_some();
+        let sent = request.extensions().get::<SentFields>().cloned();
         let name = request.uri().query().filter(|_| is_named).map(str::to_owned);
         let body = json::read_body(request).await?;
-        Ok(match name {
+        let fields = match name {
             Some(name) => Self::parse(&[name.as_bytes(), &body[..]].join(&b'&'))?,
             None => Self::parse(&body)?,
-        })
+        };
+        sent.into_iter().for_each(|sent| sent.keep(&fields));
+        Ok(fields)
     }
 }
 
@@ -251,9 +256,9 @@ pub fn demand_secret(visit: &Visit, user: &User, given: &str) -> Result<(), Requ
 }
 
 /// Fields that say nothing about what is asked for.
-const NOT_CONTENTS: [&str; 2] = ["apisecret", "request"];
+const NOT_CONTENTS: [&str; 3] = ["apisecret", "request", FORM_PAGE];
 /// Fields whose values must not be found out by guessing from what the store holds.
-const SECRETS: [&str; 4] = ["password", "current_password", "code", "secret"];
+pub const SECRETS: [&str; 4] = ["password", "current_password", "code", "secret"];
 
 /// Where a form was sent, by what, and in which session.
 pub struct Call {

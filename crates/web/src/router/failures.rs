@@ -1,5 +1,6 @@
 //! The responses to failed requests: pages with the navigation of their viewer, or JSON.
 
+use super::refused_forms::{FormPages, SentPageForm};
 use crate::App;
 use crate::error::{INTERNAL, RequestError, ShownInForm, sentence};
 use crate::features::algolia::calls::HitsError;
@@ -21,13 +22,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
 use maud::Markup;
 use std::panic::AssertUnwindSafe;
+use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 
-/// Turns failures into pages or JSON: those of handlers, and panics.
+/// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.
 ///
 /// A request that was refused before it got here carries its failure as an extension.
 pub async fn error_responses<F: Future<Output = Response>>(
-    app: &App,
+    (app, forms): (&App, &FormPages),
     mut request: Request,
     handle: impl FnOnce(Request) -> F,
 ) -> Response {
@@ -36,6 +38,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
         return failure_response(app, &method, &address, &failure);
     }
     let visitor = ErrorVisitor::of(app, &request);
+    let sent = SentPageForm::note(&mut request);
     let failure = match AssertUnwindSafe(handle(request)).catch_unwind().await {
         Ok(mut response) => {
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
@@ -52,6 +55,12 @@ pub async fn error_responses<F: Future<Output = Response>>(
     let format = ErrorFormat::of(address.path());
     if format != ErrorFormat::Page || failed.login().is_some() {
         return failed.response(format, |message| bare_error_page(app, failure.status(), message));
+    }
+    if let Some(sent) = sent
+        && let Some(form) = sent.shown_again(forms, &failure).await
+    {
+        failed.note();
+        return form;
     }
     visitor.page(&failed).await
 }
@@ -92,7 +101,9 @@ impl ErrorVisitor {
         let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
         let found = tokio::time::timeout(ERROR_PAGE_READS, async {
             visit.identity().await;
-            visit.recognise().await.map(|viewer| viewer.cloned())
+            let viewer = visit.recognise().await?.cloned();
+            visit.learn_waiting_rows().await;
+            Ok::<_, Error>(viewer)
         });
         match found.await {
             Ok(Ok(viewer)) => {
@@ -254,7 +265,7 @@ mod tests {
         let app = App::new(site, settings(), None, EngineClock::System);
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
-            .layer(from_fn_with_state((app, Arc::default()), around));
+            .layer(from_fn_with_state((app, Arc::default(), FormPages::new(Router::new())), around));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();

@@ -216,6 +216,7 @@ mod tests {
     use super::*;
     use crate::mail::{Letter, SendMail, Sending};
     use crate::markup::test_support::settings;
+    use crate::router::refused_forms::FormPages;
     use crate::router::{around, router};
     use crate::settings::{Settings, TransportSettings};
     use axum::Router;
@@ -292,7 +293,8 @@ mod tests {
 
         /// Only these routes, with what is around those of the site.
         fn only(&self, routes: Router<App>) -> Router {
-            let around = from_fn_with_state((self.app.clone(), self.writes.clone()), around);
+            let forms = FormPages::new(Router::new());
+            let around = from_fn_with_state((self.app.clone(), self.writes.clone(), forms), around);
             routes.layer(around).with_state(self.app.clone())
         }
 

@@ -99,12 +99,12 @@ impl RegisterPage<'_> {
 
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
         let username = Field::new("username", "Username").typed(self.typed);
-        let username = username.with("autocomplete", "username").required().exact().hint(html! {
+        let username = username.with("autocomplete", "username").required().exact().rule(html! {
             (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
         });
         let password = Field::new("password", "Password").with("autocomplete", "new-password").required();
         let least = if self.facts.is_administrator { STAFF_PASSWORD_MIN } else { PASSWORD_MIN };
-        let password = password.hint(html! { "At least " (least) " characters." });
+        let password = password.rule(html! { "At least " (least) " characters." });
         let is_invited = self.facts.inviter.is_some();
         let applies = mode == SignupMode::Apply && !is_invited;
         let confirms = frame.rules.accounts.confirm_email && !self.facts.is_administrator;

@@ -144,7 +144,7 @@ impl AdminPage<'_> {
 
     fn days(&self) -> Vec<Row<'_>> {
         let days = self.chronicle.days.iter();
-        days.map(|(day, figures)| Row { time: day.to_string(), figures }).collect()
+        days.map(|(day, figures)| Row { time: day.in_words(), figures }).collect()
     }
 
     fn facts_in_numbers(&self) -> Markup {
@@ -214,6 +214,11 @@ fn search_state(app: &App) -> Markup {
     }
 }
 
+/// The name of a cache in words: pages call tweets posts.
+fn cache_name(name: &str) -> String {
+    name.replace("tweet", "post").replace('_', " ")
+}
+
 /// How well each cache works.
 fn cache_table(caches: &[CacheStatus]) -> Markup {
     let columns = [
@@ -227,7 +232,7 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
     let rows = html! {
         @for cache in caches {
             tr {
-                td { (cache.name.replace('_', " ")) }
+                td { (cache_name(cache.name)) }
                 td.number { (number(cache.hits)) }
                 td.number { (number(cache.misses)) }
                 td.number { (number(cache.entries)) }

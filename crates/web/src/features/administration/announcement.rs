@@ -173,6 +173,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .form_page(PAGE)
         .then(|_, ()| PAGE.to_owned()),
         Action::setting(
             "/announcement/dismiss",

@@ -24,6 +24,7 @@ use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
+use tidings_domain::moderation::log::write_hook_change;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hook::{
     Hook, HookAddress, HookFormat, HookKind, HookResult, HookSecret, NotAHook, parse_kinds,
@@ -393,7 +394,9 @@ pub fn actions() -> Vec<ActionEntry> {
                     by.user.require_admin().map_err(Error::from)?;
                     form.demand_public(app).map_err(Error::from)?;
                     let change = form.change()?;
-                    Ok::<_, RequestError>(hooks::change(&app.site, app.now(), by, &change).await?)
+                    Ok::<_, RequestError>(
+                        hooks::change(&app.site, app.now(), by, (&change, write_hook_change)).await?,
+                    )
                 })
             },
         )

@@ -8,7 +8,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::hacker_news::text::plain_html;
 use crate::features::search::searching::{Given, MOST_EXACT, find_given};
-use crate::limits::{API_LIST_BYTES, HITS_AT_ONCE, PAGE_ROWS};
+use crate::limits::{API_LIST_BYTES, HIT_PAGES_AT_ONCE, HITS_AT_ONCE, PAGE_ROWS};
 use crate::request::description::JSON;
 use crate::request::form::Form;
 use crate::request::path::PathOf;
@@ -27,6 +27,7 @@ use tidings_domain::news::lists;
 use tidings_domain::numbered;
 use tidings_domain::values::ids::{ItemNumber, NewsId};
 use tidings_search::asking::{Found, Sort};
+use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
 /// How long an answer may be used.
@@ -87,6 +88,10 @@ pub async fn search_by_date(
     find(&app, query, params.unwrap_or_default(), Sort::New, from).await
 }
 
+/// The turns to make a page of hits. Each may have [`API_LIST_BYTES`] of texts, and twice that until it is an answer,
+/// which counts in the memory of all answers; so few are made at once, and the others wait.
+static MAKING: Semaphore = Semaphore::const_new(HIT_PAGES_AT_ONCE);
+
 /// Rounds: at most 8, and 7 for each [`HITS_AT_ONCE`] hits.
 async fn find(
     app: &App,
@@ -110,6 +115,7 @@ async fn find(
     let with_replies =
         query.retrieved.as_ref().is_none_or(|names| names.iter().any(|name| name == "children"));
     let index = app.searching()?.answering();
+    let _turn = MAKING.acquire().await.map_err(|_| RequestError::TooManySearches)?;
     let (mut written, mut bytes, mut missing) = (Vec::new(), 0, 0);
     for things in things.chunks(HITS_AT_ONCE) {
         let mut seen = found::read(&mut visit, things).await?;

@@ -3,6 +3,7 @@
 use crate::error::RequestError;
 use crate::limits::{HIT_CHARACTERS, HIT_FILTERS, HIT_WORDS, MOST_HITS, PAGE_HITS};
 use crate::request::form::{Fields, FromFields};
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::ops::Range;
 use tidings_domain::items::Item;
@@ -28,9 +29,10 @@ pub struct HitsQuery {
     /// there; of those in parentheses, one.
     #[param(value_type = String, required = false)]
     pub tags: Vec<Vec<Tag>>,
-    /// Conditions on `created_at_i`, `points` and `num_comments`.
+    /// Conditions on `created_at_i`, `points` and `num_comments`, with commas between them or as a JSON array. All must
+    /// hold; of those in an array within it, one.
     #[param(value_type = String, required = false, rename = "numericFilters")]
-    filters: Vec<(Attribute, Bounds)>,
+    filters: Vec<Vec<(Attribute, Bounds)>>,
     /// The page, from 0.
     #[param(value_type = u64, required = false)]
     pub page: usize,
@@ -134,7 +136,7 @@ impl FromFields for HitsQuery {
 }
 
 const TAGS: &str = "it must be tags with commas between them, at most 16, of which parentheses join some";
-const NUMERIC_FILTERS: &str = "it must be conditions with commas between them, at most 16, such as created_at_i>1700000000, points>=10 or num_comments<5";
+const NUMERIC_FILTERS: &str = "it must be conditions with commas between them or a JSON array of them, at most 16, such as created_at_i>1700000000, points>=10 or num_comments!=5";
 
 /// The names in a list; `None` for all.
 fn names(list: Option<&str>) -> Option<Vec<String>> {
@@ -178,36 +180,87 @@ fn tags(text: &str) -> Option<Vec<Vec<Tag>>> {
     (depth == 0 && groups.iter().map(Vec::len).sum::<usize>() <= HIT_FILTERS).then_some(groups)
 }
 
-/// Conditions with commas between them; `None` if one of them is none, or there are too many.
-fn filters(text: &str) -> Option<Vec<(Attribute, Bounds)>> {
-    let conditions = text.split(',').map(str::trim).filter(|condition| !condition.is_empty());
-    let filters: Vec<(Attribute, Bounds)> = conditions.map(filter).collect::<Option<_>>()?;
-    (filters.len() <= HIT_FILTERS).then_some(filters)
+/// Conditions with commas between them, or in a JSON array; of those in an array within it, one is enough. `None` if
+/// one of them is none, or there are too many.
+fn filters(text: &str) -> Option<Vec<Vec<(Attribute, Bounds)>>> {
+    let conditions: Vec<Vec<String>> = if text.trim_start().starts_with('[') {
+        let groups: Vec<FilterGroup> = serde_json::from_str(text).ok()?;
+        groups.into_iter().map(FilterGroup::conditions).collect()
+    } else {
+        let conditions = text.split(',').map(str::trim).filter(|condition| !condition.is_empty());
+        conditions.map(|condition| vec![condition.to_owned()]).collect()
+    };
+    if conditions.iter().map(Vec::len).sum::<usize>() > HIT_FILTERS || conditions.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let group = |conditions: Vec<String>| {
+        let read: Vec<Vec<_>> =
+            conditions.iter().map(|condition| filter(condition)).collect::<Option<_>>()?;
+        Some(read.into_iter().flatten().collect())
+    };
+    conditions.into_iter().map(group).collect()
 }
 
-fn filter(condition: &str) -> Option<(Attribute, Bounds)> {
-    let (name, rest) = condition.split_at(condition.find(['<', '=', '>'])?);
+/// An element of the JSON array of conditions.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FilterGroup {
+    One(String),
+    Any(Vec<String>),
+}
+
+impl FilterGroup {
+    fn conditions(self) -> Vec<String> {
+        match self {
+            Self::One(condition) => vec![condition],
+            Self::Any(conditions) => conditions,
+        }
+    }
+}
+
+/// A condition as the bounds of which one must hold. Only whole numbers are compared with it.
+fn filter(condition: &str) -> Option<Vec<(Attribute, Bounds)>> {
+    let (name, rest) = condition.split_at(condition.find(['<', '=', '>', '!'])?);
     let attribute = match name.trim() {
         "created_at_i" => Attribute::Time,
         "points" => Attribute::Points,
         "num_comments" => Attribute::Comments,
         _ => return None,
     };
-    let after = |operator: &str| rest.strip_prefix(operator)?.trim().parse::<i64>().ok();
-    let bounds = if let Some(number) = after("<=") {
-        Bounds::until(number)
-    } else if let Some(number) = after(">=") {
-        Bounds::from(number)
-    } else if let Some(number) = after("<") {
-        Bounds::until(number.checked_sub(1)?)
-    } else if let Some(number) = after(">") {
-        Bounds::from(number.checked_add(1)?)
+    let after = |operator: &str| number(rest.strip_prefix(operator)?.trim());
+    // The number itself if it is whole; otherwise the whole numbers below and above it.
+    let bounds = if let Some((below, _)) = after("<=") {
+        vec![Bounds::until(below)]
+    } else if let Some((_, above)) = after(">=") {
+        vec![Bounds::from(above)]
+    } else if let Some((_, above)) = after("<") {
+        vec![Bounds::until(above.checked_sub(1)?)]
+    } else if let Some((below, _)) = after(">") {
+        vec![Bounds::from(below.checked_add(1)?)]
+    } else if let Some((below, above)) = after("!=") {
+        let (least, most) =
+            if below == above { (above.checked_add(1)?, below.checked_sub(1)?) } else { (above, below) };
+        vec![Bounds::until(most), Bounds::from(least)]
     } else {
-        let number = after("=")?;
-        Bounds { least: number, most: number }
+        let (below, above) = after("=")?;
+        // Nothing is equal to a number that is not whole.
+        vec![Bounds { least: above, most: below }]
     };
-    Some((attribute, bounds))
+    Some(bounds.into_iter().map(|bounds| (attribute, bounds)).collect())
 }
+
+/// The whole numbers next to a number, below and above: twice itself if it is whole.
+#[allow(clippy::cast_possible_truncation)]
+fn number(text: &str) -> Option<(i64, i64)> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some((whole, whole));
+    }
+    let number: f64 = text.parse().ok()?;
+    (number.abs() <= MOST_EXACT).then_some((number.floor() as i64, number.ceil() as i64))
+}
+
+/// Above this, not every whole number is a float: 2^53.
+const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn place(attributes: &str) -> Place {
     let mut names = attributes.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -332,7 +385,7 @@ impl HitsQuery {
     pub fn kind(&self) -> Option<Kind> {
         let is_all = |of: fn(&Tag) -> bool| self.tags.iter().any(|group| group.iter().all(of));
         let counts = |(attribute, _): &(Attribute, Bounds)| *attribute != Attribute::Time;
-        if is_all(Tag::is_of_stories) || self.filters.iter().any(counts) {
+        if is_all(Tag::is_of_stories) || self.filters.iter().any(|group| group.iter().all(counts)) {
             Some(Kind::Story)
         } else if is_all(|tag| *tag == Tag::Comment) {
             Some(Kind::Comment)
@@ -358,13 +411,14 @@ impl HitsQuery {
             groups.push(group);
         }
         groups.extend(self.tags.iter().map(|group| group.iter().flat_map(|tag| known.terms(tag)).collect()));
-        groups.extend(self.filters.iter().map(|(attribute, bounds)| {
-            vec![Term::of(match attribute {
+        let term = |(attribute, bounds): &(Attribute, Bounds)| {
+            Term::of(match attribute {
                 Attribute::Time => What::Time(*bounds),
                 Attribute::Points => What::Votes(*bounds),
                 Attribute::Comments => What::Comments(*bounds),
-            })]
-        }));
+            })
+        };
+        groups.extend(self.filters.iter().map(|group| group.iter().map(term).collect()));
         Search { groups, ignored: Vec::new() }
     }
 }
@@ -427,9 +481,48 @@ mod tests {
     #[test]
     fn filters_compare_numbers() {
         let all = filters("created_at_i>10, points<=5,num_comments = 3,points>=-1,points<2").unwrap();
-        let bounds: Vec<(i64, i64)> = all.iter().map(|(_, bounds)| (bounds.least, bounds.most)).collect();
-        assert_eq!(bounds, [(11, i64::MAX), (i64::MIN, 5), (3, 3), (-1, i64::MAX), (i64::MIN, 1)]);
-        for wrong in ["points", "points>", "points!=3", "votes>3", "points>x", "points==3", ">3"] {
+        let bounds = |groups: Vec<Vec<(Attribute, Bounds)>>| -> Vec<Vec<(i64, i64)>> {
+            let group = |group: Vec<(Attribute, Bounds)>| {
+                group.into_iter().map(|(_, bounds)| (bounds.least, bounds.most)).collect()
+            };
+            groups.into_iter().map(group).collect()
+        };
+        let (least, most) = (i64::MIN, i64::MAX);
+        assert_eq!(
+            bounds(all),
+            [vec![(11, most)], vec![(least, 5)], vec![(3, 3)], vec![(-1, most)], vec![(least, 1)]]
+        );
+        for (text, expected) in [
+            ("created_at_i>1661122800.0", vec![vec![(1_661_122_801, most)]]),
+            ("points>1.5,points<1.5", vec![vec![(2, most)], vec![(least, 1)]]),
+            ("points>=1.5,points<=1.5", vec![vec![(2, most)], vec![(least, 1)]]),
+            ("points=1.5", vec![vec![(2, 1)]]),
+            ("points!=3", vec![vec![(least, 2), (4, most)]]),
+            ("points != 1.5", vec![vec![(least, 1), (2, most)]]),
+            (
+                r#"["points>1", ["points=2", "num_comments<3"]]"#,
+                vec![vec![(2, most)], vec![(2, 2), (least, 2)]],
+            ),
+            ("[]", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(bounds(filters(text).unwrap()), expected, "{text}");
+        }
+        let many = format!("[{}\"points>1\"]", "\"points>1\",".repeat(16));
+        for wrong in [
+            "points",
+            "points>",
+            "votes>3",
+            "points>x",
+            "points==3",
+            ">3",
+            "points>NaN",
+            "points>inf",
+            "[1]",
+            "[[]]",
+            "[\"points\"",
+            &many,
+        ] {
             assert_eq!(filters(wrong), None, "{wrong}");
         }
     }

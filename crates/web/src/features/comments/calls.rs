@@ -236,7 +236,7 @@ impl FoundComment {
             up,
             down,
             body: size::shown(&comment.body).to_owned(),
-            html: formatted(size::shown(&comment.body)),
+            html: formatted(&comment.body),
         }
     }
 }

@@ -95,6 +95,8 @@ pub struct CommentContext {
     pub news: NewsId,
     /// Whether the story is deleted or withheld: then its comments are read-only.
     pub news_deleted: bool,
+    /// Whether the thread is open: otherwise nobody answers or edits its comments.
+    pub is_open: bool,
     /// Whether the page also shows comments on other stories, so that the ids of comments
     /// alone are not unique.
     pub among_others: bool,
@@ -104,7 +106,15 @@ impl CommentContext {
     /// For a page about one story.
     #[must_use]
     pub fn alone(news: &News) -> Self {
-        Self { news: news.id, news_deleted: news.is_gone(), among_others: false }
+        let news_deleted = news.is_gone();
+        let is_open = !news_deleted && news.locked.is_none();
+        Self { news: news.id, news_deleted, is_open, among_others: false }
+    }
+
+    /// For a page with comments on several stories.
+    #[must_use]
+    pub fn among_others(news: &News) -> Self {
+        Self { among_others: true, ..Self::alone(news) }
     }
 
     /// The id of the element that shows a comment.
@@ -166,7 +176,7 @@ impl CommentItem<'_> {
         let comment = line.comment;
         let is_usual = frame.viewer.is_some_and(|viewer| {
             let has_part = viewer.id == comment.user_id || comment.vote_of(viewer.id).is_some();
-            !has_part && !place.news_deleted && comment.withheld.is_none()
+            !has_part && place.is_open && comment.withheld.is_none()
         });
         if is_usual {
             if !comment.deleted {
@@ -329,9 +339,10 @@ impl CommentLinks {
         let window = frame.rules.limits.comment_edit_seconds;
         let viewer = frame.viewer.filter(|_| !comment.deleted);
         Self {
-            reply: !comment.is_gone() && !place.news_deleted,
-            flag: viewer.is_some_and(|viewer| viewer.id != comment.user_id),
-            edit: viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok()),
+            reply: !comment.is_gone() && place.is_open,
+            flag: !comment.is_gone() && viewer.is_some_and(|viewer| viewer.id != comment.user_id),
+            edit: place.is_open
+                && viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok()),
             delete: viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok()),
         }
     }
@@ -363,7 +374,7 @@ mod tests {
         });
         let comment = Comment::from_field(id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
-        let place = CommentContext { news, news_deleted: false, among_others: true };
+        let place = CommentContext { news, news_deleted: false, is_open: true, among_others: true };
         let line = ThreadLine { comment: &comment, depth: 7, username: Some(name) };
         let admin = user(viewer, "admin", "a");
         let html = framed(Some(&admin), |frame| {
@@ -401,7 +412,8 @@ mod tests {
                 "body": "text", "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": up, "del": deleted,
             });
             let comment = Comment::from_field("7", &json.to_string()).unwrap();
-            let place = CommentContext { news: NewsId(5), news_deleted, among_others: false };
+            let place =
+                CommentContext { news: NewsId(5), news_deleted, is_open: !news_deleted, among_others: false };
             let line = ThreadLine { comment: &comment, depth: 0, username: Some("alice") };
             for viewer in [None, Some(&author), Some(&voter), Some(&other)] {
                 for is_new in [false, true] {

@@ -62,7 +62,7 @@ fn listed_bytes(comment: &SiteComment) -> usize {
 /// A comment with its story and the beginning of what it replies to.
 fn listed(frame: &Frame<'_>, comment: &SiteComment) -> Markup {
     let news = &comment.news;
-    let place = CommentContext { news: news.id, news_deleted: false, among_others: true };
+    let place = CommentContext::among_others(news);
     html! {
         p.about-what {
             "On " (title_link(&news_address(news.id), Some(&news.title)))

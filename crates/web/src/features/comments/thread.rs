@@ -18,7 +18,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
-use crate::markup::withheld::shown_title;
+use crate::markup::withheld::{lock_notice, shown_title};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -145,17 +145,18 @@ impl<'a> ThreadPage<'a> {
             @match (self.part.branch, self.part.number) {
                 (None, 1) => {
                     (news_head(frame, self.thread))
-                    (story_tools(frame, news))
-                    div.under { (self.comment_form(frame)) }
+                    div.under { (self.comment_form(frame)) (story_tools(frame, news)) }
                     h2.hidden { (counted(news.comments, "comment", "comments")) }
                 }
                 (None, number) => {
                     h1 { "Comments, page " (number) " of " (pages) }
                     p.about-what { "On " (thread_link(&self.thread.news)) }
+                    (lock_notice(news))
                 }
                 (Some(branch), number) => {
                     h1 { "Further replies" @if number > 1 { ", page " (number) " of " (pages) } }
                     p.about-what { "On " (link_to_thread(&self.thread.news, &self.part.address_of(branch.root))) }
+                    (lock_notice(news))
                 }
             }
         }
@@ -175,6 +176,8 @@ impl<'a> ThreadPage<'a> {
                 }
             } @else if let Some(Withheld::Held(_) | Withheld::Unreadable(_)) = news.withheld {
                 p.empty { "Only you and moderators see this story until a moderator approves it." }
+            } @else if news.locked.is_some() {
+                // The notice below the title says so.
             } @else if frame.viewer.is_some() {
                 (CommentEditor::in_thread(news.id, "Your comment", "Add comment").render(frame))
             } @else {
@@ -290,7 +293,7 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
         @if let Some(viewer) = frame.viewer {
             @let is_author = viewer.id == news.user_id;
             @if !news.is_gone() { (subscription_button(news.id, thread.subscription, is_author)) }
-            @if !is_author && !news.deleted {
+            @if !is_author && !news.is_gone() {
                 " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { "flag" }
             }
         }

@@ -262,12 +262,14 @@ fn edit_page(
     if comment.deleted {
         return Err(Refusal::CommentDeleted.into());
     }
-    let may_edit = comment.may_edit(viewer, frame.now, window);
+    let may_edit =
+        comment.may_edit(viewer, frame.now, window).and_then(|()| thread.news.news.refuse_if_locked());
     let may_delete = comment.may_delete(viewer, frame.now, window);
     if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
         return Err(refusal.clone().into());
     }
-    let form = may_edit.is_ok().then(|| CommentEditor {
+    // A refused text is not lost.
+    let form = (may_edit.is_ok() || state.refused().is_some()).then(|| CommentEditor {
         news: thread.news.news.id,
         edited: Some(id),
         parent: comment.parent_id,
@@ -293,6 +295,7 @@ pub async fn reply(
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_gone(&user)?;
+    thread.news.news.refuse_if_locked()?;
     let frame = Frame::for_user(&app, &here, &user);
     reply_page(&frame, &thread, (Some(parent), false), ("", EditorState::Alone))
 }
@@ -394,7 +397,9 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
             @let UserComment { news_id, title, .. } = comment;
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
-                @let place = CommentContext { news: *news_id, news_deleted: title.is_none(), among_others: true };
+                @let place = CommentContext {
+                    news: *news_id, news_deleted: title.is_none(), is_open: comment.is_open, among_others: true,
+                };
                 (comment_item(frame, place, (comment.line(), Sight::Shown), 0))
             }
         }

@@ -42,15 +42,52 @@ struct Writer {
     /// How many elements are open that are emphasised.
     emphasised: usize,
     is_in_block_of_code: bool,
+    /// The quotes, lists and items that are open.
+    around: Vec<Container>,
     /// Whether a link is open that is written.
     is_in_link: bool,
+}
+
+/// An element around paragraphs that shows as characters at their start, because there is no tag for it.
+enum Container {
+    /// Each line begins with `> `.
+    Quote,
+    /// A list; the number of its next item if it has numbers.
+    List(Option<u64>),
+    /// An item, with its mark until that is written.
+    Item(String),
 }
 
 impl Writer {
     fn tag(&mut self, tag: &str) {
         let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
         match name {
-            "br" => self.text("\n"),
+            "br" => {
+                self.text("\n");
+                self.html.push_str(&self.quotes());
+            }
+            "blockquote" => self.begin(Container::Quote),
+            "ul" => self.begin(Container::List(None)),
+            "ol" => {
+                let first = attributes.strip_prefix("start=\"").and_then(|rest| rest.split_once('"'));
+                self.begin(Container::List(Some(
+                    first.and_then(|(first, _)| first.parse().ok()).unwrap_or(1),
+                )));
+            }
+            "li" => {
+                let mark = match self.around.last_mut() {
+                    Some(Container::List(Some(number))) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "- ".to_owned(),
+                };
+                self.begin(Container::Item(mark));
+            }
+            "/blockquote" | "/ul" | "/ol" | "/li" => {
+                self.around.pop();
+                self.has_ended = true;
+            }
             "em" | "strong" => {
                 self.emphasised += 1;
                 if self.emphasised == 1 {
@@ -88,6 +125,8 @@ impl Writer {
                 self.html.push_str("</a>");
                 self.is_in_link = false;
             }
+            "code" if !self.is_in_block_of_code => self.push("`"),
+            "/code" if !self.is_in_block_of_code => self.html.push('`'),
             "a" | "/a" | "code" | "/code" => {}
             // A paragraph, or something that has them.
             _ => self.has_ended = true,
@@ -108,10 +147,32 @@ impl Writer {
         }
     }
 
-    /// Writes markup, in a new paragraph if one has ended.
+    fn begin(&mut self, around: Container) {
+        self.around.push(around);
+        self.has_ended = true;
+    }
+
+    /// The beginning of each line within quotes.
+    fn quotes(&self) -> String {
+        let quotes = self.around.iter().filter(|around| matches!(around, Container::Quote)).count();
+        "&gt; ".repeat(quotes)
+    }
+
+    /// Writes markup, in a new paragraph if one has ended. A paragraph begins with the marks of the quotes and the
+    /// item that it is in; a block of code has none.
     fn push(&mut self, markup: &str) {
-        if std::mem::take(&mut self.has_ended) && !self.html.is_empty() {
-            self.html.push_str("<p>");
+        if std::mem::take(&mut self.has_ended) {
+            if !self.html.is_empty() {
+                self.html.push_str("<p>");
+            }
+            let is_code = self.is_in_block_of_code;
+            for around in &mut self.around {
+                match around {
+                    Container::Quote if !is_code => self.html.push_str("&gt; "),
+                    Container::Item(mark) if !is_code => self.html.push_str(&std::mem::take(mark)),
+                    Container::Quote | Container::Item(_) | Container::List(_) => {}
+                }
+            }
         }
         self.html.push_str(markup);
     }
@@ -139,13 +200,16 @@ mod tests {
             ("One.\n\nTwo.\n\n\nThree.", "One.<p>Two.<p>Three."),
             ("One\ntwo", "One\ntwo"),
             ("*slanted* and **bold** and ***both***", "<i>slanted</i> and <i>bold</i> and <i>both</i>"),
-            ("Use `a < b` here", "Use a &lt; b here"),
+            ("Use `a < b` here", "Use `a &lt; b` here"),
             (
                 "Look:\n\n    if a && b:\n        it's\n\nDone",
                 "Look:<p><pre><code>if a &amp;&amp; b:\n    it&#x27;s\n</code></pre><p>Done",
             ),
-            ("> quoted\n\nanswer", "quoted<p>answer"),
-            ("- one\n- two\n\n1. three\n2. four", "one<p>two<p>three<p>four"),
+            ("> quoted\n\nanswer", "&gt; quoted<p>answer"),
+            ("> a\n> b\n>\n> c\n>> d", "&gt; a\n&gt; b<p>&gt; c<p>&gt; &gt; d"),
+            ("- one\n- two\n\n3. three\n4. four", "- one<p>- two<p>3. three<p>4. four"),
+            ("> - one\n>   - two\n> - three", "&gt; - one<p>&gt; - two<p>&gt; - three"),
+            ("`code` first, then\n\n- *x*", "`code` first, then<p>- <i>x</i>"),
             ("it's 1/2 \"so\" <b> & c", "it&#x27;s 1&#x2F;2 &quot;so&quot; &lt;b&gt; &amp; c"),
             (
                 "See https://example.com/a?b=1&c='d'",

@@ -163,7 +163,7 @@ const fn is_collapsed(entry: &InboxEntry) -> bool {
 
 /// Whether the entry is about a comment on a story that is still there.
 const fn can_be_answered(entry: &InboxEntry) -> bool {
-    matches!(entry.event, InboxEvent::Comment { title: Some(_), .. })
+    matches!(entry.event, InboxEvent::Comment { is_open: true, .. })
 }
 
 /// An entry in a few words, for the names of buttons and the feed.

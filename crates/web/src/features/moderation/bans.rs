@@ -41,7 +41,7 @@ impl BansPage<'_> {
             p {
                 "Nobody can sign up, or post, from a banned network or with an e-mail address of a banned \
                  domain. Moderators and administrators can. Everyone can see in the "
-                a href="/moderations?kind=origin" { "log" } " when and why, but not which."
+                a href="/moderations?kind=origin" { "moderation log" } " when and why, but not which."
             }
             (summary(self.refused))
             (self.form(frame))
@@ -60,7 +60,7 @@ impl BansPage<'_> {
             "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
         });
         let reason = Field::new("reason", "Reason").typed(self.typed).with("list", REASONS).required();
-        let reason = reason.hint(html! { "Shown to those whom the ban stops, and in the public log." });
+        let reason = reason.hint(html! { "Shown to those whom the ban stops, and in the moderation log." });
         let hours = Field::new("hours", "Hours").typed(self.typed).with("inputmode", "numeric");
         let hours = hours.hint(html! { "Until it ends by itself; 0 or empty until it is lifted." });
         let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
@@ -192,6 +192,7 @@ pub fn actions() -> Vec<ActionEntry> {
         )
         .called("/api/moderate/unban")
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .form_page(ADDRESS)
         .then(|_, ()| ADDRESS.to_owned()),
     ]
 }

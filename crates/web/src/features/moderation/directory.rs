@@ -21,7 +21,7 @@ use tidings_domain::values::rules::TrustRules;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
 use utoipa::{IntoParams, ToSchema};
 
-/// The prefix of the names of the checkboxes. Each person has one.
+/// The prefix of the names of the checkboxes. Each person has one, with their number; its value is their username.
 pub const BOX: &str = "person.";
 
 /// The accounts that are asked for.
@@ -210,7 +210,8 @@ async fn unsearched(
 /// An action on several people.
 #[derive(ToSchema)]
 pub struct DirectoryForm {
-    /// The people: usernames with commas between them, at most 50.
+    /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
+    /// commas belong to the names.
     #[schema(value_type = values::Usernames)]
     pub usernames: Vec<String>,
     /// The action: `ban`, `silence` or `note`.
@@ -229,8 +230,10 @@ pub struct DirectoryForm {
 
 impl FromFields for DirectoryForm {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let boxes = fields.iter().filter_map(|(name, _)| name.strip_prefix(BOX));
-        let typed = fields.text("usernames").split(',').map(str::trim).filter(|name| !name.is_empty());
+        let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
+        let typed = fields.text("usernames");
+        let separator = if typed.contains('\n') { '\n' } else { ',' };
+        let typed = typed.split(separator).map(str::trim).filter(|name| !name.is_empty());
         let mut usernames: Vec<String> = Vec::new();
         for name in typed.chain(boxes) {
             if !usernames.iter().any(|known| known.eq_ignore_ascii_case(name)) {

@@ -4,19 +4,16 @@ use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, f
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
-use crate::markup::fields::{Field, RefusedForm, choice, summary};
+use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
-use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
+use crate::request::form::{Form, Next};
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::VariantArray;
-use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::directory::{AccountRow, AccountState};
 use tidings_domain::values::moderation::Action;
 use tidings_domain::values::words::counted;
@@ -35,39 +32,30 @@ pub async fn page(
     SignedIn { mut visit, user, here }: SignedIn,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Markup, RequestError> {
-    show(&app, (&mut visit, &user), &here, (&query, None)).await
-}
-
-async fn show(
-    app: &App,
-    (visit, user): (&mut Visit, &User),
-    here: &LocalPath,
-    (query, refused): (&DirectoryQuery, Option<&RefusedForm>),
-) -> Result<Markup, RequestError> {
-    let part = find(app, visit, query).await?;
-    let frame = Frame::for_user(app, here, user);
+    let part = find(&app, &mut visit, &query).await?;
+    let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
         h1 { "People" }
         @if !part.is_searched {
             p.hint { "Without search, this page finds whole usernames only, and shows the newest accounts first." }
         }
-        (filters(query, &part))
-        (summary(refused))
+        (filters(&query, &part))
         @if part.rows.is_empty() { p.empty { "Nobody matches." } } @else {
             @if let Some(total) = part.total { p.hint { (counted(total as u64, "account", "accounts")) } }
             form method="post" action=(ADDRESS) {
                 (frame.signed_fields())
+                input type="hidden" name="next" value=(address(&query, query.before));
                 (table(&frame, &part))
-                (tools(&part, refused))
+                (tools(&part))
             }
         }
-        (more_link(part.next.map(|next| address(query, next))))
+        (more_link(part.next.map(|next| address(&query, Some(next)))))
     };
     Ok(frame.page("People", &content))
 }
 
-/// The address of a further part.
-fn address(query: &DirectoryQuery, before: u64) -> String {
+/// The address of a part of what is asked for.
+fn address(query: &DirectoryQuery, before: Option<u64>) -> String {
     let since = query.since.map(|day| day.to_string()).unwrap_or_default();
     let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
     let fields = [
@@ -77,7 +65,7 @@ fn address(query: &DirectoryQuery, before: u64) -> String {
         ("invited_by", &query.invited_by),
         ("since", &since),
         ("sort", query.sort.name()),
-        ("before", &before.to_string()),
+        ("before", &before.map(|before| before.to_string()).unwrap_or_default()),
     ];
     let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!("{ADDRESS}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
@@ -163,7 +151,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup 
                 @match &person.username {
                     Some(name) => {
                         div.choice {
-                            input type="checkbox" name={ (BOX) (name) } value="1" aria-label={ "Choose " (name) };
+                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Choose " (name) };
                             (named(name))
                         }
                     }
@@ -189,9 +177,11 @@ fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup 
 }
 
 /// Choosing all, and the choice of an action on those who are chosen.
-fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
+fn tools(part: &DirectoryPart) -> Markup {
     let members = part.rows.iter().filter(|person| person.state != Some(AccountState::Staff));
-    let all: Vec<&str> = members.filter_map(|person| person.username.as_deref()).collect();
+    // A name of another site may have commas.
+    let all: String =
+        members.filter_map(|person| person.username.as_deref()).flat_map(|name| [name, "\n"]).collect();
     let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
     let hours = hours.hint(html! { "How long a ban or a silence lasts; 0 or empty until it is lifted." });
@@ -200,12 +190,12 @@ fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
         div.form.narrow {
             h2 { "Act on those who are chosen" }
             label.choice {
-                input type="checkbox" name="usernames" value=(all.join(","));
+                input type="checkbox" name="usernames" value=(all);
                 span { "All on this page, except moderators and administrators" }
             }
             (choice("action", "Action", actions, ""))
-            (reason.input(refused))
-            (hours.input(refused))
+            (reason.input(None))
+            (hours.input(None))
             label.choice {
                 input type="checkbox" name="remove" value="1";
                 span { "With a ban, also remove all that they have posted" }
@@ -215,27 +205,9 @@ fn tools(part: &DirectoryPart, refused: Option<&RefusedForm>) -> Markup {
     }
 }
 
-/// POST /people: usernames or boxes, action, reason, hours, remove, apisecret.
-pub async fn change(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
-    let done = match form.fields.read::<DirectoryForm>() {
-        Ok(asked) => {
-            let people = asked.usernames.len();
-            act(&app, (&mut form.visit, &form.user), &asked).await.map(|_| people)
-        }
-        Err(failure) => Err(failure),
-    };
-    match done {
-        Ok(people) => {
-            Ok(Notice::DoneForPeople.redirect_with(people as u64, &app, &form.user, ADDRESS).into_response())
-        }
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["reason", "hours"]);
-            let query = DirectoryQuery {
-                count: tidings_domain::values::limits::DIRECTORY_ROWS,
-                ..Default::default()
-            };
-            let page = show(&app, (&mut form.visit, &form.user), &here, (&query, Some(&refused))).await?;
-            Ok(refused.response(page))
-        }
-    }
+/// POST /people: usernames or boxes, action, reason, hours, remove, next, apisecret.
+pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
+    let (asked, Next { next }) = form.fields.read::<(DirectoryForm, Next)>()?;
+    act(&app, (&mut form.visit, &form.user), &asked).await?;
+    Ok(Notice::DoneForPeople.redirect_with(asked.usernames.len() as u64, &app, &form.user, next.as_str()))
 }

@@ -22,7 +22,7 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
     let may_erase = frame.viewer.is_some_and(|viewer| viewer.role() == Role::Administrator);
     html! {
         @if may_erase && !is_erased {
-            p { a.action href=(address(thing)) rel="nofollow" { "Erase for good" } }
+            p { a href=(address(thing)) rel="nofollow" { "Erase for good" } }
         }
     }
 }
@@ -43,7 +43,7 @@ pub async fn page(
         div.prose {
             p dir="auto" { (sentence) ". You can't undo this." }
             p {
-                "It leaves every page, feed, inbox, waiting mail, list, search and new backup at once. The public \
+                "It leaves every page, feed, inbox, waiting mail, list, search and new backup at once. The moderation \
                  log says who did it and why, so don't repeat in the reason what is to be forgotten."
             }
             ul {
@@ -60,6 +60,7 @@ pub async fn page(
         }
         form.form.narrow method="post" action="/moderate" {
             (frame.signed_fields())
+            (frame.form_page())
             input type="hidden" name="kind" value=(thing.kind());
             input type="hidden" name="id" value=(thing.id());
             input type="hidden" name="confirm" value=(thing.id());
@@ -68,7 +69,7 @@ pub async fn page(
             (reason_field("Reason (public)", ""))
             label.choice {
                 input type="checkbox" name="anonymous" value="1";
-                " Sign as “a moderator” in the public log"
+                " Sign as “a moderator” in the moderation log"
             }
             input type="hidden" name="action" value=(Action::Erase.name());
             button.button.grave { "Erase it" }

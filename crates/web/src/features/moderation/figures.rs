@@ -37,7 +37,7 @@ pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Res
                 }
             }
         }
-        @if is_cut { p.hint { "Only the newest " (grouped(FIGURES_LINES as u64)) " lines of the log are counted." } }
+        @if is_cut { p.hint { "Only the newest " (grouped(FIGURES_LINES as u64)) " lines of the moderation log are counted." } }
         p { a.action href="/moderations" { "Moderation log" } }
     };
     Ok(frame.page("Moderation in figures", &content))

@@ -200,6 +200,7 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             | Action::Unbar
             | Action::Announce
             | Action::SetReasons
+            | Action::SetHooks
             | Action::Unnote
             | Action::Reopen
             | Action::Answer

@@ -52,7 +52,7 @@ fn render(
         (file.facts(frame, person))
         (invitations(person, &overview.invited))
         h2 { "Decisions" }
-        p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " lines of the log." }
+        p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " lines of the moderation log." }
         @if overview.decisions.is_empty() { p.empty { "None." } }
         ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(frame, entry)) } } }
         h2 { "Flags" }

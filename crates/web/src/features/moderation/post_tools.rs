@@ -14,27 +14,29 @@ use tidings_domain::values::withheld::Withheld;
 pub fn comment_tools(frame: &Frame<'_>, news: NewsId, comment: &Comment) -> Markup {
     let thing = Thing::Comment(CommentAddress { news, comment: comment.id });
     let labels = ["Remove this comment", "Put this comment back"];
-    html! {
+    let forms = html! {
         @if !comment.deleted && may_moderate(frame, comment.user_id) {
-            (post_tools(frame, &thing, comment.withheld.as_ref(), labels))
+            (post_form(frame, &thing, comment.withheld.as_ref(), labels))
         }
         (erase_link(frame, &thing, comment.is_erased()))
-    }
+    };
+    tools(frame, "Moderate", &forms)
 }
 
 /// The tools for a tweet. One that announces a story goes and comes back with the story.
 pub fn tweet_tools(frame: &Frame<'_>, tweet: &Tweet) -> Markup {
     let thing = Thing::Tweet(tweet.id);
     let labels = ["Remove this post", "Put this post back"];
-    html! {
+    let forms = html! {
         @if may_moderate(frame, tweet.user_id) {
-            (post_tools(frame, &thing, tweet.withheld.as_ref(), labels))
+            (post_form(frame, &thing, tweet.withheld.as_ref(), labels))
         }
         (erase_link(frame, &thing, false))
-    }
+    };
+    tools(frame, "Moderate", &forms)
 }
 
-fn post_tools(
+fn post_form(
     frame: &Frame<'_>,
     thing: &Thing,
     state: Option<&Withheld>,
@@ -46,6 +48,5 @@ fn post_tools(
         Some(Withheld::Held(_)) => return html! {},
         _ => (Action::Remove, remove),
     };
-    let form = ActionForm { actions: &[action], fields: html! {} };
-    tools(frame, "Moderate", &form.render(frame, thing))
+    ActionForm { actions: &[action], fields: html! {} }.render(frame, thing)
 }

@@ -17,6 +17,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
+use tidings_domain::values::day;
 use tidings_domain::values::flag::Weight;
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, Thing};
@@ -70,7 +71,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         h1 { "Review queue" }
         p.hint {
             "Items that readers flagged or that need a decision, worst first. "
-            "Every decision is in the " a href="/moderations" { "public log" } " and can be undone there."
+            "Every decision is in the " a href="/moderations" { "moderation log" } " and can be undone there."
         }
         p.review-keys data-keys hidden {
             @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
@@ -161,7 +162,7 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                 @for (reason, count) in &row.flags {
                     " " span.flag-count { (reason_name(*reason)) " " span { "× " (number(*count)) } }
                 }
-                " " span.entry-age { (age(frame, row.since)) }
+                " " span.entry-age { (age(frame, row.hidden_since.unwrap_or(row.since))) }
             }
             @if let Some((action, thing)) = &row.decision { (decision(*action, thing)) }
             @if let Some(parent) = &row.parent { p.hint { "In reply to: “" bdi { (parent) } "”" } }
@@ -174,8 +175,9 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
             }
             @if row.is_hidden {
                 p.hint {
-                    "Hidden from readers: its flags weigh " (decimal(row.weight)) ", the limit is "
-                    (frame.rules.moderation.hide_at) ". Last change: " (age(frame, row.since)) "."
+                    "Hidden from readers"
+                    @if let Some(since) = row.hidden_since { " since " (day::to_the_minute(since)) }
+                    ": its flags weigh " (decimal(row.weight)) ", the limit is " (frame.rules.moderation.hide_at) "."
                 }
             }
             @if !row.flaggers.is_empty() {
@@ -402,6 +404,7 @@ mod tests {
             weight: Weight(12_345),
             notes: vec![longest(MAX_FLAG_NOTE); QUEUE_NOTES],
             is_hidden: true,
+            hidden_since: Some(NOW),
             is_deleted: true,
             decision: None,
         }

@@ -44,7 +44,7 @@ impl RulesPage<'_> {
             p {
                 "These rules check every new or edited story, comment, post and profile, except those of \
                  moderators and administrators. Everyone can see in the "
-                a href="/moderations?kind=rule" { "log" } " when and why a rule was added."
+                a href="/moderations?kind=rule" { "moderation log" } " when and why a rule was added."
             }
             (summary(self.refused))
             (self.form(frame))
@@ -66,7 +66,7 @@ impl RulesPage<'_> {
              example.com/shop/. A phrase matches whole words, in upper or lower case."
         });
         let reason = Field::new("reason", "Reason").typed(self.typed).with("list", REASONS).required();
-        let reason = reason.hint(html! { "Shown to authors of refused posts, and in the public log." });
+        let reason = reason.hint(html! { "Shown to authors of refused posts, and in the moderation log." });
         html! {
             form.form.narrow method="post" action=(ADDRESS) {
                 (frame.signed_fields())
@@ -208,6 +208,7 @@ pub fn actions() -> Vec<ActionEntry> {
         })
         .called("/api/moderate/unrule")
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .form_page(ADDRESS)
         .then(|_, ()| ADDRESS.to_owned()),
     ]
 }

@@ -59,7 +59,7 @@ const fn span_name(span: Span) -> &'static str {
         Span::Day => "Today",
         Span::Week => "7 days",
         Span::Month => "30 days",
-        Span::All => "all time",
+        Span::All => "All time",
     }
 }
 

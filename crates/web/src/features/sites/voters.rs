@@ -51,7 +51,7 @@ impl AdminSitesPage<'_> {
             h2 { "Look up a voter" }
             (self.search())
             @if let Some(found) = self.found { (found.render(frame)) }
-            h2 { "Who voted most on " (self.day) }
+            h2 { "Who voted most on " (self.day.in_words()) }
             (self.top_voters())
             h2 { "Administrator actions" }
             (self.audit())

@@ -9,7 +9,7 @@ use crate::markup::fragments::{
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age_as, ago, author, news_anchor, number, title_link, titled_link, vote_counts};
 use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::markup::withheld::{insider_notice, show_link, title_stand_in};
+use crate::markup::withheld::{insider_notice, lock_notice, show_link, title_stand_in};
 use maud::{Markup, PreEscaped, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::reader::Sight;
@@ -90,6 +90,7 @@ pub fn leading_story(frame: &Frame<'_>, line: &NewsLine, words: &Markup) -> Mark
         @if is_shown {
             (insider_notice(line.news.withheld.as_ref()))
         }
+        (lock_notice(&line.news))
     }
 }
 
@@ -104,6 +105,7 @@ fn story_markup(
     let NewsSummary { news, username, .. } = summary;
     html! {
         (title)
+        @if news.locked.is_some() { " " span.tag { "locked" } }
         @for topic in &news.topics { " " (topic_link(topic)) }
         div.meta {
             (slots.at(StoryPlaceholder::Votes)) " · "

@@ -24,23 +24,15 @@ const RECENT_DAYS: u64 = 7;
 /// Years that the page of the past links to, the latest ones.
 const LISTED_YEARS: usize = 40;
 
-/// A day in words: "Saturday, 21 November 2026".
-fn day_in_words(day: Day) -> String {
-    in_words(&day.to_string(), "%A, %-d %B %Y")
-}
-
 /// A month in words: "November 2026".
 fn month_in_words(month: Month) -> String {
-    in_words(&month.first().to_string(), "%B %Y")
-}
-
-fn in_words(date: &str, format: &str) -> String {
-    date.parse::<Date>().map_or_else(|_| date.to_owned(), |date| date.strftime(format).to_string())
+    let first = month.first().to_string();
+    first.parse::<Date>().map_or_else(|_| first.clone(), |date| date.strftime("%B %Y").to_string())
 }
 
 fn words(period: Period) -> String {
     match period {
-        Period::Day(day) => day_in_words(day),
+        Period::Day(day) => day.in_words(),
         Period::Month(month) => month_in_words(month),
     }
 }
@@ -91,7 +83,7 @@ fn around(period: Period, reach: Reach) -> Markup {
     let neighbour = |neighbour: Period, rel: &str, mark: &str| {
         html! {
             @if reach.has(neighbour) && neighbour != period {
-                li { a href=(address(neighbour)) rel=(rel) { (mark) " " (neighbour) } }
+                li { a href=(address(neighbour)) rel=(rel) { (mark) " " (words(neighbour)) } }
             }
         }
     };
@@ -146,7 +138,7 @@ pub async fn index(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup
             @for day in reach.today.last(RECENT_DAYS).rev().filter(|day| reach.has(Period::Day(*day))) {
                 li {
                     a href=(address(Period::Day(day))) {
-                        (day_in_words(day))
+                        (day.in_words())
                         @if day == reach.today { " (today)" } @else if day == yesterday { " (yesterday)" }
                     }
                 }
@@ -208,7 +200,7 @@ mod tests {
 
     #[test]
     fn dates_are_words() {
-        assert_eq!(day_in_words(day("2026-11-21")), "Saturday, 21 November 2026");
+        assert_eq!(words(Period::Day(day("2026-11-21"))), "21 Nov 2026");
         assert_eq!(month_in_words(Month::of(day("2026-11-21"))), "November 2026");
     }
 

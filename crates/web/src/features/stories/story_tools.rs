@@ -23,13 +23,14 @@ use tidings_domain::values::words::counted;
 /// The tools of moderators for a story.
 #[must_use]
 pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
-    html! {
-        (moderator_tools(frame, news))
+    let forms = html! {
+        (moderation_form(frame, news))
         (erase_link(frame, &Thing::Story(news.id), news.is_erased()))
-    }
+    };
+    tools(frame, "Moderate", &forms)
 }
 
-fn moderator_tools(frame: &Frame<'_>, news: &News) -> Markup {
+fn moderation_form(frame: &Frame<'_>, news: &News) -> Markup {
     if news.deleted || !may_moderate(frame, news.user_id) {
         return html! {};
     }
@@ -49,8 +50,7 @@ fn moderator_tools(frame: &Frame<'_>, news: &News) -> Markup {
         Some(Withheld::Held(_) | Withheld::Erased | Withheld::Unreadable(_)) => return html! {},
         Some(Withheld::Flagged) | None => (&all, fields(news)),
     };
-    let form = ActionForm { actions, fields };
-    tools(frame, "Moderate this story", &form.render(frame, &Thing::Story(news.id)))
+    ActionForm { actions, fields }.render(frame, &Thing::Story(news.id))
 }
 
 /// The form fields for editing and merging.
@@ -136,7 +136,9 @@ pub fn merged_threads(frame: &Frame<'_>, perspective: Perspective<'_>, threads: 
                 p.hint { "A moderator has merged this story with the one above." }
                 ol.thread role="list" data-incomplete {
                     (written(|html| {
-                        let place = CommentContext { news: news.id, news_deleted: true, among_others: true };
+                        let place = CommentContext {
+                            news: news.id, news_deleted: true, is_open: false, among_others: true,
+                        };
                         for line in thread.shown() {
                             let sight = line.comment.sight(perspective);
                             let level = line.depth.min(1);

@@ -13,6 +13,7 @@ use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{age, author};
+use crate::markup::withheld::lock_notice;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -203,10 +204,11 @@ impl PostedForm {
             p.notice role="status" {
                 @if is_own { "You submitted this " (age(&frame, news.ctime)) "." }
                 @else { "Already submitted " (age(&frame, news.ctime)) " by " (author(line.username.as_deref())) "." }
-                @if !text.trim().is_empty() { " Your text is below." }
+                @if !text.trim().is_empty() && news.locked.is_none() { " Your text is below." }
             }
             (news_list(&frame, std::slice::from_ref(&line), 0))
-            (CommentEditor::on_earlier(id, text).render(&frame))
+            (lock_notice(news))
+            @if news.locked.is_none() { (CommentEditor::on_earlier(id, text).render(&frame)) }
         };
         Ok(frame.page("Already submitted", &content).into_response())
     }

@@ -143,7 +143,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
 /// The link with which members flag the tweet of another. An announcement is flagged as the story.
 fn flag_link(tweet: &Tweet) -> Markup {
     html! {
-        @if tweet.news_id.is_none() {
+        @if tweet.news_id.is_none() && !tweet.is_gone() {
             " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
         }
     }

@@ -1,0 +1,123 @@
+//! Refused forms come back: the answer is the page that the form is on, as a GET shows it, filled in as it was sent.
+//!
+//! Which page that is, the form says itself in the field `form_page`, or its action (`Action::form_page`); otherwise
+//! it is where the form leads to (`next`), or what a GET of its own address shows. A form that is on none of these
+//! pages, such as one that somebody has made up, gets the page of its error.
+
+use crate::error::{RequestError, ShownInForm};
+use crate::limits::PAGE_BYTES;
+use crate::markup::fields::RefusedForm;
+use crate::markup::refilled::refilled;
+use crate::request::form::{FORM_PAGE, Fields, SentFields};
+use crate::request::local_path::LocalPath;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{HeaderMap, Method, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tower_service::Service;
+
+/// The pages of the site, and those that the forms of actions are on.
+#[derive(Clone)]
+pub struct FormPages {
+    pages: Router,
+    of_actions: Arc<HashMap<&'static str, &'static str>>,
+}
+
+impl FormPages {
+    /// Those of the site, with the pages that the actions declare.
+    pub fn new(pages: Router) -> Self {
+        let of_actions = super::actions().filter_map(|(_, action)| Some((action.path, action.form_page?)));
+        Self { pages, of_actions: Arc::new(of_actions.collect()) }
+    }
+}
+
+/// A form of a page that was sent. What it takes to show it again is kept until it is known whether it is refused.
+pub struct SentPageForm {
+    path: String,
+    headers: HeaderMap,
+    peer: Option<ConnectInfo<SocketAddr>>,
+    fields: SentFields,
+}
+
+impl SentPageForm {
+    /// Notes what a form of a page consists of; `None` for any other request.
+    pub fn note(request: &mut Request) -> Option<Self> {
+        let path = request.uri().path();
+        if *request.method() != Method::POST || !super::failures::is_of_pages(path) {
+            return None;
+        }
+        let path = path.to_owned();
+        let mut headers = request.headers().clone();
+        for of_body in [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::TRANSFER_ENCODING] {
+            headers.remove(of_body);
+        }
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().copied();
+        let fields = SentFields::default();
+        request.extensions_mut().insert(fields.clone());
+        Some(Self { path, headers, peer, fields })
+    }
+
+    /// The page that the form is on, with the reason of the refusal; `None` if the sender cannot correct it, or if the
+    /// form is on no page. At most three pages are made to look for it.
+    pub async fn shown_again(&self, forms: &FormPages, failure: &RequestError) -> Option<Response> {
+        let sent = self.fields.get()?;
+        RefusedForm::from_failure(failure.clone()).ok()?;
+        let mut tried: Vec<LocalPath> = Vec::new();
+        for page in self.pages(forms, sent) {
+            if tried.contains(&page) {
+                continue;
+            }
+            if let Some(response) = self.filled(forms.pages.clone(), &page, sent, failure).await {
+                return Some(response);
+            }
+            tried.push(page);
+        }
+        None
+    }
+
+    /// The pages that the form can be on, the likeliest first.
+    fn pages(&self, forms: &FormPages, sent: &Fields) -> Vec<LocalPath> {
+        let declared = forms.of_actions.get(&*self.path).copied();
+        let named = sent.get(FORM_PAGE).or(declared).or_else(|| sent.get("next"));
+        let own = [Some(&*self.path), sent.get("next")];
+        [named].into_iter().chain(own).flatten().map(LocalPath::parse).collect()
+    }
+
+    async fn filled(
+        &self,
+        mut pages: Router,
+        page: &LocalPath,
+        sent: &Fields,
+        failure: &RequestError,
+    ) -> Option<Response> {
+        let address = page.as_str().split('#').next().unwrap_or_default();
+        let mut request = Request::builder().uri(address).body(Body::empty()).ok()?;
+        request.headers_mut().clone_from(&self.headers);
+        if let Some(peer) = self.peer {
+            request.extensions_mut().insert(peer);
+        }
+        let shown = AssertUnwindSafe(pages.call(request)).catch_unwind().await.ok()?;
+        let (mut head, body) = shown.into_response().into_parts();
+        if !head.status.is_success() {
+            return None;
+        }
+        let body = to_bytes(body, PAGE_BYTES).await.ok()?;
+        let refused = RefusedForm::from_failure(failure.clone()).ok()?;
+        let filled = refilled(std::str::from_utf8(&body).ok()?, &self.path, sent, refused)?;
+        head.status = failure.status();
+        for of_page in [header::CONTENT_LENGTH, header::ETAG, header::LAST_MODIFIED] {
+            head.headers.remove(of_page);
+        }
+        if let Some(seconds) = failure.retry_after() {
+            head.headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        head.extensions.insert(ShownInForm(failure.clone()));
+        Some(Response::from_parts(head, filled.into()))
+    }
+}
