@@ -35,8 +35,10 @@ async fn least_rounds(server: &Server, client: &Client, path: &str) -> u64 {
 async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
     let anonymous = rounds(server, &server.visitor(), path).await;
     let logged_in = rounds(server, member, path).await;
-    assert!((1..=MOST_ROUNDS).contains(&anonymous), "{path}: {anonymous}");
-    assert!((1..=MOST_ROUNDS).contains(&logged_in), "{path}: {logged_in} when logged in");
+    // Their number of stories is without those that flags have hidden, which the review queue tells.
+    let most = MOST_ROUNDS + u64::from(path.starts_with("/api/getnews/"));
+    assert!((1..=most).contains(&anonymous), "{path}: {anonymous}");
+    assert!((1..=most).contains(&logged_in), "{path}: {logged_in} when logged in");
     logged_in
 }
 

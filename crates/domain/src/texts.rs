@@ -54,14 +54,14 @@ pub struct Text {
     /// Comments of a story.
     pub comments: u64,
     /// The people who find it.
-    pub audience: Audience,
+    pub audience: TextAudience,
     /// For a person: the data by which moderators find them.
     pub account: Option<AccountTags>,
 }
 
 /// The people who find a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Audience {
+pub enum TextAudience {
     /// Everybody.
     #[default]
     Everybody,
@@ -71,7 +71,7 @@ pub enum Audience {
     Insiders,
 }
 
-impl Audience {
+impl TextAudience {
     /// The audience of a text that somebody wrote, in a state that does not withhold it from all.
     const fn of(author: UserId, withheld: Option<&Withheld>) -> Self {
         if withheld.is_some() { Self::Only(author) } else { Self::Everybody }
@@ -148,14 +148,14 @@ impl Text {
             topics: topics_of(news),
             votes: news.points(),
             comments: news.comments,
-            audience: Audience::of(news.user_id, news.withheld.as_ref()),
+            audience: TextAudience::of(news.user_id, news.withheld.as_ref()),
             ..Self::at(Findable::Story(news.id), news.ctime)
         })
     }
 
     fn of_comment(news: &News, comment: &Comment) -> Option<Self> {
         let address = CommentAddress { news: news.id, comment: comment.id };
-        let audience = Audience::of(comment.user_id, comment.withheld.as_ref());
+        let audience = TextAudience::of(comment.user_id, comment.withheld.as_ref());
         (!news.is_gone() && !comment.is_gone()).then(|| Self {
             body: comment.body.clone(),
             author: Some(comment.user_id),
@@ -163,7 +163,7 @@ impl Text {
             host: news.site().cloned(),
             topics: topics_of(news),
             votes: comment.score(),
-            audience: audience.and(Audience::of(news.user_id, news.withheld.as_ref())),
+            audience: audience.and(TextAudience::of(news.user_id, news.withheld.as_ref())),
             ..Self::at(Findable::Comment(address), comment.ctime)
         })
     }
@@ -175,7 +175,7 @@ impl Text {
         (!tweet.is_gone() && tweet.news_id.is_none()).then(|| Self {
             body: tweet.text.clone(),
             author: Some(tweet.user_id),
-            audience: Audience::of(tweet.user_id, tweet.withheld.as_ref()),
+            audience: TextAudience::of(tweet.user_id, tweet.withheld.as_ref()),
             ..Self::at(Findable::Tweet(tweet.id), time)
         })
     }
@@ -222,7 +222,7 @@ impl Text {
             time,
             votes: 0,
             comments: 0,
-            audience: Audience::default(),
+            audience: TextAudience::default(),
             account: None,
         }
     }

@@ -25,6 +25,7 @@ async fn flag_away(readers: &[Client], kind: &str, id: &str) {
 async fn site(server: &Server, secret: &str) -> Client {
     let alice = server.register("alice").await;
     let author = server.member("author").await;
+    server.set_karma(&author, 100).await;
     let readers = server.members(2).await;
     for title in SEEN {
         let story = alice.submit_text(title, "seen by all").await;

@@ -171,7 +171,8 @@ mod tests {
             (&[("url", "http://a.example.com/x")], true),
             (&[("url", "http://example.org/example.com")], false),
             (&[("title", "One, Two Words!")], true),
-            (&[("title", "Two. Words")], false),
+            (&[("title", "Two. Words")], true),
+            (&[("title", "Two other words")], false),
             (&[("url", "text://these are two\nwords")], true),
         ] {
             assert_eq!(seen_by(&reader, &news(fields)).muted, muted, "{fields:?}");

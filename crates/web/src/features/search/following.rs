@@ -333,9 +333,9 @@ fn document(text: &Text) -> Document {
         votes: text.votes,
         comments: signed(text.comments),
         audience: match text.audience {
-            texts::Audience::Everybody => Audience::Everybody,
-            texts::Audience::Only(person) => Audience::Only(person.0),
-            texts::Audience::Insiders => Audience::Insiders,
+            texts::TextAudience::Everybody => Audience::Everybody,
+            texts::TextAudience::Only(person) => Audience::Only(person.0),
+            texts::TextAudience::Insiders => Audience::Insiders,
         },
         account: text.account.as_ref().map(|account| Account {
             tags: account.tags.clone(),

@@ -335,7 +335,7 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
         })
         .await?;
     let Instead { kinds, suggestions, partial } = instead;
-    // What changed within the last second is left out here. The page is shorter then: filled from the next one, it would
+    // A change of the last second leaves its row out here. The page is shorter then: filled from the next one, it would
     // have rows that are there too.
     let hits = found.hits.len();
     let results = seen(visit, found.hits).await?;
