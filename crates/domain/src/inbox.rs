@@ -226,7 +226,7 @@ async fn with_subjects(
 
 /// The subject of an entry.
 enum EntrySubject {
-    Comment { comment: Comment, title: (Option<String>, bool), story_author: Option<UserId> },
+    Comment { comment: Box<Comment>, title: (Option<String>, bool), story_author: Option<UserId> },
     Tweet(Tweet),
     Follow(UserId),
     Message(String),
@@ -249,7 +249,11 @@ impl EntrySubject {
                     let comment = comment.filter(|comment| !comment.is_gone())?;
                     let author = story.get(STORY_AUTHOR).cloned().flatten();
                     let story_author = fields::read(author.as_deref(), || key, "user_id");
-                    Some(Self::Comment { comment, title: title_of(perspective, story), story_author })
+                    Some(Self::Comment {
+                        comment: Box::new(comment),
+                        title: title_of(perspective, story),
+                        story_author,
+                    })
                 }))
             }
             EntryId::Tweet(id) => {

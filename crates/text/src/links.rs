@@ -212,7 +212,7 @@ fn end_of_address(text: &str, authority: usize, has_escapes: bool) -> usize {
             }
             (None, '\'') => {
                 quotes += 1;
-                quotes % 2 == 0
+                quotes.is_multiple_of(2)
             }
             (
                 None,

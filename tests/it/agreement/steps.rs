@@ -425,7 +425,7 @@ impl Walk {
         let mention = self.mentioned(step);
         let mention =
             mention.map_or(String::new(), |person| format!(" for @{}", self.model.people[person].name));
-        let held = if step.die / 4 % 9 == 0 { format!(" {HELD}") } else { String::new() };
+        let held = if (step.die / 4).is_multiple_of(9) { format!(" {HELD}") } else { String::new() };
         format!("{COMMON} {}{mention}{held}", text_of(word))
     }
 
@@ -436,11 +436,11 @@ impl Walk {
         let host = step.die % HOSTS;
         let topic = (step.die / 7 % 4).checked_sub(1).map(|topic| self.model.topics[topic].clone());
         let topic_name = topic.clone().unwrap_or_default();
-        let held = if step.die / 4 % 9 == 0 { HELD } else { "" };
+        let held = if (step.die / 4).is_multiple_of(9) { HELD } else { "" };
         let title_text = format!("{COMMON} {} {held}", text_of(title));
         let address =
             if is_link { format!("http://site{host}.example/{}", text_of(url)) } else { String::new() };
-        let with_text = !is_link || step.die / 11 % 4 == 0;
+        let with_text = !is_link || (step.die / 11).is_multiple_of(4);
         let body = if with_text { self.text(step, text) } else { String::new() };
         let fields = [
             ("news_id", "-1"),

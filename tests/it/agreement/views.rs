@@ -544,7 +544,7 @@ impl Walk {
         for (tag, kind) in [("story", Kind::Story), ("comment", Kind::Comment)] {
             let found = reader.words(&format!("/api/v1/search_by_date?tags={tag}&hitsPerPage=1000")).await;
             reader.demand(&format!("/api/v1/search_by_date of {tag}"), &found, |_, thing, place| {
-                (thing.kind == kind && place != Place::Text || thing.kind == kind && kind == Kind::Comment)
+                (thing.kind == kind && (kind == Kind::Comment || place != Place::Text))
                     .then(|| model.is_listed(None, thing))
             });
         }
