@@ -32,7 +32,7 @@ pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>, Error> {
 }
 
 /// How many stories there are that the viewer sees, of the number in the lists of all. Rounds: those of
-/// [`from_viewer`].
+/// `from_viewer`.
 ///
 /// # Errors
 /// The store's.

@@ -1,7 +1,7 @@
 //! For feed readers: every list of the site as Atom and as JSON Feed, the newest stories as RSS too, the page that
 //! lists the feeds, and lists of them in OPML.
 //!
-//! [`FeedKind`] is the list of all feeds. `sources` reads what one has into a `Feed`, and `writers` makes a document of
+//! `FeedKind` is the list of all feeds. `sources` reads what one has into a `Feed`, and `writers` makes a document of
 //! it. Feeds are the same for everyone, so shared caches may store them; but not that of an inbox, which is for
 //! whoever has its private address.
 
