@@ -192,7 +192,9 @@ async fn drafts_survive_a_reload_and_an_error_and_end_when_the_text_has_arrived(
 
 #[tokio::test]
 async fn logging_out_and_leaving_take_the_drafts_along() {
-    let (_server, alice, browser) = thread().await;
+    let (server, _alice, browser) = thread().await;
+    let carol = server.register("carol").await;
+    browser.log_in_as(&carol).await;
     let write = async || {
         browser.go("/news/1").await;
         browser.fill("Your comment", "A draft").await;
@@ -206,7 +208,7 @@ async fn logging_out_and_leaving_take_the_drafts_along() {
     browser.wait_until_logged_out().await;
     assert_eq!(drafts(&browser).await, Vec::<String>::new());
 
-    browser.log_in_as(&alice.log_in("alice", PASSWORD).await).await;
+    browser.log_in_as(&carol.log_in("carol", PASSWORD).await).await;
     write().await;
     for (password, kept) in [("wrong horse", 2), (PASSWORD, 0)] {
         browser.go("/settings/deactivate").await;

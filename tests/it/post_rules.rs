@@ -286,6 +286,26 @@ async fn held_posts(alice: &Client, bob: &Client) -> [(&'static str, String); 3]
 }
 
 #[tokio::test]
+async fn a_held_story_that_is_locked_waits_on() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol] = people(&server).await;
+        carol.submit_text("A story", "text").await;
+        let [(_, story), ..] = held_posts(&alice, &bob).await;
+        let waiting = queue(&server).await;
+        assert_eq!(waiting.len(), 3);
+        let lock = ok(decide(&alice, "lock", "story", &story).await)["moderation_id"].to_string();
+        assert_eq!(queue(&server).await, waiting);
+        ok(decide(&alice, "approve", "story", &story).await);
+        let waiting = queue(&server).await;
+        assert_eq!(waiting.len(), 2);
+        let undo = [("moderation_id", lock.as_str()), ("reason", "settled")];
+        ok(alice.api_post("/api/moderate/undo", &undo).await);
+        assert_eq!(queue(&server).await, waiting);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn posts_of_somebody_who_has_left_meanwhile_are_approved_and_published_without_the_name() {
     each_engine(&[], async |server| {
         let (alice, bob) = (server.register("alice").await, server.register("bob").await);

@@ -102,6 +102,11 @@ impl ActedRow {
         can_be_flagged && self.subject.is_none() && self.flags.place().is_some()
     }
 
+    /// Whether it waits for approval.
+    fn is_held(&self) -> bool {
+        matches!(self.subject.as_ref().and_then(Contribution::withheld), Some(Withheld::Held(_)))
+    }
+
     /// Whether flags hide it.
     fn is_hidden(&self) -> bool {
         self.subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged))
@@ -120,7 +125,9 @@ impl ActedRow {
             // Somebody who looks at the same row must look again.
             other.touch(batch, now);
         }
-        let Some(verdict) = verdict(case.deed) else {
+        // What waits for approval waits on, until somebody approves or rejects it.
+        let decides = |verdict: &FlagVerdict| *verdict != FlagVerdict::Closed || !self.is_held();
+        let Some(verdict) = verdict(case.deed).filter(decides) else {
             if let Some(ended) = ends {
                 self.reopen(batch, case, ended).await?;
             }
