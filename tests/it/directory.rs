@@ -236,7 +236,7 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites() {
             assert!(next.starts_with(&address), "{next}");
         }
         assert!(form.value("person.3").is_none());
-        let notes = server.sorted("user:3:notes").await.len();
+        let notes = server.hash("user:3:notes").await.len();
         assert_eq!(notes, 2);
     })
     .await;

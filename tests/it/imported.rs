@@ -201,8 +201,20 @@ fn documented(key: &str) -> (&'static str, bool, &'static [&'static str]) {
         "voter",
     ];
     const NEWS: &[&str] = &[
-        "id", "title", "url", "user_id", "ctime", "score", "rank", "up", "down", "comments", "del",
-        "tweet_id", "topics",
+        "id",
+        "title",
+        "url",
+        "user_id",
+        "ctime",
+        "score",
+        "rank",
+        "up",
+        "down",
+        "comments",
+        "del",
+        "tweet_id",
+        "topics",
+        "edited_at",
     ];
     const SESSION: &[&str] = &["user_id", "apisecret", "since", "last_seen", "agent", "address"];
     const TWEET: &[&str] = &["text", "created_at", "user_id", "news_id"];
@@ -260,7 +272,8 @@ fn check_hash(key: &str, hash: &BTreeMap<String, String>, fields: &[&str]) {
 }
 
 fn check_thread(thread: &BTreeMap<String, String>) {
-    const FIELDS: [&str; 8] = ["score", "body", "parent_id", "user_id", "ctime", "up", "down", "del"];
+    const FIELDS: [&str; 9] =
+        ["score", "body", "parent_id", "user_id", "ctime", "up", "down", "del", "edited_at"];
     let mut thread = thread.clone();
     let nextid: u64 = thread.remove("nextid").unwrap().parse().unwrap();
     for (id, json) in &thread {

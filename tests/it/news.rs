@@ -257,6 +257,7 @@ async fn an_edit_keeps_votes_time_and_place() {
         ok(alice.edit(id, "Edited", LINK, "").await);
         let mut expected = before;
         expected.insert("title".to_owned(), "Edited".to_owned());
+        expected.insert("edited_at".to_owned(), server.now().to_string());
         assert_eq!(server.hash("news:1").await, expected);
         assert_eq!((server.sorted("news.top").await, server.sorted("news.cron").await), lists);
     })

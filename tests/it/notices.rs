@@ -117,9 +117,10 @@ async fn a_signed_notice_is_told_to_its_user_for_ten_minutes() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
     server.member("bob").await;
-    let fields = [("usernames", "bob"), ("action", "note"), ("reason", "a note")];
+    let here = "/people?sort=age";
+    let fields = [("usernames", "bob"), ("action", "note"), ("reason", "a note"), ("next", here)];
     let answer = alice.post("/people", &fields).await;
-    let told = redirects_saying(&answer, "/people", "done_for_people").to_owned();
+    let told = redirects_saying(&answer, here, "done_for_people").to_owned();
     let is_told =
         async |client: &Client, path: &str| shown(client, path).await.content().contains("Done for 1 person");
     assert!(is_told(&alice, &told).await);

@@ -13,6 +13,14 @@ fn seen(answer: &HttpResponse, is_call: bool) -> (u16, String) {
     (answer.status.as_u16(), location.or(body).unwrap_or_default())
 }
 
+/// The same without the signature of a notice, which changes with the secret of forms.
+fn unsigned((status, text): (u16, String)) -> (u16, String) {
+    match text.rsplit_once('.') {
+        Some((unsigned, _)) if text.contains("notice=") => (status, unsigned.to_owned()),
+        _ => (status, text),
+    }
+}
+
 async fn send(target: &Target, call: &Address, request: &str) -> HttpResponse {
     let form = format!("{}&{}", target.form_without(call, ""), encoded(&[("request", request)]));
     target.send(call, &form).await.remove(0)
@@ -33,8 +41,9 @@ async fn each_action_with_a_session_is_done_once_and_answered_twice() {
             continue;
         }
         let done = stored(&target.server).await;
-        // Forms that set a state keep no answer.
-        if is_call && answered(&done).len() != 1 {
+        // Forms that set a state keep no answer. An action on several people, here one, notes each deed too.
+        let expected = if call.path == "/api/moderate/people" { 2 } else { 1 };
+        if is_call && answered(&done).len() != expected {
             wrong.push(format!("{}: the answer is not kept", call.path));
         }
         if call.fields.iter().any(|(name, ..)| *name == "password") {
@@ -42,11 +51,16 @@ async fn each_action_with_a_session_is_done_once_and_answered_twice() {
             continue;
         }
         let again = send(&target, &call, "a name").await;
-        let (first, again) = (seen(&first, is_call), seen(&again, is_call));
+        let is_done_again = matches!(call.repeat, Repeat::DoneAgain(_));
+        let [first, again] = [&first, &again].map(|answer| {
+            let seen = seen(answer, is_call);
+            // What is done again may have replaced the secret.
+            if is_done_again { unsigned(seen) } else { seen }
+        });
         if first != again {
             wrong.push(format!("{}: {again:?} instead of {first:?}", call.path));
         }
-        if !matches!(call.repeat, Repeat::DoneAgain(_)) && stored(&target.server).await != done {
+        if !is_done_again && stored(&target.server).await != done {
             wrong.push(format!("{}: it is done twice", call.path));
         }
         kept += 1;

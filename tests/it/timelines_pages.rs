@@ -481,11 +481,11 @@ async fn a_user_has_a_feed_of_tweets() {
         found.and_then(|child| child.text()).unwrap_or_default().to_owned()
     };
     let feed = document.root_element();
-    assert_eq!(text(feed, "id"), "https://news.example.com/@alice");
+    assert_eq!(text(feed, "id"), "tag:news.example.com,2027-01-15:feed/@alice/feed");
     assert_eq!(text(feed, "updated"), "2027-01-15T08:01:00Z");
     let entries: Vec<_> = feed.children().filter(|child| child.tag_name().name() == "entry").collect();
     assert_eq!(entries.len(), 2);
-    assert_eq!(text(entries[0], "id"), format!("https://news.example.com/tweet/{tweet}"));
+    assert_eq!(text(entries[0], "id"), format!("tag:news.example.com,2027-01-15:post/{tweet}"));
     assert_eq!(text(entries[0], "title"), format!("{}…", "x".repeat(80)));
     assert_eq!(text(entries[0], "content"), long);
     assert_eq!(text(entries[1], "title"), "A <title>");

@@ -213,10 +213,10 @@ async fn a_refresh_that_lets_in_what_was_not_read_costs_two_rounds_more() {
         (server.store().rounds() - before, shown)
     };
     let (usual, first) = rounds().await;
-    assert_eq!(usual, 3);
+    assert_eq!(usual, 4);
     server.advance(3_600);
     let (refreshing, shown) = rounds().await;
-    assert_eq!(refreshing, 3 + 1 + 2);
+    assert_eq!(refreshing, 4 + 1 + 2);
     assert!(shown.iter().all(|id| !first.contains(id)), "{shown:?}");
     assert_eq!(rounds().await, (usual, shown));
 }

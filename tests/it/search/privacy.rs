@@ -50,7 +50,8 @@ const FOR_ONE: [(&str, &[&str]); 6] = [
 
 impl Posted {
     async fn new(server: &Server, [alice, bob]: [&Client; 2], way: &str, number: usize) -> Self {
-        let letter = |number: usize| char::from(b'a' + u8::try_from(number).unwrap());
+        // Without `l`, which looks like `i`.
+        let letter = |number: usize| char::from(b"abcdefghijkmnopqrstuvwxyz"[number]);
         let word = format!("needle{}{}", letter(number), letter(number));
         let name = format!("person{}", letter(number));
         let mut author = server.register(&name).await;

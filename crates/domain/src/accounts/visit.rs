@@ -469,15 +469,16 @@ impl Visit {
     }
 
     /// How the ids of entries in feeds begin. It is stored when it is needed for the first time, with this host of the
-    /// site, and never changes. Rounds: those of [`Visit::identity`], and 2 for the first feed that is read.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn tag_origin(&mut self, host: &str) -> Result<TagOrigin, Error> {
-        match &self.identity().await.tag {
-            Some(tag) => Ok(tag.clone()),
-            None => store_tag_origin(&self.site, self.now, host).await,
+    /// site, and never changes. A store that takes no writes can still be read. Rounds: those of [`Visit::identity`],
+    /// and 2 for the first feed that is read.
+    pub async fn tag_origin(&mut self, host: &str) -> TagOrigin {
+        if let Some(tag) = &self.identity().await.tag {
+            return tag.clone();
         }
+        store_tag_origin(&self.site, self.now, host).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the beginning of the ids in feeds was not stored");
+            TagOrigin::new(host, self.now)
+        })
     }
 
     /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.

@@ -2,6 +2,7 @@
 //! again. So an undo never overwrites what came later, and is offered only where it can work.
 
 use super::case::{Case, Effect};
+use super::keep::DELETED;
 use super::log::{self, Line};
 use super::{origin_changes, rule_changes};
 use crate::accounts::applications::REJECTED;
@@ -235,6 +236,8 @@ pub(super) fn reason_json(reasons: &SavedReasons, id: u64) -> Option<String> {
 pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
     let before = line.before.as_deref();
     let change = match (&line.action, &line.thing) {
+        // Nothing was taken away: its author had deleted it.
+        (Action::Remove, _) if before == Some(DELETED) => None,
         (Action::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) | (Action::Merge, _) => {
             Some(ChangedFact::of_removal(&line.thing, line.id))
         }

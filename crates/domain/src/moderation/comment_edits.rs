@@ -23,7 +23,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
         (Some(line), _) => {
             let before = line.changed_from(&address.comment.to_string());
             let before = before.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned();
-            // Whoever has edited it since has done so at another time.
+            // A later edit has another time.
             let is_of_line = edited_before == Some(line.time);
             let earlier = line.before.as_deref().and_then(|time| time.parse().ok()).map(Timestamp);
             (before, if is_of_line { earlier } else { edited_before })

@@ -125,7 +125,7 @@ impl ActedRow {
             // Somebody who looks at the same row must look again.
             other.touch(batch, now);
         }
-        // What waits for approval waits on, until somebody approves or rejects it.
+        // A post that waits for approval waits on, until somebody approves or rejects it.
         let decides = |verdict: &FlagVerdict| *verdict != FlagVerdict::Closed || !self.is_held();
         let Some(verdict) = verdict(case.deed).filter(decides) else {
             if let Some(ended) = ends {

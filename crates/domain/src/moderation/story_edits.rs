@@ -93,16 +93,17 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
     };
     let note = line.changed_from(EDITED).ok_or(Refusal::CannotBeUndone)?.map(str::to_owned);
     let (guards, earlier) = replaced(line);
-    // Whoever has edited it since has done so at another time.
+    // A later edit has another time.
     let edited_at = if news.edited_at == Some(line.time) { earlier } else { news.edited_at };
     change(case, &news, (to, note), (edited_at, Some(&guards))).await
 }
 
-/// The guards of the former URL, and when the story had been edited before that, as a line of the log has them: the second
-/// in a line of text of its own, if there is one.
+/// The guards of the former URL, and when the story had been edited before that, as a line of the log has them: a line
+/// of text for each guard, which has a blank, and then one for the time, if there is one.
 fn replaced(line: &Line) -> (UrlGuards, Option<Timestamp>) {
     let before = line.before.as_deref().unwrap_or_default();
-    let (guards, time) = before.split_once('\n').unwrap_or((before, ""));
+    let last = before.rsplit_once('\n').filter(|(_, last)| !last.contains(' '));
+    let (guards, time) = last.unwrap_or((before, ""));
     (guards.parse().unwrap_or_default(), time.parse().ok().map(Timestamp))
 }
 

@@ -37,7 +37,7 @@ const COUNTER: std::ops::Range<usize> = 33..37;
 /// the one that all versions have written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredKey {
-    /// What the authenticator calls the passkey.
+    /// The name that the authenticator has for the passkey.
     pub(crate) credential_id: Vec<u8>,
     /// The key in the form of COSE.
     pub(crate) public_key: Vec<u8>,

@@ -29,7 +29,7 @@ impl FeedSite {
     /// # Errors
     /// When the store fails.
     pub(super) async fn of(app: &App, visit: &mut Visit) -> Result<Self, RequestError> {
-        let tag = visit.tag_origin(app.settings.site.first_host()).await?;
+        let tag = visit.tag_origin(app.settings.site.first_host()).await;
         Ok(Self { brand: app.brand_for(visit).await, tag })
     }
 
