@@ -40,12 +40,12 @@ async fn what_happens_is_shown_at_once_and_kept() {
         };
         check().await;
         // Stored in a few keys, by each server once a minute.
-        assert!(server.hash("statistics:hour:15 Jan 2027T08").await.is_empty());
+        assert!(server.hash("statistics:hour:2027-01-15T08").await.is_empty());
         let before = server.store().rounds();
         figures::keep(&server.app).await;
         assert_eq!(server.store().rounds(), before, "its rounds are counted apart");
-        assert_eq!(server.number("statistics:hour:15 Jan 2027T08", "story").await, 1);
-        assert_eq!(server.number("statistics:day:15 Jan 2027", "signup").await, 2);
+        assert_eq!(server.number("statistics:hour:2027-01-15T08", "story").await, 1);
+        assert_eq!(server.number("statistics:day:2027-01-15", "signup").await, 2);
         let keys = server.dump().await.into_keys().filter(|key| key.starts_with("statistics:")).count();
         assert_eq!(keys, 2);
         check().await;

@@ -336,6 +336,7 @@ fn every_action_that_can_be_undone_is_tried() {
         "reopen",
         "speak",
         "answer",
+        "set_hooks",
         // Jobs, and rows of other kinds: see `removals_of_all.rs` and `messages.rs`.
         "remove_all",
         "close",
