@@ -27,7 +27,7 @@ TYPES = {"application/atom+xml", "application/feed+json", "application/rss+xml"}
 # Pages of a feed that are read.
 PAGES = 6
 # Entries about these are not discussed: lines of the log, posts, followers, messages of moderators.
-UNDISCUSSED = ("/moderations#", ":post/", "/tweet/", "/inbox#")
+UNDISCUSSED = (":log/", ":post/", ":inbox/")
 
 
 def check(what, is_so):
