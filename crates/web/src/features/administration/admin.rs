@@ -352,7 +352,6 @@ mod tests {
             "<dd>15 ms</dd>",
             "<dd>1,234 ms</dd>",
             "<dd>2 hours</dd>",
-            "Recomputed 15,020 stories.",
             "2.00",
             "<td>story fragments</td>",
             "12,345",
