@@ -99,6 +99,25 @@ pub struct Thing {
 }
 
 impl Thing {
+    /// It is erased; while it is merged, its page goes on naming it.
+    pub fn erase(&mut self) {
+        self.words.clear();
+        match self.state {
+            State::Merged => self.before = State::Erased,
+            _ => self.state = State::Erased,
+        }
+    }
+
+    /// It comes back as it was. What is erased stays erased.
+    pub fn return_to(&mut self, (state, before): (State, State), into: Option<Made>) {
+        if self.before != State::Erased {
+            (self.state, self.before) = (state, before);
+        } else if self.state == State::Merged {
+            self.state = State::Erased;
+        }
+        self.into = into;
+    }
+
     pub fn number(&self) -> u64 {
         self.id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default()
     }

@@ -745,7 +745,7 @@ impl Walk {
             "remove" if thing.kind == Kind::Profile => thing.words.clear(),
             "remove" => (thing.before, thing.state) = (thing.state, State::Removed),
             "restore" | "split" => {
-                (thing.state, thing.into) = (thing.before, None);
+                thing.return_to((thing.before, thing.before), None);
             }
             "merge" => {
                 (thing.before, thing.state, thing.into) = (thing.state, State::Merged, Some(step.other));
@@ -753,7 +753,7 @@ impl Walk {
             "approve" => thing.state = State::Open,
             "reject" => (thing.before, thing.state) = (State::Held, State::Rejected),
             "keep" => thing.state = if thing.state == State::Flagged { State::Open } else { thing.state },
-            "erase" => thing.state = State::Erased,
+            "erase" => thing.erase(),
             "edit" => (thing.words, thing.mentions) = (words, None),
             _ => {}
         }
@@ -821,7 +821,7 @@ impl Walk {
             // It is hidden again only if nothing else has happened to it.
             "keep" if now.state != State::Open => {}
             "remove" | "restore" | "merge" | "split" | "reject" | "keep" => {
-                (now.state, now.before, now.into) = (before.state, before.before, before.into);
+                now.return_to((before.state, before.before), before.into);
             }
             _ => {}
         }
@@ -843,6 +843,10 @@ impl Walk {
         (goes_to == Some(b"/settings/deactivated")).then_some(())?;
         self.server.finish_jobs().await;
         self.model.people[person].has_left = true;
+        if erases {
+            let merged = self.model.things.values_mut().filter(|thing| thing.state == State::Merged);
+            merged.filter(|thing| thing.author == person).for_each(Thing::erase);
+        }
         self.learn_posts(person).await;
         Some(())
     }

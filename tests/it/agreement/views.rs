@@ -417,8 +417,12 @@ impl Walk {
         });
         let called = self.clients[who].api_get("/api/inbox").await["unread"].to_string();
         if badge != unread.to_string() || called != badge {
+            let user = self.clients[who].user_id;
+            let stored = format!("{:?}", self.server.sorted(&format!("user:{user}:unread")).await);
+            let named = stored.replace("mention:tweet:", "tweet:").replace("mention:", "comment:");
+            let history = self.history_of_named(&named.replace("reply:", "comment:"));
             reader.fault(format!("the badge of {} differs from the inbox", reader.name), || {
-                format!("{badge} on pages, {called} in the call, {unread} entries")
+                format!("{badge} on pages, {called} in the call, {unread} entries; stored: {stored}{history}")
             });
         }
         if who == WATCHER {

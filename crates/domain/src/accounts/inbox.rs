@@ -34,7 +34,7 @@ pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{Entry, entries_of};
 pub(crate) use removal::Removal;
 pub use seen::OnPage;
-pub(crate) use taken::{Replacement, Taken, TakenEntry};
+pub(crate) use taken::{Replacement, Taken, TakenEntry, present};
 pub(crate) use withdrawn::{Returning, WITHDRAWN_BY, Withdrawing, Withdrawn};
 
 /// The field of a user with the badge.

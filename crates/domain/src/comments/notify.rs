@@ -154,7 +154,7 @@ pub(super) fn mentions_more([old, new]: [StoredText<'_>; 2]) -> bool {
 
 /// The changes in inboxes after an edit of a comment: they tell those whom only the new text
 /// mentions, and take away the entries of those whom only the old text mentions.
-pub(super) struct Reannouncement {
+pub(crate) struct Reannouncement {
     delivery: Delivery,
     notified: Notified,
     removal: Removal,
@@ -163,7 +163,7 @@ pub(super) struct Reannouncement {
 
 impl Reannouncement {
     /// Reads who is told. Rounds: none if both texts mention the same people, else at most 6.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         site: &Site,
         now: Moment,
         (address, author): (CommentAddress, UserId),
@@ -183,7 +183,7 @@ impl Reannouncement {
     }
 
     /// Adds it to the batch that changes the comment.
-    pub(super) fn write(&self, batch: &mut Batch) {
+    pub(crate) fn write(&self, batch: &mut Batch) {
         self.notified.write(batch);
         self.removal.write(batch);
         self.delivery.write(batch, self.now.timestamp().as_score());

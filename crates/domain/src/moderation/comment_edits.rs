@@ -3,13 +3,16 @@
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
 use crate::comments::comment;
+use crate::comments::notify::Reannouncement;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::text::Body;
+use tidings_text::stored_text::StoredText;
 
-/// Replaces the text of a comment. The line of the log has the former text, for the undo.
+/// Replaces the text of a comment. Inboxes follow its mentions, as they do when its author edits it. The line of
+/// the log has the former text, for the undo.
 pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     let called = contribution.called();
@@ -36,6 +39,9 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     }
     let mut effect = Effect { concerns: Some(comment.user_id), ..Effect::default() };
     effect.message = Some(format!("A moderator has edited your {called}: {}", case.reason));
+    let texts = [comment.stored_text(), StoredText::Formatted(&after)];
+    let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
+    announced.write(&mut effect.batch);
     let before = std::mem::replace(&mut comment.body, after.clone());
     comment.edited_at = edited_at;
     // A moderator has looked at it.

@@ -4,7 +4,7 @@ use super::editing::{leave_lists, read_announcement, unchanged_since};
 use super::url_guards;
 use super::withdrawal::{ARTICLE, GUARDS};
 use crate::accounts::inbox::Withdrawn;
-use crate::articles::article::{self, ArticleChange, Placed};
+use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::keys;
@@ -36,10 +36,10 @@ pub(crate) async fn erase(
     let reads = (News::by_id(id), ArticleChange::of(id), Withdrawn::of(Thing::Story(id)));
     let (news, article, record) = site.store.fetch(reads).await?;
     let news = news.ok_or(Refusal::NoSuchNews)?;
-    if news.is_erased() {
+    if news.is_erased() || record.is_some_and(|record| record.earlier == Some(Withheld::Erased)) {
         return Err(Refusal::ErasedAlready.into());
     }
-    let (key, withdrawn) = (keys::news(id), keys::withdrawn(&Thing::Story(id)));
+    let key = keys::news(id);
     unchanged_since(batch, &news);
     unseen::remove(batch, news.user_id, &Thing::Story(id));
     url_guards::own(site, now, &news).await?.lift(batch, id);
@@ -54,20 +54,17 @@ pub(crate) async fn erase(
     batch.set_fields(&key, [("title", ERASED), ("url", TEXT_SCHEME)]);
     batch.delete_field(&key, EDITED);
     batch.delete_field(&key, SOURCE);
-    if matches!(news.withheld, Some(Withheld::Merged(_))) && !news.deleted {
-        if record.is_some_and(|record| record.rest::<Placed>(ARTICLE).is_some()) {
-            let link = article::link(site, id, None);
-            batch.set_fields(keys::article(id), [("title", ERASED), ("link", link.as_str())]);
-        }
-        batch.delete_field(withdrawn, GUARDS);
-        return Ok((news, job));
-    }
+    batch.delete_field(&key, "topics");
     article.erase(batch, &news.topics);
     if !news.is_gone() {
         leave_lists(batch, &news);
     }
-    batch.delete_field(&key, "topics");
-    batch.delete(withdrawn);
-    news.write_state(batch, Some(&Withheld::Erased));
+    if matches!(news.withheld, Some(Withheld::Merged(_))) && !news.deleted {
+        // Its comments stay with the other story, and it stays erased when it is split off.
+        Withdrawn::return_as(batch, &Thing::Story(id), &Withheld::Erased, &[ARTICLE, GUARDS]);
+    } else {
+        batch.delete(keys::withdrawn(&Thing::Story(id)));
+        news.write_state(batch, Some(&Withheld::Erased));
+    }
     Ok((news, job))
 }

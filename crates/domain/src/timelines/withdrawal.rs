@@ -115,7 +115,7 @@ pub(crate) struct TweetReturn {
 }
 
 impl TweetReturn {
-    /// Reads what is needed to put a tweet back. Rounds: 2.
+    /// Reads what is needed to put a tweet back. Rounds: 2, and 1 for mentions.
     ///
     /// # Errors
     /// [`Refusal::NoSuchTweet`] when the author's account is deactivated, or the store's.
@@ -127,13 +127,14 @@ impl TweetReturn {
             return Err(Refusal::NoSuchTweet.into());
         }
         let audience = audience?;
-        let mentions = record.rest(MENTIONS).unwrap_or_default();
+        let mut mentions: WithdrawnMentions = record.rest(MENTIONS).unwrap_or_default();
+        mentions.keep_present(site).await?;
         let entries = Replacement::read(site, record.entries.clone()).await?;
         Ok(Self { tweet, record, mentions, entries, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
-    /// Rounds: at most 3.
+    /// Rounds: at most 4.
     pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
         let (tweet, record) = site.store.fetch((Tweet::by_id(id), Withdrawn::of(Thing::Tweet(id)))).await?;
         let (Some(tweet), Some(record)) = (tweet, record.filter(|record| record.line == line)) else {
@@ -171,6 +172,7 @@ impl Returning for TweetReturn {
         batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
         batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         for (user, time) in &self.mentions.0 {
+            batch.field_absent(keys::user(*user), DEACTIVATED);
             batch.sorted_add(keys::user_mentions(*user), &member, *time);
             batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
@@ -213,6 +215,13 @@ impl WithdrawnMentions {
         let mut found: Vec<_> = scores.filter_map(|(user, score)| Some((*user, score?))).collect();
         found.sort_by_key(|(user, _)| *user);
         Ok(Self(found))
+    }
+
+    /// Leaves out people whose accounts are gone: they get nothing back. Rounds: 1, none without people.
+    async fn keep_present(&mut self, site: &Site) -> Result<(), Error> {
+        let present = inbox::present(site, self.0.iter().map(|(user, _)| *user).collect()).await?;
+        self.0.retain(|(user, _)| present.contains(user));
+        Ok(())
     }
 
     /// The field of the record, if there are any.

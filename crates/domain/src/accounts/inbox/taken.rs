@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use tidings_keyspace::{Batch, read};
@@ -93,13 +93,8 @@ impl Replacement {
         for entry in taken.0 {
             by_user.entry(entry.user).or_default().push(entry);
         }
-        if by_user.is_empty() {
-            return Ok(Self::default());
-        }
-        let users: Vec<_> =
-            by_user.keys().map(|user| read::fields(keys::user(*user), ["id", DEACTIVATED])).collect();
-        let mut users = site.store.fetch(users).await?.into_iter();
-        by_user.retain(|_, _| matches!(users.next(), Some([Some(_), None])));
+        let present = present(site, by_user.keys().copied().collect()).await?;
+        by_user.retain(|user, _| present.contains(user));
         Ok(Self(by_user))
     }
 
@@ -122,6 +117,17 @@ impl Replacement {
             }
         }
     }
+}
+
+/// The people among these whose accounts are still there. Rounds: 1, none without people.
+pub(crate) async fn present(site: &Site, users: Vec<UserId>) -> Result<BTreeSet<UserId>, Error> {
+    let accounts = users.iter().map(|user| read::fields(keys::user(*user), ["id", DEACTIVATED]));
+    let accounts = match accounts.collect::<Vec<_>>() {
+        accounts if accounts.is_empty() => Vec::new(),
+        accounts => site.store.fetch(accounts).await?,
+    };
+    let present = users.into_iter().zip(accounts).filter(|(_, account)| matches!(account, [Some(_), None]));
+    Ok(present.map(|(user, _)| user).collect())
 }
 
 #[cfg(test)]

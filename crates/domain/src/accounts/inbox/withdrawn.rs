@@ -71,6 +71,15 @@ impl Withdrawn {
         batch.set_fields(key, fields);
     }
 
+    /// Adds to a batch that a post will return with another state, and without these fields that its kind remembers.
+    pub(crate) fn return_as(batch: &mut Batch, thing: &Thing, state: &Withheld, forgotten: &[&str]) {
+        let key = keys::withdrawn(thing);
+        batch.set_fields(&key, [(EARLIER, state.to_string())]);
+        for field in forgotten {
+            batch.delete_field(&key, *field);
+        }
+    }
+
     /// The record of a post, if there is one.
     pub(crate) fn of(thing: Thing) -> impl Fetch<Value = Option<Self>> {
         read::hash(keys::withdrawn(&thing)).map(move |rest| {
