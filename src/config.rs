@@ -342,6 +342,7 @@ impl Config {
                 Ok(threads) if threads > 0 => threads,
                 _ => half,
             },
+            ..SearchSettings::default()
         }
     }
 

@@ -8,8 +8,12 @@
 
 mod erasure;
 mod model;
+mod moderating;
+mod site;
 mod steps;
+mod stored;
 mod views;
+mod writing;
 
 use crate::server::{Engine, Server};
 use crate::undo_is_exact::Dice;
@@ -69,6 +73,7 @@ async fn walk(engine: Engine, way: Way<'_>) -> (Faults, Vec<Step>) {
         ("search.folder", folder_name),
         ("moderation.hide_at", "2"),
         ("limits.repost_seconds", "0"),
+        ("accounts.signup", "apply"),
     ];
     let mut walk = Walk::start(Server::start(engine, &settings).await).await;
     let mut faults = Faults::new();

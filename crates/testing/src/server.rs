@@ -226,9 +226,10 @@ impl Server {
         // Tests compare what is stored.
         web_settings.keep_figures_every = Duration::from_secs(86_400);
         if settings.iter().all(|(name, _)| *name != "server.request_timeout_seconds") {
-            // With many tests at once, a request takes long.
+            // With many tests at once, a request takes long; and so does a search, below.
             web_settings.request_timeout = Duration::from_secs(60);
         }
+        web_settings.search.patience = Duration::from_secs(60);
         if config.search.folder.is_empty() {
             // Nothing to clean up.
             web_settings.search.folder = None;

@@ -1,6 +1,6 @@
 //! The settings of the web layer. The program fills them from its own settings.
 
-use crate::limits::{self, TITLE_TIMEOUT};
+use crate::limits::{self, SEARCH_PATIENCE, TITLE_TIMEOUT};
 use ipnet::IpNet;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -52,11 +52,19 @@ pub struct SearchSettings {
     pub language: Option<Language>,
     /// Searches that run at the same time.
     pub threads: usize,
+    /// How long a search may take; then the results so far are the answer.
+    pub patience: Duration,
 }
 
 impl Default for SearchSettings {
     fn default() -> Self {
-        Self { is_on: false, folder: None, language: Some(Language::English), threads: 1 }
+        Self {
+            is_on: false,
+            folder: None,
+            language: Some(Language::English),
+            threads: 1,
+            patience: SEARCH_PATIENCE,
+        }
     }
 }
 

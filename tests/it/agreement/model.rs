@@ -159,6 +159,8 @@ pub struct Model {
     pub things: BTreeMap<Made, Thing>,
     pub sources: Vec<Source>,
     pub lines: BTreeMap<Made, Line>,
+    /// The names of those who have applied and are not accepted.
+    pub applicants: BTreeMap<Made, String>,
     /// The names of topics.
     pub topics: Vec<String>,
     /// The lines with an appeal that waits.

@@ -2,7 +2,7 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::limits::{SEARCH_PATIENCE, SEARCH_QUEUE, SEARCH_RESULTS};
+use crate::limits::{SEARCH_QUEUE, SEARCH_RESULTS};
 use crate::settings::SearchSettings;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::accounts::{mutes, people};
 use tidings_domain::changes::Findable;
@@ -43,6 +43,8 @@ pub struct Searching {
     /// When it last had everything.
     caught_up: Mutex<Instant>,
     threads: ThreadPool,
+    /// How long a search may take.
+    patience: Duration,
     /// Searches that run or wait.
     places: Arc<Semaphore>,
 }
@@ -94,6 +96,7 @@ impl Searching {
             is_rebuild_wanted: AtomicBool::new(false),
             caught_up: Mutex::new(Instant::now()),
             threads: pool(settings.threads)?,
+            patience: settings.patience,
             places: Arc::new(Semaphore::new(settings.threads + SEARCH_QUEUE)),
         }))
     }
@@ -165,7 +168,7 @@ impl Searching {
         let searching = self.clone();
         self.threads.spawn(move || {
             let _place = place;
-            answer.send(work(&searching.answering(), Instant::now() + SEARCH_PATIENCE)).ok();
+            answer.send(work(&searching.answering(), Instant::now() + searching.patience)).ok();
         });
         // A search that panics drops its end.
         answered.await.map_err(|_| RequestError::Panic)?.map_err(|error| {

@@ -1,0 +1,129 @@
+//! What concerns the whole site: applications, the rule that holds posts, saved reasons, announcements and bans.
+
+use super::model::{Kind, Made, Member, Person, Place, State, Thing, text_of};
+use super::steps::{ADMIN, COMMON, HELD, Step, Walk, call, is_ok, profile};
+use crate::client::{Client, PASSWORD};
+use std::collections::BTreeMap;
+
+impl Walk {
+    pub async fn change_site(&mut self, step: &Step, what: &'static str) -> Option<()> {
+        let client = self.clients[step.by].clone();
+        match what {
+            "apply" => self.apply(step.number, format!("writer{}", 1_000 + step.number)).await,
+            "accept" => self.answer_application((step.by, step.about), true).await.map(drop),
+            "reject" => {
+                let line = self.answer_application((step.by, step.about), false).await?;
+                self.note_line(step, ("reject the application", step.number), &line)
+            }
+            "add the rule" => {
+                let line = self.add_rule(step.by).await?;
+                self.note_line(step, ("rule", step.number), &line)
+            }
+            "lift the rule" => {
+                let reason = self.reason(step.by);
+                let rules = crate::night::text_of(&client.get("/moderate/rules").await);
+                let (_, rest) = rules.split_once("name=\"rule_id\" value=\"")?;
+                let (rule, _) = rest.split_once('"')?;
+                let line =
+                    call(&client, "/api/moderate/unrule", &[("rule_id", rule), ("reason", &*reason)]).await;
+                self.note_line(step, ("unrule", step.number), &line)
+            }
+            "save a reason" => {
+                // The log says the title to everybody.
+                let [title, text] =
+                    [Place::Reason, Place::Staff].map(|place| self.model.word(place, step.by, None));
+                let fields = [("title", &*text_of(title)), ("text", &*text_of(text))];
+                let line = call(&client, "/api/moderate/reasons", &fields).await;
+                self.note_line(step, ("reason", step.number), &line)
+            }
+            "announce" => {
+                let text = self.reason(step.by);
+                let line =
+                    call(&client, "/api/admin/announcement", &[("text", &*text), ("hours", "0")]).await;
+                self.note_line(step, ("announce", step.number), &line)
+            }
+            "ban a domain" => {
+                let domain = self.model.word(Place::Staff, step.by, None);
+                let (domain, reason) = (format!("{}.example", text_of(domain)), self.reason(step.by));
+                let fields = [
+                    ("what", "domain"),
+                    ("value", &*domain),
+                    ("scope", "both"),
+                    ("reason", &*reason),
+                    ("hours", "0"),
+                ];
+                let line = call(&client, "/api/moderate/bans", &fields).await;
+                self.note_line(step, ("ban_origin", step.number), &line)
+            }
+            _ => None,
+        }
+    }
+
+    /// A reason that everybody may read.
+    fn reason(&mut self, by: Person) -> String {
+        let word = self.model.word(Place::Reason, by, None);
+        format!("{COMMON} {}", text_of(word))
+    }
+
+    /// Holds what has a certain word. Returns the answer, unless the rule is there already.
+    pub async fn add_rule(&mut self, by: Person) -> Option<serde_json::Value> {
+        let reason = self.reason(by);
+        let fields = [("what", "phrase"), ("pattern", HELD), ("effect", "hold"), ("reason", &*reason)];
+        let answer = call(&self.clients[by], "/api/moderate/rule", &fields).await;
+        is_ok(&answer).then_some(answer)
+    }
+
+    /// Applies for an account.
+    pub async fn apply(&mut self, made: Made, name: String) -> Option<()> {
+        let word = self.model.word(Place::Message, ADMIN, None);
+        let text = format!("{COMMON} {}", text_of(word));
+        let fields = [("username", &*name), ("password", PASSWORD), ("application", &*text)];
+        let answer = call(&self.server.visitor(), "/api/create_account", &fields).await;
+        (answer["pending"] == true).then_some(())?;
+        self.model.applicants.insert(made, name);
+        Some(())
+    }
+
+    /// Accepts or rejects an application.
+    pub async fn answer_application(
+        &mut self,
+        (by, made): (Person, Made),
+        accepts: bool,
+    ) -> Option<serde_json::Value> {
+        let name = self.model.applicants.get(&made)?.clone();
+        let (reason, action) = (self.reason(by), if accepts { "approve" } else { "reject" });
+        let fields = [("action", action), ("kind", "application"), ("id", &*name), ("reason", &*reason)];
+        let answer = call(&self.clients[by], "/api/moderate", &fields).await;
+        is_ok(&answer).then_some(())?;
+        if accepts {
+            self.model.applicants.remove(&made);
+            let client = self.server.visitor().log_in(&name, PASSWORD).await;
+            self.welcome(&name, client).await;
+        }
+        Some(answer)
+    }
+
+    /// Adds somebody who has joined.
+    pub async fn welcome(&mut self, name: &str, mut client: Client) {
+        client.user_id =
+            self.server.string(&format!("username.to.id:{name}")).await.unwrap().parse().unwrap();
+        self.server.set_karma(&client, 1_000).await;
+        self.clients.push(client);
+        self.model.people.push(Member { name: name.to_owned(), ..Member::default() });
+        let author = self.model.people.len() - 1;
+        let thing = Thing {
+            kind: Kind::Profile,
+            id: name.to_owned(),
+            author,
+            story: None,
+            state: State::Open,
+            before: State::Open,
+            into: None,
+            words: BTreeMap::new(),
+            host: None,
+            topic: None,
+            mentions: None,
+        };
+        self.model.things.insert(profile(author), thing);
+    }
+}
