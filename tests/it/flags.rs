@@ -404,6 +404,12 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     let again = reader.post("/flag", &wrong).await;
     let page = String::from_utf8(again.body).unwrap();
     assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("of the story"), "{page}");
+    // Nobody is offered to flag what is removed already.
+    ok(decide(&moderator, "remove", ("comment", "1-1"), "").await);
+    for client in [&moderator, reader] {
+        let page = String::from_utf8(client.get("/news/1").await.body).unwrap();
+        assert!(page.contains("/flag/story/1") && !page.contains("/flag/comment/1"), "{page}");
+    }
 }
 
 #[tokio::test]

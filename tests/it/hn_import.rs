@@ -429,6 +429,21 @@ async fn nothing_that_is_there_is_overwritten() {
 }
 
 #[tokio::test]
+async fn a_byte_order_mark_is_skipped_whole_numbers_may_have_a_fraction_and_an_array_is_named() {
+    let place = Place::embedded();
+    let story = json!({"id": 1, "type": "story", "by": "pg", "time": 1_400_000_000.0, "title": "A", "url": "http://a.com"});
+    let file = place.file("hn.jsonl", &format!("\u{feff}{story}\n"));
+    let said = place.run(&["import", "hn", "--create", file.to_str().unwrap()]).good();
+    assert!(said.contains("imported 1 story") && said.contains("0 lines were refused"), "{said}");
+    for mark in ["", "\u{feff}"] {
+        let file = place.file("array.json", &format!("{mark} [{story}]"));
+        let ran: Ran = place.run(&["import", "hn", file.to_str().unwrap()]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("this is a JSON array. Give each item a line of its own"), "{}", ran.err);
+    }
+}
+
+#[tokio::test]
 async fn topics_and_votes_on_sites_are_imported_unless_there_are_some() {
     let lines = lines(&[
         json!({"id": 1, "type": "story", "by": "a", "time": TIME, "title": "t", "url": "https://lwn.net/1", "topics": ["rust"]}),

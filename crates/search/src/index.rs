@@ -358,6 +358,7 @@ fn body_names(kind: Kind) -> [String; 2] {
 pub struct View {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
+    reloading: Mutex<()>,
     index: tantivy::Index,
 }
 
@@ -373,7 +374,14 @@ impl View {
             None => index.tokenizers().register("stems", stems.build()),
         }
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { fields, reader, index })
+        Ok(Self { fields, reader, reloading: Mutex::new(()), index })
+    }
+
+    /// Shows what was committed last. Of two at the same time, the one that has read older files would otherwise come
+    /// last, and the view would go back.
+    fn reload(&self) -> Result<(), IndexError> {
+        let _turn = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.reader.reload()?)
     }
 
     /// How many documents there are.
@@ -564,7 +572,7 @@ impl Index {
         let mut prepared = writer.prepare_commit()?;
         prepared.set_payload(&payload);
         prepared.commit()?;
-        self.view.reader.reload()?;
+        self.view.reload()?;
         Ok(())
     }
 
@@ -609,7 +617,7 @@ impl Index {
         let segments: Vec<_> = metas.iter().map(SegmentMeta::id).collect();
         let merging = self.writer().merge(&segments);
         merging.wait()?;
-        self.view.reader.reload()?;
+        self.view.reload()?;
         Ok(())
     }
 

@@ -186,9 +186,10 @@ impl Walk {
         let before = line.before?;
         let now = self.model.things.get_mut(&line.about)?;
         match line.action {
+            // What is gone with its author stays so.
+            _ if now.state == State::Deleted => {}
             "edit" => (now.words, now.mentions) = (before.words.clone(), None),
-            // What its author has deleted stays so, and a public thing is removed.
-            "approve" if now.state == State::Deleted => {}
+            // A public thing is removed.
             "approve" => (now.before, now.state) = (State::Open, State::Removed),
             // Only the words of a profile come and go.
             "remove" if now.kind == Kind::Profile => {}

@@ -295,7 +295,7 @@ impl Walk {
     async fn compare_searches(&self, reader: &mut Reader<'_>) {
         let (model, who) = (&self.model, reader.who);
         for (kinds, kind) in [("stories", Kind::Story), ("comments", Kind::Comment), ("posts", Kind::Tweet)] {
-            let (mut found, mut rows, mut total, mut is_exact) = (BTreeSet::new(), 0, 0, true);
+            let (mut found, mut rows, mut total, mut pages) = (BTreeSet::new(), 0, 0, Vec::new());
             for page in 1..=20 {
                 let (text, words) =
                     reader.text(&format!("/api/search?q={COMMON}&kind={kinds}&sort=new&page={page}")).await;
@@ -306,7 +306,8 @@ impl Walk {
                 }
                 let results = answer["results"].as_array().map_or(0, Vec::len);
                 rows += results;
-                (total, is_exact) = (answer["total"].as_u64().unwrap_or(0), answer["total_is_exact"] == true);
+                total = answer["total"].as_u64().unwrap_or(0);
+                pages.push((results, total, answer["total_is_exact"].clone()));
                 found.extend(words);
                 if results == 0 {
                     break;
@@ -320,7 +321,9 @@ impl Walk {
             if total != rows as u64 {
                 let what =
                     format!("the total of a search of {kinds} differs from its rows for {}", reader.name);
-                reader.fault(what, || format!("{total} and {rows}, exact: {is_exact}"));
+                reader.fault(what, || {
+                    format!("{total} and {rows}; rows, total and exactness of its pages: {pages:?}")
+                });
             }
         }
     }
