@@ -109,6 +109,7 @@ impl Walk {
         self.note_line(step, (action, step.about), &answer)?;
         self.server.finish_jobs().await;
         let thing = self.model.things.get_mut(&step.about)?;
+        let kind = thing.kind;
         match action {
             // The profile is empty, and can be written again.
             "remove" if thing.kind == Kind::Profile => thing.words.clear(),
@@ -126,8 +127,8 @@ impl Walk {
             "edit" => (thing.words, thing.mentions) = (words, None),
             _ => {}
         }
-        if action == "edit" {
-            // A moderator has looked at it.
+        if action == "edit" || kind == Kind::Profile {
+            // A moderator has looked at it, and flags hide it no more.
             self.learn(step.about).await;
         }
         self.learn(step.about + FIRST_COMMENTS).await;
