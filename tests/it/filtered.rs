@@ -6,12 +6,21 @@
 
 use crate::client::{Client, ok};
 use crate::community::Community;
+use crate::live::Events;
+use crate::page_server::{PageServer, Reply};
 use crate::server::{Engine, Server, each_engine};
+use crate::smtp_server::SmtpServer;
 use crate::two_viewers::addresses;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{SiteExport, SiteSection};
+use tidings_domain::migrations;
+use tidings_keyspace::Notice;
 use tidings_web::features::hacker_news::archive;
+use tidings_web::settings::Settings;
 
 /// The things that somebody has written: a story, a comment on story 1 and a tweet, all with one word.
 struct Things {
@@ -355,24 +364,27 @@ async fn what_is_gone_cannot_be_voted_on_answered_or_edited() {
 
 /// Something that is gone, in one of the ways in which things go. Each text has a word to ask for and one that nobody
 /// may be told: pages repeat what was asked for.
-struct Gone {
-    way: &'static str,
+pub(crate) struct Gone {
+    pub(crate) way: &'static str,
     story: u64,
     comment: u64,
+    tweet: u64,
+    /// Its author.
+    pub(crate) author: Client,
 }
 
-fn told(way: &str) -> String {
+pub(crate) fn told(way: &str) -> String {
     format!("{way}told")
 }
 
 /// A site on which everything has happened to somebody's story, comment and tweet.
-struct GoneSite {
-    community: Community,
-    rita: Client,
-    gone: Vec<Gone>,
+pub(crate) struct GoneSite {
+    pub(crate) community: Community,
+    pub(crate) rita: Client,
+    pub(crate) gone: Vec<Gone>,
     /// The words of profiles that nobody may be told.
     profiles: Vec<String>,
-    addresses: BTreeSet<String>,
+    pub(crate) addresses: BTreeSet<String>,
 }
 
 /// Why a moderator did something. Of a removal, readers see it.
@@ -380,13 +392,21 @@ fn reason_of(action: &str) -> &'static str {
     if action == "reject" { "neverwhy" } else { "why" }
 }
 
+/// The settings of such a site.
+pub(crate) const GONE_SETTINGS: [(&str, &str); 2] =
+    [("timelines.pull_limit", "0"), ("search.enabled", "true")];
+
 const AUTHOR_DID: [&str; 1] = ["wayauthor"];
 const HELD: [&str; 4] = ["wayheld", "waydropped", "wayrejected", "waydenied"];
 
 impl GoneSite {
     async fn new() -> Self {
-        let settings = [("timelines.pull_limit", "0"), ("search.enabled", "true")];
-        let community = Community::new(Engine::Memory, &settings).await;
+        Self::on(Server::start(Engine::Memory, &GONE_SETTINGS).await, async |_, _| {}).await
+    }
+
+    /// The same on a server. `prepare` gets the community and rita before anything is written that goes.
+    pub(crate) async fn on(server: Server, prepare: impl AsyncFnOnce(&Community, &Client)) -> Self {
+        let community = Community::on(server).await;
         let server = &community.server;
         let alice = &community.alice;
         let [dave, heidi, ben, lea, erin, rita] = [
@@ -397,9 +417,11 @@ impl GoneSite {
             server.register("erin").await,
             server.member("rita").await,
         ];
-        for name in ["dave", "heidi", "lea", "erin"] {
+        let fay = server.member("fay").await;
+        for name in ["dave", "heidi", "ben", "lea", "erin", "fay"] {
             rita.follow(name).await;
         }
+        prepare(&community, &rita).await;
         let act = async |action: &str, kind: &str, id: &str, more: &[(&str, &str)]| {
             let fields =
                 [&[("action", action), ("kind", kind), ("id", id), ("reason", reason_of(action))], more]
@@ -450,20 +472,23 @@ impl GoneSite {
                 }
                 _ => {}
             }
-            gone.push(Gone { way, story, comment });
+            gone.push(Gone { way, story, comment, tweet, author: author.clone() });
         }
         // A profile that is gone: its owner is banned, has left, or flags have hidden it.
         let mut profiles = Vec::new();
-        for (author, name) in [(&ben, "ben"), (&lea, "lea"), (&erin, "erin"), (&dave, "dave")] {
+        let owners = [(&ben, "ben"), (&fay, "fay"), (&lea, "lea"), (&erin, "erin"), (&dave, "dave")];
+        for (author, name) in owners {
             let [about, fullname] = ["about", "full"].map(|part| format!("{part}{name}told"));
             let fields = [("about", &*about), ("fullname", &*fullname), ("email", "")];
             ok(author.api_post("/api/updateprofile", &fields).await);
-            author.comment(1, "A comment that stays").await;
+            author.comment(1, "A comment that stays for @rita").await;
+            author.tweet("A post that stays").await;
             profiles.push(about);
             // Flags hide the text alone.
             profiles.extend((name != "dave").then_some(fullname));
         }
         act("ban", "user", "ben", &[]).await;
+        act("ban", "user", "fay", &[("hours", "1000")]).await;
         let key = |client: &Client| format!("user:{}", client.user_id);
         server.set_field(&key(&dave), "withheld", "flagged:").await;
         for (author, writings) in [(&lea, "keep"), (&erin, "erase")] {
@@ -483,7 +508,8 @@ impl GoneSite {
             addresses.insert(format!("/v0/item/{number}.json"));
             addresses.insert(format!("/api/v1/items/{number}"));
         }
-        for name in ["dave", "heidi", "ben", "lea", "erin"] {
+        addresses.insert("/@rita/followings".to_owned());
+        for name in ["dave", "heidi", "ben", "fay", "lea", "erin"] {
             let own = Things { word: "", story: 1, comment: 1, tweet: 1 }.own_pages(name);
             addresses.extend(own);
             addresses.insert(format!("/user/{name}"));
@@ -491,7 +517,7 @@ impl GoneSite {
             addresses.insert(format!("/flag/user/{name}"));
             addresses.insert(format!("/api/v1/users/{name}"));
         }
-        for Gone { way, story, comment } in &gone {
+        for Gone { way, story, comment, .. } in &gone {
             addresses.extend(
                 Things { word: way, story: *story, comment: *comment, tweet: *story }.own_pages("dave"),
             );
@@ -556,9 +582,201 @@ async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_st
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Waits for something that must happen.
+async fn wait_until(is_so: impl AsyncFn() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        tidings_testing::pause().await;
+    }
+}
+
+#[tokio::test]
+async fn webhooks_are_told_nothing_of_what_is_gone_and_never_what_readers_never_saw() {
+    let status = Arc::new(AtomicU16::new(503));
+    let answered = status.clone();
+    let receiver =
+        PageServer::start(move |_| Reply::with(&format!("{} X", answered.load(Relaxed)), "x: y", b"")).await;
+    let network = receiver.network();
+    let adjust = |settings: &mut Settings| settings.titles.network = network;
+    let server = Server::start_adjusted_on(Engine::Memory, &GONE_SETTINGS, adjust).await;
+    let site = GoneSite::on(server, async |community, _| {
+        let kinds = "story,comment,flag,signup,queue,decision";
+        let address = receiver.url("/");
+        let fields = [
+            ("address", &*address),
+            ("secret", "correct horse battery"),
+            ("kinds", kinds),
+            ("format", "full"),
+        ];
+        ok(community.alice.api_post("/api/admin/hooks", &fields).await);
+    })
+    .await;
+    let server = &site.community.server;
+    // What was told while it was there waits for another attempt.
+    let before = receiver.requests().len();
+    status.store(204, Relaxed);
+    wait_until(async || server.sorted("hooks:events").await.is_empty()).await;
+    server.advance(3_600);
+    wait_until(async || server.sorted("hooks:outbox:1").await.is_empty()).await;
+    let requests = receiver.requests();
+    let mut wrong = BTreeSet::new();
+    for (number, request) in requests.iter().enumerate() {
+        let is_wrong = |way: &str| number >= before || HELD.contains(&way);
+        let words = site.gone.iter().filter(|gone| is_wrong(gone.way)).map(|gone| told(gone.way));
+        let profiles = site.profiles.iter().filter(|_| number >= before).cloned();
+        wrong.extend(words.chain(profiles).filter(|word| request.contains(word)).map(|word| (number, word)));
+    }
+    assert!(wrong.is_empty(), "{wrong:?} of {before} before: {requests:#?}");
+    assert!(requests[before..].iter().any(|request| request.contains("A comment that stays")));
+}
+
+#[tokio::test]
+async fn mails_have_nothing_of_what_is_gone() {
+    let mut relay = SmtpServer::start().await;
+    relay.refuse(true);
+    let address = relay.relay();
+    let mail = [("mail.relay", &*address), ("mail.from", "news@example.com")];
+    let mail = [&GONE_SETTINGS[..], &mail, &[("site.url", "https://news.example.com")]].concat();
+    let site = GoneSite::on(Server::start(Engine::Memory, &mail).await, async |community, rita| {
+        let wanted = [("mail_replies", "1"), ("digest", "daily")];
+        crate::mails::prefer(&community.server, rita, &wanted).await;
+    })
+    .await;
+    let (server, id) = (&site.community.server, site.rita.user_id);
+    // As if everything were still in the inbox, and waited to be mailed.
+    server
+        .write(|batch| {
+            for Gone { comment, tweet, .. } in &site.gone {
+                for entry in [format!("mention:1-{comment}"), format!("mention:tweet:{tweet}")] {
+                    let mail = format!("replies:{id}:{entry}");
+                    for (key, member) in [
+                        (format!("user:{id}:inbox"), &entry),
+                        (format!("user:{id}:unread"), &entry),
+                        ("mail:outbox".to_owned(), &mail),
+                        ("mail:written".to_owned(), &mail),
+                    ] {
+                        batch.sorted_add(key, member, server.now() as f64);
+                    }
+                }
+            }
+        })
+        .await;
+    relay.refuse(false);
+    // To the morning of the next day, when digests are due.
+    server.advance(22 * 3_600);
+    crate::mails::send_all(server).await;
+    let mut mails = Vec::new();
+    while relay.waiting() > 0 {
+        mails.push(relay.next_message().await.text());
+    }
+    let mut words: Vec<String> = site.gone.iter().map(|gone| told(gone.way)).collect();
+    words.extend(site.profiles.clone());
+    for mail in &mails {
+        assert!(!words.iter().any(|word| mail.contains(&**word)), "{mail}");
+    }
+    let has = |text: &str| mails.iter().any(|mail| mail.contains(text));
+    assert!(has("A comment that stays") && has("A link"), "{mails:#?}");
+}
+
+#[tokio::test]
+async fn streams_are_told_nothing_of_what_is_gone() {
+    let server = Server::start(Engine::Memory, &GONE_SETTINGS).await;
+    let mut channel = server.store().subscribe("tweets");
+    let site = GoneSite::on(server, async |_, _| {}).await;
+    // A page that was opened before all of it hears of what is there.
+    let home = ok(site.rita.api_get("/api/timeline/home").await);
+    let seen = home["tweets"].as_array().unwrap().len() as u64;
+    let mut events = Events::open(&site.rita, "/home/events?since=1-1").await;
+    assert!(seen > 0, "{home}");
+    assert_eq!(events.count().await, seen, "{home}");
+    let last = site.community.alice.tweet("The last").await;
+    let mut announced = BTreeSet::new();
+    while !announced.contains(&last) {
+        if let Some(Notice::Message(message)) = channel.next().await {
+            let (_, id) = message.rsplit_once('-').unwrap();
+            announced.insert(id.parse::<u64>().unwrap());
+        }
+    }
+    for gone in site.gone.iter().filter(|gone| HELD.contains(&gone.way)) {
+        assert!(!announced.contains(&gone.tweet), "{}", gone.way);
+    }
+}
+
+#[tokio::test]
+async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned() {
+    each_engine(&[("timelines.pull_limit", "0")], async |server| {
+        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+        let fields = [("about", ""), ("fullname", "Robert van Dijk"), ("email", "")];
+        ok(bob.api_post("/api/updateprofile", &fields).await);
+        bob.tweet("A post").await;
+        alice.follow("bob").await;
+        server.finish_jobs().await;
+        let shown = async |reader: &Client| {
+            let mut shown = BTreeSet::new();
+            for address in
+                ["/everyone", "/@bob", "/@alice/followings", "/suggestions", "/api/timeline/everyone"]
+            {
+                // Twice, for what is cached.
+                for _ in 0..2 {
+                    if Withheld::text(reader, address).await.contains("van Dijk") {
+                        shown.insert(address);
+                    }
+                }
+            }
+            shown
+        };
+        let carol = server.member("carol").await;
+        let all = BTreeSet::from([
+            "/everyone",
+            "/@bob",
+            "/@alice/followings",
+            "/suggestions",
+            "/api/timeline/everyone",
+        ]);
+        assert_eq!(shown(&carol).await, all);
+        let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "why"), ("hours", "2")];
+        ok(alice.api_post("/api/moderate", &ban).await);
+        assert_eq!(shown(&carol).await, BTreeSet::new());
+        server.advance(3 * 3_600);
+        assert_eq!(shown(&carol).await, all);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_readers_never_saw_leaves_no_trace_for_strangers() {
+    leaves_no_trace(&GoneSite::new().await).await;
+}
+
+#[tokio::test]
+async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_migration() {
     let site = GoneSite::new().await;
+    let server = &site.community.server;
+    let before = server.dump().await;
+    server
+        .write(|batch| {
+            for gone in &site.gone {
+                batch.delete_field(format!("news:{}", gone.story), "unseen");
+                batch.delete_field(format!("tweet:{}", gone.tweet), "unseen");
+            }
+            batch.set("layout:version", "8");
+        })
+        .await;
+    for gone in &site.gone {
+        let (thread, field) = ("thread:comment:1", gone.comment.to_string());
+        let json = server.field(thread, &field).await.unwrap();
+        server.set_field(thread, &field, &json.replace(",\"unseen\":1", "")).await;
+    }
+    assert_ne!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
+    let state = migrations::state_of(server.store()).await.unwrap();
+    migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+    server.clear_caches().await;
+    assert_eq!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
+    leaves_no_trace(&site).await;
+}
+
+async fn leaves_no_trace(site: &GoneSite) {
     let server = &site.community.server;
     let visitor = server.visitor();
     for gone in site.gone.iter().filter(|gone| HELD.contains(&gone.way)) {

@@ -236,3 +236,55 @@ async fn a_hub_is_told_nothing_of_what_visitors_never_see() {
         assert!(told.iter().all(|feed| feed.contains("carol")), "{told:?}");
     }
 }
+
+#[tokio::test]
+async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then() {
+    for engine in [Engine::Memory, Engine::Redis] {
+        let hub = Hub::start().await;
+        let server = site(engine, &hub).await;
+        let (bob, carol) = (server.member("bob").await, server.member("carol").await);
+        let told_since = async |count: usize| {
+            // The last of what has changed.
+            carol.tweet("A post").await;
+            hub.wait(|_| hub.told()[count..].contains(&format!("{HERE}/@carol/feed"))).await;
+            wait_for_feed(&server, "/@carol/feed", false).await;
+            let told: BTreeSet<String> = hub.told()[count..].iter().cloned().collect();
+            told.into_iter().filter(|feed| !feed.contains("carol")).collect::<Vec<_>>()
+        };
+        let story = bob.submit_text("A story", "text").await;
+        let comment = bob.comment(story, "A comment").await;
+        assert!(told_since(0).await.contains(&format!("{HERE}/comments/atom")));
+
+        let count = hub.told().len();
+        let key = format!("news:{story}");
+        server
+            .write(|batch| {
+                batch.set_field(&key, "withheld", "flagged:");
+                batch.sorted_append("changes", &key);
+            })
+            .await;
+        assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
+        let count = hub.told().len();
+        ok(bob.edit(story, "Another title", "", "text").await);
+        ok(bob.edit_comment(story, comment, "Another text").await);
+        // Of the comment, feeds have not been told that it went with its story.
+        let told = told_since(count).await;
+        assert!(told.iter().all(|feed| feed.contains("/comments/") || feed.contains("/news/")), "{told:?}");
+        let count = hub.told().len();
+        ok(bob.edit_comment(story, comment, "Yet another text").await);
+        ok(bob.edit(story, "Yet another title", "", "text").await);
+        assert_eq!(told_since(count).await, Vec::<String>::new());
+        // Until it is there again.
+        let count = hub.told().len();
+        server
+            .write(|batch| {
+                batch.delete_field(&key, "withheld");
+                batch.sorted_append("changes", &key);
+            })
+            .await;
+        assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
+        let count = hub.told().len();
+        ok(bob.edit(story, "The last title", "", "text").await);
+        assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
+    }
+}

@@ -27,7 +27,7 @@ impl Events {
         Self::open(client, &live).await
     }
 
-    async fn open(client: &Client, path: &str) -> Self {
+    pub async fn open(client: &Client, path: &str) -> Self {
         let request = client.request(Method::GET, path).header("accept-encoding", "gzip, br");
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
@@ -52,7 +52,7 @@ impl Events {
     }
 
     /// The number in the next event.
-    async fn count(&mut self) -> u64 {
+    pub async fn count(&mut self) -> u64 {
         let event = self.next().await.expect("an event");
         let number = event.strip_prefix("event: new\ndata: ");
         number.unwrap_or_else(|| panic!("{event:?}")).parse().unwrap()

@@ -35,7 +35,7 @@ fn address_of(user: &Client) -> String {
 }
 
 /// Gives a user a confirmed e-mail address and preferences.
-async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
+pub async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]) {
     for field in ["email", "confirmed_email"] {
         server.set_field(&format!("user:{}", user.user_id), field, &address_of(user)).await;
     }

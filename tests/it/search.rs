@@ -214,6 +214,11 @@ async fn a_search_explains_itself() {
     assert_eq!(suggestions, serde_json::json!(["a sto", ["A story of <b>rust</b>"]]));
     let suggestions = alice.api_get("/api/search/suggest?q=story+of+r").await;
     assert_eq!(suggestions, serde_json::json!(["story of r", ["A story of <b>rust</b>"]]));
+    let opensearch = String::from_utf8(alice.get("/opensearch.xml").await.body).unwrap();
+    let suggestions = alice.get("/api/search/suggest?q=a").await;
+    let media_type = suggestions.headers["content-type"].to_str().unwrap();
+    assert!(opensearch.contains(&format!("type=\"{media_type}\" template=\"")), "{opensearch}");
+    assert_eq!(media_type, "application/x-suggestions+json");
     assert_eq!(search(&alice, "q=stoyr+rsut").await["suggestions"], serde_json::json!(["story rust"]));
     alice.submit_on("alchemy", "On gold").await;
     finds(&alice, "q=topic:alchemy", &["On gold"]).await;
@@ -260,6 +265,44 @@ async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
     let text = page(&alice, "/search?q=alice").await.text().to_owned();
     assert!(text.contains("No stories. 1 post, 1 person") && !text.contains("Nothing found"), "{text}");
     assert!(page(&alice, "/search?q=nowhere").await.text().contains("Nothing found"));
+}
+
+#[tokio::test]
+async fn the_feed_of_a_search_has_entries_of_the_kind_that_it_is_for() {
+    let server = Server::start(Engine::Memory, &ON).await;
+    let alice = server.register("alice").await;
+    let story = alice.submit_text("A needle", "text").await;
+    alice.comment(story, "A needle in a comment").await;
+    alice.tweet("A needle in a post").await;
+    finds(&alice, "q=needle&kind=posts", &["A needle in a post"]).await;
+    let entries = async |kind: &str| {
+        let address = format!("/search.json?q=needle{kind}");
+        let feed = server.visitor().get(&address).await.json();
+        assert!(feed["feed_url"].as_str().unwrap().ends_with(&address), "{feed:#}");
+        let entry = |item: &serde_json::Value| {
+            let id = item["id"].as_str().unwrap().rsplit_once(':').unwrap().1.to_owned();
+            id.split('/').next().unwrap().to_owned()
+        };
+        let mut kinds: Vec<String> = feed["items"].as_array().unwrap().iter().map(entry).collect();
+        kinds.sort();
+        (feed["title"].as_str().unwrap().to_owned(), kinds)
+    };
+    for (kind, title, kinds) in [
+        ("", "Search: needle - ", &["story"][..]),
+        ("&kind=comments", "Search: needle (comments) - ", &["comment"]),
+        ("&kind=posts", "Search: needle (posts) - ", &["post"]),
+        ("&kind=all", "Search: needle (all) - ", &["comment", "post", "story"]),
+    ] {
+        let (found, entries) = entries(kind).await;
+        assert!(found.starts_with(title), "{found}");
+        assert_eq!(entries, kinds, "{kind}");
+    }
+    let refused = server.visitor().get("/search.atom?q=needle&kind=people").await;
+    assert_eq!(refused.status, 400);
+    for (kind, has_feed) in [("people", false), ("comments", true)] {
+        let page = String::from_utf8(alice.get(&format!("/search?q=needle&kind={kind}")).await.body).unwrap();
+        assert_eq!(page.contains("/search.atom"), has_feed, "{kind}");
+    }
 }
 
 #[tokio::test]

@@ -365,6 +365,33 @@ async fn administrators_rename_and_merge_with_nothing_lost() {
     .await;
 }
 
+#[tokio::test]
+async fn a_move_takes_stories_along_that_wait_for_approval() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = people(&server).await;
+        alice.submit_on("go,rust", "A story").await;
+        let act = async |action: &str, kind: &str, id: &str| {
+            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
+            ok(alice.api_post("/api/moderate", &fields).await);
+        };
+        act("hold", "user", "bob").await;
+        let mut held = Vec::new();
+        for title in ["Held", "Also held"] {
+            let fields =
+                [("news_id", "-1"), ("title", title), ("url", ""), ("text", "t"), ("topics", "rust,go")];
+            held.push(ok(bob.api_post("/api/submit", &fields).await)["news_id"].to_string());
+        }
+        ok(alice.api_post("/api/renametopic", &[("topic", "go"), ("name", "golang")]).await);
+        act("approve", "story", &held[0]).await;
+        assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("golang", 2)]));
+        ok(alice.api_post("/api/mergetopic", &[("topic", "golang"), ("into", "rust")]).await);
+        act("approve", "story", &held[1]).await;
+        assert_eq!(counted(&alice).await, counts(&[("rust", 3)]));
+        check_is_clean(&server).await;
+    })
+    .await;
+}
+
 async fn user(server: &Server, id: u64) -> User {
     let mut query = Query::new();
     let hash = query.hash(format!("user:{id}"));

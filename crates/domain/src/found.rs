@@ -1,5 +1,6 @@
 //! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
+use crate::accounts::seen::Seen;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
@@ -10,7 +11,6 @@ use crate::news::lists as news_lists;
 use crate::timelines::lines::TweetLine;
 use crate::timelines::reading;
 use crate::values::hostname::Hostname;
-use crate::values::restriction::RestrictionKind;
 use std::collections::HashMap;
 use tidings_keyspace::Fetch;
 
@@ -18,15 +18,15 @@ use tidings_keyspace::Fetch;
 #[derive(Debug)]
 pub enum Finding {
     /// A story.
-    Story(Box<NewsLine>),
+    Story(Seen<Box<NewsLine>>),
     /// A comment.
-    Comment(Box<SiteComment>),
+    Comment(Seen<Box<SiteComment>>),
     /// A tweet.
-    Tweet(Box<TweetLine>),
+    Tweet(Seen<Box<TweetLine>>),
     /// A person.
-    Person(Box<User>),
+    Person(Seen<Box<User>>),
     /// A site.
-    Site(Hostname),
+    Site(Seen<Hostname>),
 }
 
 impl Finding {
@@ -37,7 +37,7 @@ impl Finding {
             Self::Comment(comment) => Findable::Comment(comment.address()),
             Self::Tweet(line) => Findable::Tweet(line.tweet.id),
             Self::Person(user) => Findable::Person(user.id),
-            Self::Site(host) => Findable::Site(host.clone()),
+            Self::Site(host) => Findable::Site((**host).clone()),
         }
     }
 }
@@ -57,45 +57,30 @@ pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Find
         }
     }
     if !stories.is_empty() {
-        let lines = news_lists::chosen(visit, &stories).await?;
-        findings.extend(lines.into_iter().map(|line| Finding::Story(Box::new(line))));
+        let lines = news_lists::chosen(visit, &stories).await?.into_iter().map(Box::new);
+        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Story));
     }
     if !comments.is_empty() {
-        let (seen, _) = comment_lists::chosen(visit, &comments, comments.len()).await?;
-        findings.extend(seen.into_iter().map(|comment| Finding::Comment(Box::new(comment))));
+        let (lines, _) = comment_lists::chosen(visit, &comments, comments.len()).await?;
+        let lines = lines.into_iter().map(Box::new);
+        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Comment));
     }
     if !tweets.is_empty() {
-        let lines = reading::chosen(visit, &tweets).await?;
-        findings.extend(lines.into_iter().map(|line| Finding::Tweet(Box::new(line))));
+        let lines = reading::chosen(visit, &tweets).await?.into_iter().map(Box::new);
+        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Tweet));
     }
     if !people.is_empty() {
         let users = people.into_iter().map(|id| User::by_id(id).or_absent()).collect::<Vec<_>>();
         let users = visit.fetch(users).await?.into_iter().flatten();
-        let now = visit.now();
-        let may_be_found = |user: &User| {
-            user.withheld.is_none() && user.restrictions.in_force(RestrictionKind::Ban, now).is_none()
-        };
-        let reader = visit.reader().await?;
-        let is_avoided = |user: &User| {
-            reader.as_ref().is_some_and(|reader| {
-                let texts = [&user.username, &user.fullname, &user.about];
-                reader.avoids(user.id) || texts.iter().any(|text| reader.words().are_in(text))
-            })
-        };
-        findings.extend(
-            users
-                .filter(|user| may_be_found(user) && !is_avoided(user))
-                .map(|user| Finding::Person(Box::new(user))),
-        );
+        visit.reader().await?;
+        let (perspective, now) = (visit.perspective(), visit.now());
+        let seen = users.filter_map(|user| perspective.find_person(user, now));
+        findings.extend(seen.map(Finding::Person));
     }
     if !sites.is_empty() {
-        let reader = visit.reader().await?;
-        let is_muted = |host: &Hostname| {
-            reader
-                .as_ref()
-                .is_some_and(|reader| reader.has_muted_site(host) || reader.words().are_in(host.as_str()))
-        };
-        findings.extend(sites.into_iter().filter(|host| !is_muted(host)).map(Finding::Site));
+        visit.reader().await?;
+        let seen = sites.into_iter().filter_map(|host| visit.perspective().find_site(host));
+        findings.extend(seen.map(Finding::Site));
     }
     Ok(findings.into_iter().map(|finding| (finding.of(), finding)).collect())
 }

@@ -1,7 +1,7 @@
 //! Feeds whose change a hub has not been told of yet (WebSub).
 //!
-//! Keys: `hub:feeds` (the feeds that wait, each with the place of its last change in the feed of changes) and
-//! `hub:state`. A server looks at [`changes`] once a second, notes which feeds they are in, and tells the hub. The
+//! Keys: `hub:feeds` (the feeds that wait, each with the place of its last change in the feed of changes), `hub:lost`
+//! (the things that feeds have lost: what changes of those changes no feed) and `hub:state`. A server looks at [`changes`] once a second, notes which feeds they are in, and tells the hub. The
 //! batch that notes feeds also moves the place up to which changes are noted, so of several servers one notes each
 //! change, and none is lost when a server is killed. Requests have no part in it.
 //!
@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
-use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS};
+use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST};
 use crate::values::retries::wait_after;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
 /// The field with the place up to which changes are noted.
@@ -105,12 +105,30 @@ pub async fn changed(store: &Store, after: FeedPlace) -> Result<Vec<(Findable, F
     Ok(store.fetch(changes::after(after, HUB_CHANGES_AT_ONCE)).await?)
 }
 
-/// Notes that some feeds, by their addresses, have changed up to a place, and the stories on the front page. Does nothing if another server has noted
-/// changes meanwhile. Rounds: 1.
+/// Those of some things that feeds have lost before. Rounds: 1.
+pub async fn lost_before(store: &Store, things: &[Findable]) -> Result<HashSet<Findable>, Error> {
+    let known = store.fetch(read::scores(keys::HUB_LOST, things.iter().map(ToString::to_string))).await?;
+    let lost = things.iter().zip(known).filter(|(_, place)| place.is_some());
+    Ok(lost.map(|(thing, _)| thing.clone()).collect())
+}
+
+/// The effect of changes on feeds.
+#[derive(Debug, Default)]
+pub struct FeedChanges {
+    /// The addresses of the feeds that have changed.
+    pub feeds: BTreeSet<String>,
+    /// Things that feeds have now.
+    pub seen: Vec<Findable>,
+    /// Things that feeds have lost.
+    pub lost: Vec<Findable>,
+}
+
+/// Notes how feeds have changed up to a place, and the stories on the front page. Does nothing if another server has
+/// noted changes meanwhile. Rounds: 1.
 pub async fn note(
     site: &Site,
     state: &HubState,
-    feeds: &BTreeSet<String>,
+    FeedChanges { feeds, seen, lost }: &FeedChanges,
     up_to: FeedPlace,
 ) -> Result<(), Error> {
     let mut batch = Batch::new();
@@ -122,6 +140,9 @@ pub async fn note(
         let place = up_to.0.to_string();
         batch.set_fields(keys::HUB_FEEDS, feeds.iter().map(|feed| (feed.clone(), place.clone())));
     }
+    seen.iter().for_each(|thing| batch.sorted_remove(keys::HUB_LOST, thing.to_string()));
+    lost.iter().for_each(|thing| batch.sorted_append(keys::HUB_LOST, thing.to_string()));
+    batch.sorted_trim(keys::HUB_LOST, MOST_HUB_LOST);
     site.apply(batch).await?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::accounts::inbox::{Entry, EntryId, InboxCursor, Kind, entries_of, mess
 use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNamesRead;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
+use crate::accounts::seen::{Seen, Viewed};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::comments::comment::Comment;
@@ -199,15 +200,11 @@ async fn with_subjects(
         .map(|entry| (entry, EntrySubject::ask(&mut query, (user, perspective), entry.place.id)))
         .collect();
     let mut answers = visit.run(query).await?;
-    let mut take = |(entry, subject): (Entry, Asked<'_, Option<EntrySubject>>)| {
-        let subject = answers.of(subject)?;
-        match subject.sight(perspective) {
-            Sight::Shown => Some((entry, subject)),
-            Sight::Collapsed(why) if !entry.read => Some((entry, EntrySubject::Collapsed(why))),
-            Sight::Collapsed(_) | Sight::LeftOut => None,
-        }
-    };
-    let subjects: Vec<(Entry, EntrySubject)> = reads.into_iter().filter_map(&mut take).collect();
+    let taken = reads.into_iter().filter_map(|(entry, subject)| Some((entry, answers.of(subject)?)));
+    // A collapsed entry is there until it is read.
+    let subjects: Vec<(Entry, EntrySubject)> = taken
+        .filter(|(entry, subject)| !(entry.read && matches!(subject, EntrySubject::Collapsed(_))))
+        .collect();
 
     let mut query = Query::new();
     let names = subjects.iter().filter_map(|(_, subject)| subject.actor());
@@ -224,10 +221,10 @@ async fn with_subjects(
     Ok(entries.collect())
 }
 
-/// The subject of an entry.
+/// The subject of an entry, as the owner of the inbox sees it.
 enum EntrySubject {
-    Comment { comment: Box<Comment>, title: (Option<String>, bool), story_author: Option<UserId> },
-    Tweet(Tweet),
+    Comment { comment: Seen<Box<Comment>>, title: (Option<String>, bool), story_author: Option<UserId> },
+    Tweet(Seen<Box<Tweet>>),
     Follow(UserId),
     Message(String),
     Answer(MessageAddress, StoredMessage),
@@ -246,21 +243,24 @@ impl EntrySubject {
                 let key = keys::news(address.news);
                 let reads = (read::hash_fields(&key, TITLE), Comment::at(address)).or_absent();
                 query.ask(reads.map(move |(story, comment)| {
-                    let comment = comment.filter(|comment| !comment.is_gone())?;
-                    let author = story.get(STORY_AUTHOR).cloned().flatten();
-                    let story_author = fields::read(author.as_deref(), || key, "user_id");
-                    Some(Self::Comment {
-                        comment: Box::new(comment),
-                        title: title_of(perspective, story),
-                        story_author,
+                    Self::of(perspective.view(Box::new(comment?)), |comment| {
+                        let author = story.get(STORY_AUTHOR).cloned().flatten();
+                        let story_author = fields::read(author.as_deref(), || key, "user_id");
+                        Self::Comment { comment, title: title_of(perspective, story), story_author }
                     })
                 }))
             }
             EntryId::Tweet(id) => {
                 let tweet = Tweet::by_id(id).or_absent();
-                query.ask(tweet.map(|tweet| tweet.filter(|tweet| !tweet.is_gone()).map(Self::Tweet)))
+                query.ask(tweet.map(move |tweet| Self::of(perspective.view(Box::new(tweet?)), Self::Tweet)))
             }
-            EntryId::Follow(id) => Asked::known(Some(Self::Follow(id))),
+            EntryId::Follow(id) => {
+                let written = Written { author: id, withheld: None, unseen: false };
+                Asked::known(Some(match perspective.of_text(written, "") {
+                    Sight::Collapsed(why) => Self::Collapsed(why),
+                    Sight::Shown | Sight::LeftOut => Self::Follow(id),
+                }))
+            }
             EntryId::Moderation(number) => {
                 query.ask(message(user, number).or_absent().map(|text| text.map(Self::Message)))
             }
@@ -271,21 +271,17 @@ impl EntrySubject {
         }
     }
 
-    /// How the owner of the inbox sees it.
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        match self {
-            Self::Comment { comment, .. } => comment.sight(perspective),
-            Self::Tweet(tweet) => tweet.sight(perspective),
-            Self::Follow(id) => {
-                perspective.of_text(Written { author: *id, withheld: None, unseen: false }, "")
-            }
-            Self::Message(_) | Self::Answer(..) => Sight::Shown,
-            Self::Collapsed(why) => Sight::Collapsed(*why),
+    /// The subject made of something that the owner of the inbox sees; a line if they see a line.
+    fn of<T>(view: Viewed<T>, subject: impl FnOnce(Seen<T>) -> Self) -> Option<Self> {
+        match view {
+            Viewed::Whole(seen) => Some(subject(seen)),
+            Viewed::Line(why) => Some(Self::Collapsed(why)),
+            Viewed::Nothing => None,
         }
     }
 
     /// The user who caused it.
-    const fn actor(&self) -> Option<UserId> {
+    fn actor(&self) -> Option<UserId> {
         match self {
             Self::Comment { comment, .. } => Some(comment.user_id),
             Self::Tweet(tweet) => Some(tweet.user_id),
@@ -319,9 +315,9 @@ impl EntrySubject {
                     ReplyTarget::Thread
                 };
                 let (title, is_open) = title;
-                InboxEvent::Comment { text: comment.body, title, is_open, target }
+                InboxEvent::Comment { text: comment.into_inner().body, title, is_open, target }
             }
-            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text },
+            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.into_inner().text },
             Self::Follow(_) => InboxEvent::Follow,
             Self::Message(text) => InboxEvent::Message { text },
             Self::Answer(address, message) => {

@@ -145,6 +145,8 @@ schema! {
         NEW_HOSTS_OF_SITE: String, DAY, Ours, LIMITS = "limit:new_hosts_of_site";
         /// Feeds that have changed and whose hub does not know yet.
         HUB_FEEDS: Hash, NEVER, Ours, MAILS = "hub:feeds";
+        /// Things that feeds have lost, which were noted then.
+        HUB_LOST: SortedSet, NEVER, Ours, POSTS [OldestLeaves MOST_HUB_LOST] = "hub:lost";
         /// How far the hub of the feeds has been told.
         HUB_STATE: Hash, NEVER, Ours, MAILS = "hub:state";
         /// The webhooks.

@@ -6,6 +6,7 @@
 //!
 //! `restore:unfinished` marks a store that a restore has not filled completely.
 
+mod never_shown;
 mod unseen;
 
 use crate::accounts::confirmation;
@@ -29,7 +30,7 @@ use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 8;
+pub const LAYOUT_VERSION: u64 = 9;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -55,7 +56,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 8] = [
+pub static MIGRATIONS: [Migration; 9] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -105,6 +106,12 @@ pub static MIGRATIONS: [Migration; 8] = [
         what: "give names their entries in the index of names with i, l and 1 as one letter",
         only_adds: true,
         run: |site, advance| Box::pin(names::fold_anew(site, advance)),
+    },
+    Migration {
+        to: 9,
+        what: "mark removed posts that waited for approval before, because nobody has been shown them",
+        only_adds: true,
+        run: |site, advance| Box::pin(never_shown::mark_all(site, advance)),
     },
 ];
 

@@ -46,7 +46,8 @@ impl HttpResponse {
     #[track_caller]
     pub fn json(&self) -> Value {
         let content_type = self.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap());
-        assert_eq!(content_type, Some("application/json"), "{self:?}");
+        let is_json = |name: &str| name == "application/json" || name.ends_with("+json");
+        assert!(content_type.is_some_and(is_json), "{self:?}");
         serde_json::from_slice(&self.body).unwrap()
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{ON, finds, names, search};
 use crate::client::{Client, ok};
+use crate::pages::page;
 use crate::removals::act;
 use crate::server::{Engine, Server, each_engine};
 use std::collections::BTreeSet;
@@ -34,9 +35,10 @@ async fn site(server: &Server, secret: &str) -> Client {
         // Of equally good ones the newest comes first.
         server.advance(1);
     }
+    alice.submit_on("seen,others", "On topics").await;
     let first = secret.split(' ').next().unwrap();
-    let url = format!("https://{first}.example/");
-    let fields = [("news_id", "-1"), ("title", secret), ("url", &url), ("text", ""), ("topics", first)];
+    let (url, topics) = (format!("https://{first}.example/"), format!("{first},hidden,seen"));
+    let fields = [("news_id", "-1"), ("title", secret), ("url", &url), ("text", ""), ("topics", &topics)];
     let flagged = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
     alice.comment(flagged, secret).await;
     let comment = author.comment(1, secret).await;
@@ -88,6 +90,11 @@ fn questions() -> BTreeSet<String> {
         questions.insert("/api/topics".to_owned());
         questions.insert("/api/getnews/latest/0/30".to_owned());
         questions.insert("/api/getnews/top/0/30".to_owned());
+        questions.insert("/api/past/2027-01-15/0/30".to_owned());
+        questions.insert("/api/past/2027-01/0/30".to_owned());
+        questions.insert("/api/topic/seen/score/1".to_owned());
+        questions.insert("/api/topic/seen,hidden/time/1".to_owned());
+        questions.insert("/api/articles/score/1".to_owned());
     }
     for pair in all.windows(2) {
         questions.insert(format!("/api/search?q=%22{}+{}%22&kind=all", pair[0], pair[1]));
@@ -122,6 +129,8 @@ async fn a_hidden_text_cannot_be_rebuilt_word_by_word() {
     }
     let opml = async |visitor: &Client| String::from_utf8(visitor.get("/feeds.opml").await.body).unwrap();
     assert_eq!(opml(&visitors[0]).await, opml(&visitors[1]).await);
+    let topic = async |visitor: &Client| page(visitor, "/topic/seen").await.text().to_owned();
+    assert_eq!(topic(&visitors[0]).await, topic(&visitors[1]).await);
     // Who may see it finds it.
     let found = search(&authors[0], "q=orchid+beneath&kind=all").await;
     assert_eq!((names(&found).len(), &found["total"]), (4, &4.into()), "{found:#}");

@@ -204,6 +204,7 @@ pub const DAMAGES: &[Damage] = &[
         b.sorted_add(key, "digest:2:1-2", 1.0)
     }),
     named("a feed that is none", "hub:feeds", |b, key| b.set_field(key, "x", "1")),
+    named("a lost thing that is none", "hub:lost", |b, key| b.sorted_add(key, "x", 1.0)),
     named("the ids of feeds begin with no host", "site.tag", |b, key| b.set(key, "2026-11-29")),
     named("a place that is none", "hub:state", |b, key| b.set_field(key, "place", "x")),
     named("a webhook that cannot be read", "hooks:all", |b, key| b.set_field(key, "x", "{}")),

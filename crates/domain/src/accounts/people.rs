@@ -106,8 +106,23 @@ impl UserNamesRead {
 pub(crate) struct PersonNames {
     /// The username.
     pub(crate) username: String,
-    /// The full name; may be empty, and is empty while the person is banned for good.
-    pub(crate) fullname: String,
+    fullname: String,
+    ban: Option<Restriction>,
+}
+
+impl PersonNames {
+    /// The username and the full name. The full name may be empty, and is empty while the person is banned.
+    pub(crate) fn at(self, now: Timestamp) -> (String, String) {
+        let is_banned = self.ban.is_some_and(|ban| ban.is_in_force(now));
+        (self.username, if is_banned { String::new() } else { self.fullname })
+    }
+
+    /// The second for which the names of that time are valid, if they depend on the time: the end of a ban changes no
+    /// key.
+    pub(crate) fn second(&self, now: Timestamp) -> Option<Timestamp> {
+        let ends = |ban: &Restriction| ban.until.is_some() && ban.is_in_force(now);
+        self.ban.as_ref().is_some_and(ends).then_some(now)
+    }
 }
 
 /// The names of a user, or when the account was deactivated.
@@ -125,11 +140,10 @@ impl People {
                 return Err(left.parse().ok().map(Timestamp));
             }
             let ban: Option<Restriction> = ban.and_then(|ban| ban.parse().ok());
-            // An end of a ban changes no key, so a cached value would not notice it.
-            let fullname = fullname.filter(|_| ban.is_none_or(|ban| ban.until.is_some()));
             Ok(PersonNames {
                 username: username.ok_or(None)?,
                 fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+                ban,
             })
         };
         let read = |id| {

@@ -1,12 +1,13 @@
 //! Things that their reader may see, as a type.
 //!
 //! Lists, threads and inboxes hold what is deleted, removed, held and hidden beside the rest. Whatever makes an entry of
-//! a feed or a mail of something takes a [`Seen`], and only [`Perspective::see`] makes one. So a list that holds what is
-//! gone cannot be turned into entries by mistake.
+//! a feed, an inbox or a mail, a message of a webhook or a finding of something takes a [`Seen`], and only
+//! [`Perspective::view`] makes one. So a list that holds what is gone cannot be turned into entries by mistake.
 
-use super::reader::{Perspective, Sight, Written};
+use super::reader::{Collapsed, Perspective, Reader, Sight, Written};
 use super::users::User;
 use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
 use std::ops::Deref;
 
 /// Something that a person wrote, with all that decides who sees it.
@@ -29,15 +30,48 @@ impl<T: Visible> Visible for &T {
     }
 }
 
+impl<T: Visible> Visible for Box<T> {
+    fn is_gone(&self) -> bool {
+        T::is_gone(self)
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        T::sight(self, perspective)
+    }
+}
+
 /// Something of which its reader may see all.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen<T>(T);
+
+/// How somebody sees something in a list.
+#[derive(Debug)]
+pub enum Viewed<T> {
+    /// All of it.
+    Whole(Seen<T>),
+    /// A line in its place, which says why.
+    Line(Collapsed),
+    /// Nothing at all.
+    Nothing,
+}
 
 impl<T> Deref for Seen<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+impl<T> Seen<Box<T>> {
+    /// The same, borrowed.
+    pub fn unboxed(&self) -> Seen<&T> {
+        Seen(&self.0)
+    }
+
+    /// The thing itself.
+    pub fn into_inner(self) -> T {
+        *self.0
     }
 }
 
@@ -74,8 +108,43 @@ impl Perspective<'_> {
         ProfileTexts { fullname: if is_banned { "" } else { &user.fullname }, about }
     }
 
-    /// Something as this viewer sees it in lists; `None` if they do not.
+    /// Something as this viewer sees it in lists.
+    pub fn view<T: Visible>(self, thing: T) -> Viewed<T> {
+        match thing.sight(self) {
+            _ if thing.is_gone() => Viewed::Nothing,
+            Sight::Shown => Viewed::Whole(Seen(thing)),
+            Sight::Collapsed(why) => Viewed::Line(why),
+            Sight::LeftOut => Viewed::Nothing,
+        }
+    }
+
+    /// Something of which this viewer sees all in lists; `None` if they do not.
     pub fn see<T: Visible>(self, thing: T) -> Option<Seen<T>> {
-        (!thing.is_gone() && thing.sight(self).is_shown()).then_some(Seen(thing))
+        match self.view(thing) {
+            Viewed::Whole(seen) => Some(seen),
+            Viewed::Line(_) | Viewed::Nothing => None,
+        }
+    }
+
+    /// Whether this viewer sees all of something in lists.
+    pub fn sees(self, thing: &impl Visible) -> bool {
+        self.see(thing).is_some()
+    }
+
+    /// A person whom this viewer may find: nobody finds who is banned, or whose profile is withheld, and readers find
+    /// nobody whom they avoid.
+    pub fn find_person(self, user: User, now: Timestamp) -> Option<Seen<Box<User>>> {
+        let is_avoided = self.reader.is_some_and(|reader| {
+            let texts = [&user.username, &user.fullname, &user.about];
+            reader.avoids(user.id) || texts.iter().any(|text| reader.words().are_in(text))
+        });
+        let may_be_found = user.withheld.is_none() && user.ban(now).is_none() && !is_avoided;
+        may_be_found.then(|| Seen(Box::new(user)))
+    }
+
+    /// A site that this viewer may find: one that they have not muted.
+    pub fn find_site(self, host: Hostname) -> Option<Seen<Hostname>> {
+        let is_muted = |reader: &Reader| reader.has_muted_site(&host) || reader.words().are_in(host.as_str());
+        (!self.reader.is_some_and(is_muted)).then_some(Seen(host))
     }
 }

@@ -12,6 +12,7 @@ use crate::articles::article::Article;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::news::hidden;
 use crate::news::lines::{self, ItemsRead, NewsLine};
 use crate::news::listing;
 use crate::values::ids::NewsId;
@@ -114,6 +115,8 @@ pub struct ArticlePage {
     pub lines: Vec<ArticleLine>,
     /// The articles in the whole list.
     pub total: u64,
+    /// How many of them flags have hidden from the viewer.
+    pub hidden: u64,
     /// How many articles of the page the viewer has hidden or muted. They are not among the
     /// lines, unless the visit asked for them.
     pub unlisted: usize,
@@ -121,22 +124,24 @@ pub struct ArticlePage {
     pub about: TopicFacts,
 }
 
-/// A page of all articles. Rounds: 3.
+/// A page of all articles. Rounds: 3, and 1 if stories wait for a moderator.
 pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> Result<ArticlePage, Error> {
-    let (range, total) = visit
+    let (range, total, waiting) = visit
         .fetch((
             read::sorted_range(order.all(), Order::Descending, part.start, part.count),
             read::sorted_count(order.all()),
+            hidden::waiting(),
         ))
         .await?;
     let ids = ids(range.iter(), order.all());
     let (lines, _) = read_lines(visit, ids, Query::new()).await?;
-    Ok(page_of(visit, lines, total))
+    let hidden = hidden::among(visit, waiting).await?;
+    Ok(ArticlePage { hidden: hidden.len() as u64, ..page_of(visit, lines, total) })
 }
 
 /// A page of the articles of some topics. The list of several topics has an end: see
-/// `combinations`. Rounds: 3, and 1 for all of several large topics; 2 more where the list of
-/// a topic has to be built, and 1 for each further one.
+/// `combinations`. Rounds: 3, 1 if stories wait for a moderator, and 1 for all of several large topics; 2 more where the
+/// list of a topic has to be built, and 1 for each further one.
 ///
 /// Votes change the order of articles while a list is stored. The stored order decides which
 /// articles are on a page; the current scores decide their order there. So until a list is
@@ -158,11 +163,13 @@ pub async fn of_topics(
         part_of(&combinations::list(visit, topics, order).await?, part)
     };
     let mut query = Query::new();
-    let about = query.ask(TopicFacts::of(topics));
+    let about = query.ask((TopicFacts::of(topics), hidden::waiting()));
     let (mut lines, mut answers) = read_lines(visit, ids, query).await?;
     sort(&mut lines, order);
-    let about = answers.of(about);
-    Ok(ArticlePage { about, ..page_of(visit, lines, total) })
+    let (about, waiting) = answers.of(about);
+    let hidden = hidden::among(visit, waiting).await?;
+    let of_topics = hidden.iter().filter(|news| topics.has(&news.topics)).count();
+    Ok(ArticlePage { about: about(&hidden), hidden: of_topics as u64, ..page_of(visit, lines, total) })
 }
 
 /// A page of the articles of the topics that the viewer follows. `None` if there are none, and
@@ -208,7 +215,7 @@ fn sort(lines: &mut [ArticleLine], order: ArticleOrder) {
 /// A page without what its viewer does not want listed.
 fn page_of(visit: &Visit, mut lines: Vec<ArticleLine>, total: u64) -> ArticlePage {
     let unlisted = listing::keep_listed(visit, &mut lines, |line| line.line.as_ref());
-    ArticlePage { lines, total, unlisted, about: TopicFacts::default() }
+    ArticlePage { lines, total, hidden: 0, unlisted, about: TopicFacts::default() }
 }
 
 /// The numbers of the articles in a list of names and scores, which was made of `key`.

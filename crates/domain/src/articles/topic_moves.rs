@@ -15,8 +15,10 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
+use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
-use tidings_keyspace::{Batch, Fetch, Query, read};
+use crate::values::withheld::Withheld;
+use tidings_keyspace::{Batch, Fetch, Order, Query, read};
 
 /// How a topic moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +30,8 @@ pub enum Move {
 }
 
 /// Moves all articles of one topic to another, and removes the first. Returns how many
-/// articles moved. Repeating an interrupted move finishes it. Rounds: about 6, and 2 for
-/// each hundred articles.
+/// articles moved. Repeating an interrupted move finishes it. Rounds: about 7, and 2 for
+/// each hundred articles, and for each hundred stories that wait for a moderator.
 ///
 /// # Errors
 /// [`Refusal::AdministratorsOnly`], [`Refusal::Silenced`], [`Refusal::SameTopic`],
@@ -68,6 +70,7 @@ pub async fn move_topic(
             move_withheld(site, from, to, names).await?;
         }
         if members.is_empty() {
+            move_held(site, from, to).await?;
             finish(site, from, to).await?;
         }
         for names in members.chunks(TOPIC_MOVE_CHUNK) {
@@ -197,6 +200,37 @@ async fn move_withheld(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
         Ok(Decision::commit(batch, ()))
     })
     .await
+}
+
+/// Gives the new topic to the stories that wait for approval: they have no article yet. Rounds: 1, and 2 for each
+/// hundred.
+async fn move_held(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
+    let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Ascending, 0, u64::MAX).large();
+    let rows = site.store.fetch(rows).await?;
+    let story = |(row, _): &(String, f64)| match row.parse() {
+        Ok(Thing::Story(id)) => Some(id),
+        _ => None,
+    };
+    let waiting: Vec<NewsId> = rows.iter().filter_map(story).collect();
+    for ids in waiting.chunks(TOPIC_MOVE_CHUNK) {
+        site.act(keys::TOPIC_MOVES, || async {
+            let stories = site.store.fetch(ids.iter().map(|id| News::by_id(*id)).collect::<Vec<_>>()).await?;
+            let is_held =
+                |news: &News| matches!(news.withheld, Some(Withheld::Held(_))) && news.topics.contains(from);
+            let mut batch = Batch::new();
+            batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
+            for news in stories.into_iter().flatten().filter(is_held) {
+                news.check_state(&mut batch);
+                replace(&mut batch, news.id, &news, from, to);
+            }
+            if batch.writes().is_empty() {
+                return Ok(Decision::Done(()));
+            }
+            Ok(Decision::commit(batch, ()))
+        })
+        .await?;
+    }
+    Ok(())
 }
 
 /// Replaces the topic in the item's own list of topics, unless the list has changed.

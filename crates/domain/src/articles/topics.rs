@@ -10,6 +10,7 @@ use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::hidden;
+use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::limits::{
@@ -18,7 +19,7 @@ use crate::values::limits::{
 use crate::values::text::{TopicSentence, printable};
 use crate::values::topic::{Topic, TopicChoice, Topics};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// A topic as it is listed.
@@ -42,22 +43,40 @@ pub struct TopicFacts {
 }
 
 impl TopicFacts {
-    /// The facts about some topics.
-    pub(crate) fn of(topics: &TopicChoice) -> impl Fetch<Value = Self> + use<> {
+    /// The facts about some topics, once it is known which stories flags have hidden from the viewer.
+    pub(crate) fn of(
+        topics: &TopicChoice,
+    ) -> impl Fetch<Value = impl FnOnce(&[News]) -> Self + use<>> + use<> {
         let topics = topics.topics().to_vec();
         let sentences =
             read::hash_fields(keys::TOPIC_SENTENCES, topics.iter().map(Topic::as_str)).or_absent();
         let most = OFFERED_COMBINATIONS + u64::try_from(MAX_TOPICS).unwrap_or(0);
         let largest = read::sorted_range(keys::TOPICS, Order::Descending, 0, most);
         (sentences, largest).map(move |(sentences, largest)| {
-            let sentences = sentences.iter().map(|text| shown(text.as_deref())).collect();
-            let largest = largest.iter().filter(|(_, articles)| *articles > 0.0);
-            let others = largest.filter_map(|(name, _)| Topic::parse("topic", name).ok());
-            let others = others.filter(|topic| !topics.contains(topic));
-            let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
-            Self { sentences, others: others.take(most).collect() }
+            move |hidden: &[News]| {
+                let sentences = sentences.iter().map(|text| shown(text.as_deref())).collect();
+                let others = without_hidden(largest, hidden).into_iter().map(|(topic, _)| topic);
+                let others = others.filter(|topic| !topics.contains(topic));
+                let most = usize::try_from(OFFERED_COMBINATIONS).unwrap_or(usize::MAX);
+                Self { sentences, others: others.take(most).collect() }
+            }
         })
     }
+}
+
+/// Topics with the numbers of their articles that a viewer sees, the largest first: those of the stored list without
+/// what flags have hidden from the viewer. A topic stays when its last article leaves, but it is nothing to read.
+fn without_hidden(stored: Vec<(String, f64)>, hidden: &[News]) -> Vec<(Topic, u64)> {
+    let seen = |(name, articles): (String, f64)| {
+        let topic = Topic::parse("topic", &name).ok()?;
+        let hidden = hidden.iter().filter(|news| news.topics.contains(&topic)).count() as u64;
+        let articles = whole(articles).saturating_sub(hidden);
+        (articles > 0).then_some((topic, articles))
+    };
+    // Of as many articles, in this order: that of ZREVRANGE.
+    let mut topics: Vec<(Topic, u64)> = stored.into_iter().filter_map(seen).collect();
+    topics.sort_by_key(|(_, articles)| Reverse(*articles));
+    topics
 }
 
 /// A stored sentence as it is shown. Another program may have stored anything.
@@ -127,32 +146,19 @@ pub async fn all(visit: &mut Visit) -> Result<TopicsOverview, Error> {
 }
 
 async fn overview(visit: &mut Visit, most: u64) -> Result<TopicsOverview, Error> {
-    let mut hidden: HashMap<String, f64> = HashMap::new();
-    for topic in hidden::from_viewer(visit).await?.iter().flat_map(|news| news.topics.iter()) {
-        *hidden.entry(topic.to_string()).or_default() += 1.0;
-    }
-    // Each of those may make room for another topic.
-    let read_most = most.saturating_add(u64::try_from(hidden.len()).unwrap_or(u64::MAX));
+    let hidden = hidden::from_viewer(visit).await?;
+    // Each of their topics may make room for another.
+    let topics: HashSet<&Topic> = hidden.iter().flat_map(|news| news.topics.iter()).collect();
+    let read_most = most.saturating_add(u64::try_from(topics.len()).unwrap_or(u64::MAX));
     let topics = read::sorted_range(keys::TOPICS, Order::Descending, 0, read_most);
     let hashes = [keys::TOPIC_MOVES, keys::TOPIC_SENTENCES].map(read::hash);
     let (topics, [moves, sentences]) = visit.fetch((topics, hashes.or_absent())).await?;
     let sentences: HashMap<String, String> = sentences.0.into_iter().collect();
-    // In this order: that of ZREVRANGE.
-    let seen = |(name, articles): (String, f64)| {
-        let hidden = hidden.get(&name).copied().unwrap_or_default();
-        (name, articles - hidden)
+    let line = |(topic, articles): (Topic, u64)| {
+        let sentence = shown(sentences.get(topic.as_str()).map(String::as_str));
+        TopicLine { topic, articles, sentence }
     };
-    let mut topics: Vec<TopicLine> = topics
-        .into_iter()
-        .map(seen)
-        .filter_map(|(name, articles)| {
-            // A topic stays when its last article leaves, but it is nothing to read.
-            let topic = Topic::parse("topic", &name).ok().filter(|_| articles > 0.0)?;
-            let sentence = shown(sentences.get(&name).map(String::as_str));
-            Some(TopicLine { topic, articles: whole(articles), sentence })
-        })
-        .collect();
-    topics.sort_by_key(|line| Reverse(line.articles));
+    let mut topics: Vec<TopicLine> = without_hidden(topics, &hidden).into_iter().map(line).collect();
     topics.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     Ok(TopicsOverview { topics, moves: moves.0.into_iter().collect() })
 }

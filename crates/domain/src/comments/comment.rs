@@ -7,6 +7,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
+use crate::accounts::seen::Visible;
 use crate::accounts::users::{DEACTIVATED, Role, User};
 use crate::accounts::{admission, trust};
 use crate::action::{Decision, Logging};
@@ -160,6 +161,16 @@ pub(crate) fn unreadable_votes(json: &str) -> Vec<&'static str> {
     let mut lists = vec!["up", "down"];
     lists.retain(|list| stored.get(*list).is_some_and(|votes| !is_list(votes)));
     lists
+}
+
+impl Visible for Comment {
+    fn is_gone(&self) -> bool {
+        Self::is_gone(self)
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        Self::sight(self, perspective)
+    }
 }
 
 impl Comment {

@@ -234,7 +234,7 @@ pub async fn chosen(
     let mut is_cut = false;
     for (address, json, news) in found {
         let comment = json.and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json));
-        let comment = comment.filter(|comment| !comment.is_gone() && comment.sight(perspective).is_shown());
+        let comment = comment.filter(|comment| perspective.sees(comment));
         let news = news.filter(|news| !news.is_gone() && marks(perspective, news).is_listed());
         if let (Some(comment), Some(news)) = (comment, news) {
             if shown.len() == count {
@@ -270,8 +270,7 @@ pub async fn chosen(
 
 /// The beginning of the first line of a comment, if somebody may read it.
 fn first_line(perspective: Perspective<'_>, comment: &Comment) -> Option<String> {
-    let is_shown = !comment.is_gone() && comment.sight(perspective).is_shown();
-    let line = comment.body.lines().next().filter(|_| is_shown)?;
+    let line = perspective.see(comment)?.body.lines().next()?;
     Some(match line.char_indices().nth(PARENT_CHARACTERS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),

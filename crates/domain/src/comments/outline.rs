@@ -377,7 +377,7 @@ impl ThreadPages<'_> {
     /// that does not exist.
     pub fn shown(&self, number: u64) -> Option<Vec<usize>> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
-        Some(self.pages.get(index)?.clone().filter(|position| self.is_shown(*position)).collect())
+        Some(self.pages.get(index)?.clone().filter(|position| self.has_level(*position)).collect())
     }
 
     /// The level of a comment, from 0 on.
@@ -388,7 +388,7 @@ impl ThreadPages<'_> {
     /// Whether a comment has replies that are too deep to be shown.
     pub fn has_hidden_replies(&self, position: usize) -> bool {
         position + 1 < self.places.len()
-            && self.is_shown(position)
+            && self.has_level(position)
             && self.level(position + 1) == THREAD_LEVELS
     }
 
@@ -403,17 +403,18 @@ impl ThreadPages<'_> {
     /// The number of the page with the comment at a position. `None` if no page shows it.
     pub fn page_of(&self, position: usize) -> Option<usize> {
         let index = self.pages.partition_point(|page| page.end <= position);
-        let is_there = self.pages.get(index)?.contains(&position) && self.is_shown(position);
+        let is_there = self.pages.get(index)?.contains(&position) && self.has_level(position);
         is_there.then_some(index + 1)
     }
 
     /// Whether all comments are on one page.
     pub fn is_complete(&self) -> bool {
         let first = self.pages.first().cloned().unwrap_or_default();
-        self.pages.len() <= 1 && first.into_iter().all(|position| self.is_shown(position))
+        self.pages.len() <= 1 && first.into_iter().all(|position| self.has_level(position))
     }
 
-    fn is_shown(&self, position: usize) -> bool {
+    /// Whether it is not too deep for the page.
+    fn has_level(&self, position: usize) -> bool {
         self.level(position) < THREAD_LEVELS
     }
 }

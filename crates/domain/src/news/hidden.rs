@@ -2,41 +2,54 @@
 //! stories takes those out that the asker does not see.
 
 use super::item::News;
-use super::listing;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
+use crate::values::ids::NewsId;
 use crate::values::limits::COUNTED_HIDDEN;
 use crate::values::moderation::Thing;
 use tidings_keyspace::{Fetch, Order, read};
 
-/// The stories in lists that flags have hidden from the viewer. Each of them has a row in the review queue until a
-/// moderator looks at it, where what is hidden comes first. Rounds: 1, and 1 if stories wait there.
-pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>, Error> {
-    visit.want_reader();
+/// The stories of the review queue. Those that flags have hidden are there until a moderator looks at them, and come first.
+pub(crate) fn waiting() -> impl Fetch<Value = Vec<NewsId>> {
     let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Descending, 0, COUNTED_HIDDEN).or_absent();
-    let rows = visit.fetch(rows).await?;
-    let waiting = rows.iter().filter_map(|(row, _)| match row.parse() {
-        Ok(Thing::Story(id)) => Some(News::by_id(id).or_absent()),
-        _ => None,
-    });
-    let waiting: Vec<_> = waiting.collect();
+    rows.map(|rows| {
+        let story = |(row, _): &(String, f64)| match row.parse() {
+            Ok(Thing::Story(id)) => Some(id),
+            _ => None,
+        };
+        rows.iter().filter_map(story).collect()
+    })
+}
+
+/// Those of the waiting stories that are in lists, and that flags have hidden from the viewer. Rounds: 1 if there are
+/// some.
+pub(crate) async fn among(visit: &mut Visit, waiting: Vec<NewsId>) -> Result<Vec<News>, Error> {
     if waiting.is_empty() {
         return Ok(Vec::new());
     }
+    visit.want_reader();
+    let waiting: Vec<_> = waiting.into_iter().map(|id| News::by_id(id).or_absent()).collect();
     let mut stories: Vec<News> = visit.fetch(waiting).await?.into_iter().flatten().collect();
     visit.reader().await?;
     let perspective = visit.perspective();
-    stories.retain(|news| !news.is_gone() && !listing::sight_of(perspective, news).is_shown());
+    stories.retain(|news| !news.is_gone() && !perspective.sees(news));
     Ok(stories)
 }
 
-/// How many stories there are that the viewer sees, of the number in the lists of all. Rounds: those of
-/// `from_viewer`.
+/// The stories in lists that flags have hidden from the viewer. Rounds: 1, and 1 if stories wait for a moderator.
+pub(crate) async fn from_viewer(visit: &mut Visit) -> Result<Vec<News>, Error> {
+    visit.want_reader();
+    let waiting = visit.fetch(waiting()).await?;
+    among(visit, waiting).await
+}
+
+/// How many stories of a list the viewer sees, of the number of all. `has` tells which stories are in the list. Rounds:
+/// those of `from_viewer`.
 ///
 /// # Errors
 /// The store's.
-pub async fn count_seen(visit: &mut Visit, all: u64) -> Result<u64, Error> {
-    let hidden = from_viewer(visit).await?.len();
+pub async fn count_seen(visit: &mut Visit, all: u64, has: impl Fn(&News) -> bool) -> Result<u64, Error> {
+    let hidden = from_viewer(visit).await?.iter().filter(|news| has(news)).count();
     Ok(all.saturating_sub(u64::try_from(hidden).unwrap_or(u64::MAX)))
 }

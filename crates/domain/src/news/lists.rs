@@ -52,8 +52,10 @@ pub struct NewsPage {
 
 impl NewsPage {
     /// A page of what its viewer has chosen, whatever is muted.
-    fn chosen(mut lines: Vec<NewsLine>, total: u64) -> Self {
-        lines.retain(|line| !line.news.is_unlisted() && line.marks.sight.is_shown());
+    fn chosen(visit: &Visit, mut lines: Vec<NewsLine>, total: u64) -> Self {
+        // A line tells that its author has deleted a story.
+        let is_deleted = |line: &NewsLine| line.news.deleted && line.news.withheld.is_none();
+        lines.retain(|line| is_deleted(line) || visit.perspective().sees(line));
         Self { lines, total, unlisted: 0 }
     }
 
@@ -95,7 +97,8 @@ fn ids(places: &[RankEntry]) -> Vec<NewsId> {
 /// Rounds: 3.
 async fn read_chosen(visit: &mut Visit, key: &str, start: u64, count: u64) -> Result<NewsPage, Error> {
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), key, start, count).await?;
-    Ok(NewsPage::chosen(lines::complete(visit, items).await?, total))
+    let lines = lines::complete(visit, items).await?;
+    Ok(NewsPage::chosen(visit, lines, total))
 }
 
 /// Finds the items of one page of a sorted set of news ids. Rounds: 2.

@@ -2,6 +2,7 @@
 
 use crate::accounts::inbox::{EntryId, UNTIL};
 use crate::accounts::recent_votes::VotedOn;
+use crate::changes::Findable;
 use crate::hub;
 use crate::keys;
 use crate::keys::families::{self, Family};
@@ -36,6 +37,7 @@ forms! {
     CONFIRM_EMAIL = Form::Text(is_user_and_digest), "the id of a user and 16 hexadecimal digits";
     HOOK_RESTS = Form::Field(|hook, time| is_number(hook) && is_number(time)), "numbers of webhooks with times";
     HUB_FEEDS = Form::Field(|feed, place| feed.starts_with('/') && is_number(place)), "addresses of feeds with places";
+    HUB_LOST = Form::Member(|member| member.parse::<Findable>().is_ok()), "things that feeds have lost";
     HUB_STATE = Form::Field(|field, value| hub::FIELDS.contains(&field) && is_number(value)), "a place and times";
     ERASED_LAST = Form::Text(is_number), "a whole number";
     LAYOUT_VERSION = Form::Text(is_number), "a whole number";

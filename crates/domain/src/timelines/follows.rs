@@ -3,7 +3,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::inbox::{Delivery, EntryId, Removal};
 use crate::accounts::mentioned::user_named;
-use crate::accounts::people::{People, PersonNames};
+use crate::accounts::people::People;
 use crate::accounts::users::DEACTIVATED;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
@@ -248,8 +248,9 @@ pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<P
         Some(followed) => answers.take(followed),
         None => vec![None; ids.len()],
     };
+    let now = visit.now();
     let person = |(id, since): (UserId, Option<f64>)| {
-        let PersonNames { username, fullname } = people.remove(id)?;
+        let (username, fullname) = people.remove(id)?.at(now);
         Some(Person { id, username, fullname, followed: since.is_some() })
     };
     Ok(ids.into_iter().zip(followed).filter_map(person).collect())

@@ -2,7 +2,7 @@
 //! mention.
 
 use super::tweets::Tweet;
-use crate::accounts::people::{People, PersonNames};
+use crate::accounts::people::People;
 use crate::accounts::reader::{Perspective, Sight};
 use crate::accounts::seen::Visible;
 use crate::accounts::visit::{SharedVisit, Visit};
@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
 use crate::news::listing;
+use crate::values::clock::Timestamp;
 use crate::values::cursor::Cursor;
 use crate::values::ids::{NewsId, TweetId, UserId};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -64,14 +65,11 @@ impl TweetSummary {
     /// Whether timelines show the tweet to somebody. A tweet that is removed or waits for approval is
     /// in none of them.
     pub fn is_listed(&self, perspective: Perspective<'_>) -> bool {
-        if self.is_unlisted() {
-            return false;
-        }
         let announced = self.news.as_ref().is_none_or(|news| {
-            let marks = listing::marks(perspective, news);
-            marks.sight.is_shown() && (perspective.shows_all || !marks.muted)
+            let is_muted = !perspective.shows_all && listing::marks(perspective, news).muted;
+            perspective.sees(news) && !is_muted
         });
-        announced && self.tweet.sight(perspective).is_shown()
+        announced && perspective.sees(&self.tweet)
     }
 
     /// Whether it is in no timeline: it, or the story that it announces, is removed or waits for
@@ -152,8 +150,9 @@ pub(crate) async fn hydrate(
         let known: BTreeSet<UserId> = summaries.values().map(|summary| summary.tweet.user_id).collect();
         let known = reader.map(|reader| (reader, known));
         for summary in read_summaries(&mut visit.shared(), missing, known, &mut followed).await? {
+            let (summary, second) = summary;
             let id = summary.peek().tweet.id;
-            summaries.insert(id.0, cache.insert(visit.view(), id, summary, None));
+            summaries.insert(id.0, cache.insert(visit.view(), id, summary, second));
         }
     }
     let is_shown = |summary: &TweetSummary| {
@@ -167,7 +166,8 @@ pub(crate) async fn hydrate(
     Ok(entries.iter().filter_map(line).collect())
 }
 
-/// Reads tweets with their authors, news and mentions. With a reader, `followed` gets those
+/// Reads tweets with their authors, news and mentions, each with the second for which it is valid, if it depends on the
+/// time. With a reader, `followed` gets those
 /// authors of these tweets, and of the given others, whom the reader follows. Rounds: 2,
 /// and one for mentions.
 async fn read_summaries(
@@ -175,7 +175,7 @@ async fn read_summaries(
     ids: Vec<TweetId>,
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
-) -> Result<Vec<Tracked<TweetSummary>>, Error> {
+) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>, Error> {
     let mut query = Query::new();
     let mut ask = |id: TweetId| {
         let hash = query.hash(keys::tweet(id)).or_absent(&mut query);
@@ -217,6 +217,7 @@ async fn read_summaries(
         .collect();
     let mentioned = mentioned.take(visit, &mut answers).await?;
 
+    let now = visit.now();
     let summary = |tweet: Tracked<Tweet>| {
         let mut reads = Reads::default();
         let tweet = tweet.collect_into(&mut reads);
@@ -233,10 +234,10 @@ async fn read_summaries(
             None => None,
         };
         let mentions = mentioned.among(tweet.mentioned_names(), &mut reads);
-        let (username, fullname) =
-            author.map(|PersonNames { username, fullname }| (username, fullname)).unzip();
+        let second = author.as_ref().and_then(|author| author.second(now));
+        let (username, fullname) = author.map(|author| author.at(now)).unzip();
         let fullname = fullname.unwrap_or_default();
-        Some(Tracked::new(TweetSummary { tweet, username, fullname, news, mentions }, reads))
+        Some((Tracked::new(TweetSummary { tweet, username, fullname, news, mentions }, reads), second))
     };
     Ok(tweets.into_iter().filter_map(summary).collect())
 }

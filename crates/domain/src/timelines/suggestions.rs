@@ -1,11 +1,12 @@
 //! Suggestions of people to follow: friends of friends first, then the most followed users.
 
-use crate::accounts::people::{People, PersonNames};
+use crate::accounts::people::People;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::Error;
 use crate::keys;
 use crate::timelines::follows::Person;
+use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{
     SUGGESTION_CANDIDATES, SUGGESTION_FIRST_ACCOUNTS, SUGGESTION_FOLLOWINGS, SUGGESTION_FRIENDS,
@@ -61,10 +62,16 @@ async fn all(visit: &mut Visit, count: usize) -> Result<Vec<Suggestion>, Error> 
         CacheResult::Miss(flight) => flight,
     };
     let (people, reads) = site.store.record_reads(read(visit, viewer, count)).await;
-    Ok((*flight.finish(visit.view(), Tracked::recorded(people?, &reads), None)).clone())
+    let (people, second) = people?;
+    Ok((*flight.finish(visit.view(), Tracked::recorded(people, &reads), second)).clone())
 }
 
-async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Suggestion>, Error> {
+/// The people, and the second for which their names are valid, if they depend on the time.
+async fn read(
+    visit: &mut Visit,
+    viewer: UserId,
+    count: usize,
+) -> Result<(Vec<Suggestion>, Option<Timestamp>), Error> {
     let SuggestionPool { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
     let mut query = Query::new();
     let people = query.ask(People::of(candidates.iter().copied()));
@@ -78,6 +85,7 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
     let mut answers = visit.run(query).await?;
     let mut people = answers.of(people);
     let followed = answers.take(followed);
+    let (now, mut second) = (visit.now(), None);
     let mut suggestions: Vec<Suggestion> = candidates
         .into_iter()
         .zip(followed)
@@ -85,7 +93,9 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
         .map(|((id, since), followers)| (id, since, answers.take(followers)))
         .filter(|(_, since, _)| since.is_none())
         .filter_map(|(id, _, followers)| {
-            let PersonNames { username, fullname } = people.remove(id)?;
+            let names = people.remove(id)?;
+            second = second.or(names.second(now));
+            let (username, fullname) = names.at(now);
             Some(Suggestion {
                 person: Person { id, username, fullname, followed: false },
                 followed_by_friends: by_friends.get(&id).copied().unwrap_or(0),
@@ -98,7 +108,7 @@ async fn read(visit: &mut Visit, viewer: UserId, count: usize) -> Result<Vec<Sug
         (Reverse((*followed_by_friends, *followers)), person.id)
     });
     suggestions.truncate(count);
-    Ok(suggestions)
+    Ok((suggestions, second))
 }
 
 /// People who may be suggested.
@@ -199,7 +209,7 @@ mod tests {
         let mut visit = Visit::new(site, Timestamp(1_000), None);
         let suggestions = read(&mut visit, VIEWER, count).await.unwrap();
         let figures = |one: &Suggestion| (one.person.id.0, one.followed_by_friends, one.followers);
-        suggestions.iter().map(figures).collect()
+        suggestions.0.iter().map(figures).collect()
     }
 
     #[tokio::test]

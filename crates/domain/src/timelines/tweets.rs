@@ -8,6 +8,7 @@ use crate::accounts::notified::Notified;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::reader::{Perspective, Sight, Written};
+use crate::accounts::seen::Visible;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -66,6 +67,16 @@ impl FromStr for FiniteSeconds {
 
     fn from_str(text: &str) -> Result<Self, NotSeconds> {
         text.parse().ok().filter(|time: &f64| time.is_finite()).map(Self).ok_or(NotSeconds)
+    }
+}
+
+impl Visible for Tweet {
+    fn is_gone(&self) -> bool {
+        Self::is_gone(self)
+    }
+
+    fn sight(&self, perspective: Perspective<'_>) -> Sight {
+        Self::sight(self, perspective)
     }
 }
 

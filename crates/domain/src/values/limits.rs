@@ -362,6 +362,8 @@ pub const HUB_CHANGES_AT_ONCE: u64 = 200;
 pub const HUB_FEEDS_AT_ONCE: usize = 40;
 /// Feeds that may wait for the hub. Beyond that, only those of the whole site do.
 pub const MOST_HUB_FEEDS: u64 = 10_000;
+/// Things of which it is known that feeds have lost them. Of others, the hub may be told once more.
+pub const MOST_HUB_LOST: u64 = 10_000;
 /// The most webhooks.
 pub const MAX_HOOKS: usize = 5;
 /// The most bytes of the address of a webhook.

@@ -82,6 +82,11 @@ impl Period {
         Timestamp(self.next().start().0.saturating_sub(1))
     }
 
+    /// Whether a time is in it.
+    pub fn has(self, time: Timestamp) -> bool {
+        (self.start()..=self.end()).contains(&time)
+    }
+
     /// The day or month after this one.
     #[must_use]
     pub fn next(self) -> Self {

@@ -225,6 +225,14 @@ impl TopicChoice {
         self.within
     }
 
+    /// Whether something with these topics is in the list.
+    pub fn has(&self, topics: &Topics) -> bool {
+        match self.within {
+            Within::All => self.topics.iter().all(|topic| topics.contains(topic)),
+            Within::Any => self.topics.iter().any(|topic| topics.contains(topic)),
+        }
+    }
+
     /// The topic, if it is only one.
     pub fn single(&self) -> Option<&Topic> {
         match self.topics.as_slice() {

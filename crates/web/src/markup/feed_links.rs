@@ -83,10 +83,10 @@ pub enum FeedKind {
     Story(NewsId, String),
     /// The stories of a site.
     Site(Hostname),
-    /// The stories that a search finds.
+    /// The results of a search.
     Search {
-        /// The search as it was typed.
-        typed: String,
+        /// Its content in words.
+        heading: String,
         /// The query string of the search, from its `?` on.
         query: String,
     },
@@ -137,7 +137,7 @@ impl FeedKind {
             Self::Person(Written::Posts, name) => format!("Posts by {name}").into(),
             Self::Story(_, title) => format!("Comments on {title}").into(),
             Self::Site(host) => format!("Stories from {}", host.bare()).into(),
-            Self::Search { typed, .. } => format!("Search: {typed}").into(),
+            Self::Search { heading, .. } => heading.clone().into(),
             Self::Log => "Moderation log".into(),
             Self::Inbox { name, .. } => format!("Inbox of {name}").into(),
         }
@@ -291,7 +291,7 @@ mod tests {
             (FeedKind::Story(NewsId(7), "A title".to_owned()), "/news/7/atom", "/news/7/json"),
             (FeedKind::Site(Hostname::parse("www.a.com").unwrap()), "/site/a.com/atom", "/site/a.com/json"),
             (
-                FeedKind::Search { typed: "a".to_owned(), query: "?q=a".to_owned() },
+                FeedKind::Search { heading: "a".to_owned(), query: "?q=a".to_owned() },
                 "/search.atom?q=a",
                 "/search.json?q=a",
             ),

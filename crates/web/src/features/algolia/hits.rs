@@ -6,6 +6,7 @@ use crate::features::hacker_news::text::text_html;
 use crate::limits::HIT_COMMENTS;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
+use tidings_domain::accounts::seen::Seen;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::merged;
@@ -23,8 +24,8 @@ use tidings_domain::values::rules::HackerNewsRules;
 
 /// A story or a comment that was found.
 pub(super) enum FoundItem {
-    Story(Box<NewsLine>),
-    Comment(Box<SiteComment>),
+    Story(Seen<Box<NewsLine>>),
+    Comment(Seen<Box<SiteComment>>),
 }
 
 impl FoundItem {

@@ -29,7 +29,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
@@ -116,9 +115,8 @@ impl<'a> ThreadPage<'a> {
         let NewsSummary { news, username, .. } = &*self.thread.news;
         let comment = self.at.and_then(|(at, _)| self.thread.line_of(at));
         let perspective = self.thread.perspective();
-        let is_shown = |comment: &Comment| !comment.deleted && comment.sight(perspective).is_shown();
-        let comment = comment.filter(|line| is_shown(line.comment));
-        let is_withheld = news.deleted || !self.thread.news.marks.sight.is_shown();
+        let comment = comment.and_then(|line| perspective.see(line));
+        let is_withheld = !perspective.sees(&self.thread.news);
         match (comment, is_withheld) {
             (Some(line), _) => {
                 format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(&line.comment.body))
@@ -397,6 +395,7 @@ pub async fn thread(
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, line, news, user};
+    use tidings_domain::comments::comment::Comment;
 
     /// A comment with its depth, and the name of its author.
     type Written<'a> = (usize, Comment, Option<&'a str>);

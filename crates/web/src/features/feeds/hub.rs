@@ -15,7 +15,7 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
-use tidings_domain::hub::{self, HubState, Next, PingOutcome, WaitingFeed};
+use tidings_domain::hub::{self, FeedChanges, HubState, Next, PingOutcome, WaitingFeed};
 use tidings_domain::items::Item;
 use tidings_domain::numbered;
 use tidings_domain::values::topic::TopicChoice;
@@ -58,14 +58,14 @@ pub async fn run(app: App) {
     }
 }
 
-/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 9 with changes, and 4 with feeds that
+/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 10 with changes, and 4 with feeds that
 /// are due.
 async fn look(app: &App, hub: &Url) -> Result<(), Error> {
     let store = app.site.store.counted_apart();
     let mut state = hub::state(&store).await?;
     let Some(place) = state.place else {
         // Changes from before the site had a hub are not new.
-        return hub::note(&app.site, &state, &BTreeSet::new(), state.last).await;
+        return hub::note(&app.site, &state, &FeedChanges::default(), state.last).await;
     };
     if place < state.last || state.has_other_front() {
         note_changes(app, &state, place).await?;
@@ -83,7 +83,8 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     if is_far_behind || state.is_full() {
         let newest = FeedKind::Articles(None, ArticleOrder::Time);
         let kinds = [FeedKind::Top, FeedKind::Latest, newest, FeedKind::Comments];
-        return hub::note(&app.site, state, &addresses(&kinds), state.last).await;
+        let changes = FeedChanges { feeds: addresses(&kinds), ..FeedChanges::default() };
+        return hub::note(&app.site, state, &changes, state.last).await;
     }
     let changed = hub::changed(&app.site.store.counted_apart(), place).await?;
     let up_to = changed.last().map_or(state.last, |(_, place)| *place);
@@ -91,13 +92,18 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let mut visit = app.visitor();
     let found = found::read(&mut visit, &things).await?;
     let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
-    // A change of something that visitors never saw changes nothing for them.
-    let lost = things.iter().filter(|thing| !found.contains_key(thing)).filter_map(item_of);
-    let secret = numbered::secret(&mut visit, &lost.collect::<Vec<_>>()).await?;
-    for thing in things.iter().filter(|thing| !item_of(thing).is_some_and(|item| secret.contains(&item))) {
+    let (seen, mut lost): (Vec<Findable>, Vec<Findable>) =
+        things.into_iter().partition(|thing| found.contains_key(thing));
+    // A change of something that visitors never saw, or do not see any more, changes nothing for them.
+    let secret = numbered::secret(&mut visit, &lost.iter().filter_map(item_of).collect::<Vec<_>>()).await?;
+    let before = hub::lost_before(&app.site.store.counted_apart(), &lost).await?;
+    let is_secret = |thing: &Findable| item_of(thing).is_some_and(|item| secret.contains(&item));
+    let has_feeds = |thing: &Findable| !matches!(thing, Findable::Person(_) | Findable::Site(_));
+    lost.retain(|thing| has_feeds(thing) && !before.contains(thing) && !is_secret(thing));
+    for thing in seen.iter().chain(&lost) {
         kinds.extend(feeds_with(thing, found.get(thing)));
     }
-    hub::note(&app.site, state, &addresses(&kinds), up_to).await
+    hub::note(&app.site, state, &FeedChanges { feeds: addresses(&kinds), seen, lost }, up_to).await
 }
 
 /// The story or the comment that something is.
@@ -193,11 +199,13 @@ async fn post(hub: &Url, home: &Url, feed: &str) -> Result<(), HubError> {
 mod tests {
     use super::*;
     use crate::markup::test_support::{line, news};
+    use tidings_domain::accounts::seen::Seen;
     use tidings_domain::values::ids::{CommentAddress, NewsId};
 
     #[test]
     fn a_story_is_in_the_feeds_of_its_site_author_and_lists() {
-        let found = Finding::Story(Box::new(line(news("t", "http://www.a.com/x", false), None)));
+        let line = line(news("t", "http://www.a.com/x", false), None);
+        let found = Finding::Story(Seen::by_visitors(Box::new(line)).unwrap());
         let feeds = addresses(&feeds_with(&Findable::Story(NewsId(5)), Some(&found)));
         for feed in [
             "/atom",
@@ -229,7 +237,7 @@ mod tests {
             (FeedKind::Articles(None, ArticleOrder::Score), false),
             (FeedKind::Top, true),
             (FeedKind::Log, false),
-            (FeedKind::Search { typed: "a".to_owned(), query: "?q=a".to_owned() }, false),
+            (FeedKind::Search { heading: "a".to_owned(), query: "?q=a".to_owned() }, false),
         ] {
             assert_eq!(kind.is_announced(), is_told, "{kind:?}");
         }

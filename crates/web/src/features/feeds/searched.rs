@@ -1,22 +1,22 @@
-//! The feed of a search: the stories that it finds, the newest first.
+//! The feed of a search: the stories, comments and posts that it finds, the newest first.
 
 use super::answer;
-use super::feed::{Feed, FeedSite};
-use super::sources::story_entry;
+use super::feed::{Entry, Feed, FeedSite};
+use super::sources::{post_entry, site_comment, story_entry};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::search::page::{SearchQuery, Wanted};
+use crate::features::search::page::SearchQuery;
 use crate::features::search::searching::{NoResults, find};
 use crate::limits::{SEARCH_PAGES, SEARCH_RESULTS};
 use crate::markup::feed_links::FeedFormat;
 use crate::request::form::Form;
 use crate::request::viewer::ClientAddress;
 use axum::response::Response;
-use tidings_domain::accounts::seen::Seen;
 use tidings_domain::found::Finding;
 use tidings_search::asking::Sort;
 
 const TOO_LONG: &str = "it must have at most 200 characters and 16 terms";
+const NO_FEED: &str = "a feed has stories, comments, posts or all";
 
 /// GET /search.atom, /search.json.
 pub async fn search(
@@ -25,20 +25,17 @@ pub async fn search(
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
 ) -> Result<Response, RequestError> {
+    let kind = query.feed().ok_or_else(|| RequestError::field("kind", NO_FEED))?;
     let mut visit = app.visitor();
-    let asked = SearchQuery { wanted: Wanted::Stories, sort: Sort::New, ..query.clone() };
+    let asked = SearchQuery { sort: Sort::New, ..query.clone() };
     let results = match find(&app, &mut visit, &asked.asked(from)).await {
         Ok(results) => results,
         Err(NoResults::TooLong(_)) => return Err(RequestError::field("q", TOO_LONG)),
         Err(NoResults::Failed(error)) => return Err(error),
     };
     let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, SearchQuery { page: 1, ..query.clone() }.feed());
-    let found = results.found.iter().filter_map(|(_, finding)| match finding {
-        Finding::Story(line) => Seen::by_visitors(&**line),
-        _ => None,
-    });
-    feed.entries = found.map(|line| story_entry(site, &line)).collect();
+    let mut feed = Feed::new(site, kind);
+    feed.entries = results.found.iter().filter_map(|(_, finding)| entry(site, finding)).collect();
     if query.page > 1 {
         feed.here = query.address("");
     }
@@ -47,4 +44,14 @@ pub async fn search(
         feed.next = Some(SearchQuery { page: query.page + 1, ..query }.address(""));
     }
     Ok(answer(&app, site, format, &feed))
+}
+
+/// The entry of something that was found; `None` for people and sites.
+fn entry(site: &FeedSite, finding: &Finding) -> Option<Entry> {
+    match finding {
+        Finding::Story(line) => Some(story_entry(site, &line.unboxed())),
+        Finding::Comment(comment) => site_comment(site, &comment.unboxed()),
+        Finding::Tweet(line) => Some(post_entry(site, &line.unboxed())),
+        Finding::Person(_) | Finding::Site(_) => None,
+    }
 }

@@ -135,7 +135,7 @@ fn comment_entry(
 }
 
 /// A post.
-fn post_entry(site: &FeedSite, line: &Seen<&TweetLine>) -> Entry {
+pub(super) fn post_entry(site: &FeedSite, line: &Seen<&TweetLine>) -> Entry {
     let item = Item::Post(line.tweet.id);
     let time = posted_at(line);
     let story = line.news.as_ref().map(|news| (Item::Story(news.id).page(site), news.comments));
@@ -261,14 +261,16 @@ pub async fn comments(
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
     let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Comments);
-    let entry = |(_, comment): &(ItemNumber, comment_lists::SiteComment)| {
-        let comment = Seen::by_visitors(comment)?;
-        let news = (comment.news.id, Some(comment.news.title.as_str()));
-        Some(comment_entry(site, news, &Seen::by_visitors(comment.line())?, None))
-    };
-    feed.entries = page.comments.iter().filter_map(entry).collect();
+    let seen = page.comments.iter().filter_map(|(_, comment)| Seen::by_visitors(comment));
+    feed.entries = seen.filter_map(|comment| site_comment(site, &comment)).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
+}
+
+/// A comment in a list of the whole site.
+pub(super) fn site_comment(site: &FeedSite, comment: &Seen<&comment_lists::SiteComment>) -> Option<Entry> {
+    let news = (comment.news.id, Some(comment.news.title.as_str()));
+    Some(comment_entry(site, news, &Seen::by_visitors(comment.line())?, None))
 }
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.

@@ -2,18 +2,17 @@
 
 use super::page::{SearchQuery, Wanted};
 use super::searching::{NoResults, Results, find};
-use super::suggesting::{stories_like, suggestions};
+use super::suggesting::{SUGGESTED, stories_like, suggestions};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::calls::FoundComment;
 use crate::features::stories::calls::{NewsEntry, entry};
 use crate::features::timelines::calls::TweetEntry;
 use crate::request::answers::Status;
-use crate::request::description::JSON;
 use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -210,7 +209,7 @@ fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool)
     match finding {
         Finding::Story(line) => result.story = Some(entry(line, has_viewer)),
         Finding::Comment(comment) => result.comment = Some(FoundComment::of(comment)),
-        Finding::Tweet(line) => result.post = Some(TweetEntry::from(&**line)),
+        Finding::Tweet(line) => result.post = Some(TweetEntry::from(&***line)),
         Finding::Person(user) => {
             result.person =
                 Some(FoundPerson { username: user.username.clone(), fullname: user.fullname.clone() });
@@ -234,17 +233,17 @@ const SUGGESTIONS: usize = 8;
     get,
     path = "/api/search/suggest",
     params(("q" = String, Query)),
-    responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = JSON)),
+    responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = SUGGESTED)),
 )]
 pub async fn suggest(
     app: App,
     mut visit: Visit,
     ClientAddress(from): ClientAddress,
     fields: Fields,
-) -> Result<Json<(String, Vec<String>)>, RequestError> {
+) -> Result<Response, RequestError> {
     let typed = fields.text("q").trim();
     let found = suggestions(&app, &mut visit, (typed, from), SUGGESTIONS).await?;
-    Ok(Json((typed.to_owned(), found)))
+    Ok(([(header::CONTENT_TYPE, SUGGESTED)], Json((typed, found))).into_response())
 }
 
 /// Stories.

@@ -1,5 +1,6 @@
 //! The description of the search for browsers.
 
+use super::suggesting::SUGGESTED;
 use crate::App;
 use crate::features::feeds::headers;
 use axum::response::IntoResponse;
@@ -21,7 +22,7 @@ pub async fn description(app: App) -> impl IntoResponse {
 <Description>Search {name}</Description>
 <InputEncoding>UTF-8</InputEncoding>
 <Url type="text/html" template="{page}?q={{searchTerms}}"/>
-<Url type="application/x-suggestions+json" template="{suggestions}?q={{searchTerms}}"/>
+<Url type="{SUGGESTED}" template="{suggestions}?q={{searchTerms}}"/>
 </OpenSearchDescription>
 "#
     );

@@ -146,9 +146,16 @@ impl SearchQuery {
         Asked { from, typed: self.typed.clone(), kind: self.wanted.kind(), sort: self.sort, page: self.page }
     }
 
-    /// The feed of this search.
-    pub fn feed(&self) -> FeedKind {
-        FeedKind::Search { typed: self.typed.clone(), query: self.address("") }
+    /// The feed of this search; `None` for people and sites, which have no time.
+    pub fn feed(&self) -> Option<FeedKind> {
+        let heading = match self.wanted {
+            Wanted::People | Wanted::Sites => return None,
+            Wanted::Stories => format!("Search: {}", self.typed),
+            Wanted::Comments | Wanted::Posts | Wanted::All => {
+                format!("Search: {} ({})", self.typed, self.wanted.name())
+            }
+        };
+        Some(FeedKind::Search { heading, query: Self { page: 1, ..self.clone() }.address("") })
     }
 
     /// The address of a page with this search, below `path`.
@@ -201,7 +208,7 @@ pub async fn page(
         }
         (body)
     };
-    let feed = (!query.typed.is_empty() && results.is_ok()).then(|| SearchQuery { page: 1, ..query }.feed());
+    let feed = query.feed().filter(|_| !query.typed.is_empty() && results.is_ok());
     let head = PageHead::default().with(html! { meta name="robots" content="noindex"; });
     let head = head.feeds(feed);
     let status = if results.is_ok() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
@@ -371,7 +378,7 @@ fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher
                 p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
             }
         }
-        Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },
+        Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(&***line))) },
         Finding::Person(user) => {
             let excerpt = matcher.excerpt(&user.about);
             html! {
@@ -379,7 +386,7 @@ fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher
                 @if let Some(excerpt) = excerpt { p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) } }
             }
         }
-        Finding::Site(host) => html! { p { a href=(site_address(host)) { (host) } } },
+        Finding::Site(host) => html! { p { a href=(site_address(host)) { (**host) } } },
     }
 }
 

@@ -15,6 +15,8 @@ use tidings_search::index::{Kind, View};
 use tidings_search::language::{MIN_PREFIX, Search};
 use tidings_text::words;
 
+/// The type of a document with suggestions.
+pub const SUGGESTED: &str = "application/x-suggestions+json";
 /// The most stories like one that is being submitted.
 const SIMILAR: usize = 5;
 /// The most suggestions of topics, and of people, while one types.

@@ -142,7 +142,7 @@ pub async fn list(
         "top" => lists::top(&mut visit, start, count).await?,
         _ => return Err(RequestError::field("sort", "it must be latest or top")),
     };
-    page.total = hidden::count_seen(&mut visit, page.total).await?;
+    page.total = hidden::count_seen(&mut visit, page.total, |_| true).await?;
     Ok(answer(&visit, &page))
 }
 
@@ -167,7 +167,8 @@ pub async fn past(
     if period.start() > visit.now() {
         return Err(RequestError::field("day", "it is in the future"));
     }
-    let page = past::of_period(&mut visit, period, start, count).await?;
+    let mut page = past::of_period(&mut visit, period, start, count).await?;
+    page.total = hidden::count_seen(&mut visit, page.total, |news| period.has(news.ctime)).await?;
     Ok(answer(&visit, &page))
 }
 

@@ -193,7 +193,8 @@ impl PostedForm {
         let line = lists::get(&mut self.form.visit, id).await?;
         let (news, text) = (&line.news, self.form.fields.text("text"));
         let is_own = news.user_id == self.form.user.id;
-        if news.is_gone() || !line.marks.sight.is_shown() || is_own && text.trim().is_empty() {
+        let is_seen = self.form.visit.perspective().sees(&line);
+        if !is_seen || is_own && text.trim().is_empty() {
             return Ok(Redirect::to(&news_address(id)).into_response());
         }
         // A vote without a script leads to the story.

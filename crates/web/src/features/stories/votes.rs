@@ -39,7 +39,7 @@ struct Question {
 impl Question {
     async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self, RequestError> {
         let line = lists::get(visit, id).await?;
-        let can_vote = line.my_vote.is_none() && !line.news.is_gone() && line.marks.sight.is_shown();
+        let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line);
         let subject = can_vote.then(|| format!("“{}”", line.news.title));
         Ok(Self { subject, form: ("/votenews", "news_id"), back: news_address(id) })
     }
@@ -54,8 +54,7 @@ impl Question {
         let wanted = |lines: &ThreadLines| position(lines).into_iter().collect();
         let thread = threads::get(visit, news, order, wanted).await?;
         let line = thread.line_of(comment).ok_or(Refusal::NoSuchComment)?;
-        let is_shown = position(thread.outline()).is_some_and(|position| thread.sight(position).is_shown());
-        let can_vote = is_shown && line.comment.vote_of(user.id).is_none() && !line.comment.is_gone();
+        let can_vote = line.comment.vote_of(user.id).is_none() && thread.perspective().sees(&line);
         let author = line.username.unwrap_or(DELETED_USER);
         let subject = can_vote.then(|| format!("the comment by {author}"));
         Ok(Self { subject, form: ("/votecomment", "comment_id"), back: comment_address(address) })

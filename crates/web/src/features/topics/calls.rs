@@ -142,7 +142,7 @@ fn page_of(text: &str) -> Result<PageNumber, RequestError> {
 impl From<ArticlePage> for ArticlesResponse {
     fn from(page: ArticlePage) -> Self {
         let articles = page.lines.into_iter().map(ArticleEntry::from).collect();
-        Self { status: Status::Ok, articles, count: page.total }
+        Self { status: Status::Ok, articles, count: page.total.saturating_sub(page.hidden) }
     }
 }
 

@@ -1,0 +1,108 @@
+//! Marks what was taken away before readers saw it, and before that left a mark. The record of a removal says whether the
+//! post waited for approval before. A rejection has no such record, but a line of the log.
+
+use super::KEYS_AT_ONCE;
+use crate::accounts::inbox::Withdrawn;
+use crate::comments::comment::StoredComment;
+use crate::error::Error;
+use crate::keys::{self, families, families::Family};
+use crate::news::item::News;
+use crate::report::Advance;
+use crate::site::Site;
+use crate::timelines::tweets::Tweet;
+use crate::values::moderation::{Action, Thing};
+use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
+use tidings_keyspace::{Batch, Fetch, read};
+
+/// Goes over all keys. Rounds: 4 for each 1,000 keys, and 2 for each post that is marked.
+pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        let parts = |of: &'static Family| {
+            let keys = page.keys.iter().filter_map(|key| Family::of(key));
+            keys.filter(move |(family, _)| **family == *of).filter_map(|(_, parts)| parts.first().copied())
+        };
+        let removed: Vec<Thing> =
+            parts(&families::WITHDRAWN).filter_map(|thing| thing.parse().ok()).collect();
+        let waited = |record: &Option<Withdrawn>| {
+            record.as_ref().and_then(|record| record.earlier.as_ref()).is_some_and(Withheld::is_secret)
+        };
+        mark(site, with_record(site, removed, waited).await?).await?;
+        let lines = parts(&families::MODERATION).filter_map(|id| id.parse().ok());
+        let lines = lines.map(|id| read::fields(keys::moderation(id), ["action", "kind", "target"]));
+        let lines = site.store.fetch(lines.collect::<Vec<_>>().or_absent()).await?;
+        let rejected = lines.into_iter().filter_map(|[action, kind, target]| {
+            let is_rejection = action? == Action::Reject.to_string();
+            Thing::parse(&kind?, &target?).ok().filter(|_| is_rejection)
+        });
+        mark(site, with_record(site, rejected.collect(), Option::is_none).await?).await?;
+        advance(seen.min(total), total);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Those of some things whose record of a removal is so. Rounds: 1.
+async fn with_record(
+    site: &Site,
+    things: Vec<Thing>,
+    is_so: impl Fn(&Option<Withdrawn>) -> bool,
+) -> Result<Vec<Thing>, Error> {
+    let records: Vec<_> = things.iter().map(|thing| Withdrawn::of(thing.clone()).or_absent()).collect();
+    let records = site.store.fetch(records).await?;
+    Ok(things.into_iter().zip(records).filter(|(_, record)| is_so(record)).map(|(thing, _)| thing).collect())
+}
+
+/// Marks those of some posts that are removed. Rounds: 2 for each.
+async fn mark(site: &Site, things: Vec<Thing>) -> Result<(), Error> {
+    for thing in &things {
+        mark_one(site, thing).await?;
+    }
+    Ok(())
+}
+
+/// Does nothing if the post has changed meanwhile.
+async fn mark_one(site: &Site, thing: &Thing) -> Result<(), Error> {
+    let is_removed = |state: &Option<Withheld>| matches!(state, Some(Withheld::Removed(_)));
+    let mut batch = Batch::new();
+    match thing {
+        Thing::Story(id) => {
+            if let Some(news) =
+                site.store.fetch(News::by_id(*id)).await?.filter(|news| is_removed(&news.withheld))
+            {
+                news.check_state(&mut batch);
+                batch.set_field(keys::news(*id), UNSEEN, "1");
+            }
+        }
+        Thing::Comment(address) => {
+            if let Ok(StoredComment { mut comment, json, .. }) =
+                site.store.fetch(StoredComment::at(*address)).await?
+                && is_removed(&comment.withheld)
+            {
+                comment.unseen = true;
+                let (key, field) = (keys::thread(address.news), address.comment.to_string());
+                batch.field_equals(&key, &field, json);
+                batch.set_field(key, field, comment.to_json());
+            }
+        }
+        Thing::Tweet(id) => {
+            if let Some(tweet) =
+                site.store.fetch(Tweet::by_id(*id)).await?.filter(|tweet| is_removed(&tweet.withheld))
+            {
+                let state = tweet.withheld.map(|state| state.to_string());
+                batch.field_unchanged(keys::tweet(*id), WITHHELD, state);
+                batch.set_field(keys::tweet(*id), UNSEEN, "1");
+            }
+        }
+        _ => {}
+    }
+    if !batch.writes().is_empty() {
+        site.apply(batch).await?;
+    }
+    Ok(())
+}
