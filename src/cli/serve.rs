@@ -102,7 +102,12 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
         tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
         std::future::pending().await
     };
-    let stop = drained(&app, stop, Duration::from_secs(config.server.drain_seconds));
+    let [drain, stopping] =
+        [config.server.drain_seconds, config.server.stop_seconds].map(Duration::from_secs);
+    let stop = async {
+        drained(&app, stop, drain).await;
+        end_after(stopping);
+    };
     let serving = serve_until(app.clone(), socket.listening, stop, beside);
     let Some(served) = supervision::catch(SERVER, serving).await else {
         // Nobody would accept connections any more.
@@ -121,7 +126,8 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     let now_ms = EngineClock::System.now_ms();
     upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
     // From now on the version is there. Without it the database has lost the site.
-    app.site.store.guard(keys::LAYOUT_VERSION, keys::UNFINISHED_RESTORE);
+    let layout = migrations::LAYOUT_VERSION.to_string();
+    app.site.store.guard((keys::LAYOUT_VERSION, &layout), keys::UNFINISHED_RESTORE);
     let economy = karma::stored_economy(&app.site.store).await?;
     if economy.is_some() {
         app.site.rules.replace(config.clone().with_stored_economy(economy).rules);
@@ -233,6 +239,19 @@ async fn drained(app: &App, stop: Pin<&mut impl Future<Output = ()>>, drain: Dur
     stop.await;
     announce_stop(app, drain);
     tokio::time::sleep(drain).await;
+}
+
+/// Ends the process after this time, if it has not ended by then: a disk that hangs must not keep it. What was
+/// acknowledged is in the journal.
+fn end_after(patience: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(patience);
+        tracing::error!(
+            seconds = patience.as_secs(),
+            "the store does not close; the process ends with what is acknowledged"
+        );
+        std::process::exit(0);
+    });
 }
 
 /// Tells everybody who asks that the site stops.
