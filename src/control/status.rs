@@ -45,10 +45,21 @@ pub struct Status {
     pub state: ReadyStatus,
     /// Why not, or what soon will be wrong, in the words of `/health/ready`.
     pub cause: Option<String>,
-    /// What an operator should know of, the most urgent first; see `/health/ready`.
+    /// The last scheduled backup, if it has failed. It is a condition, too.
+    pub failed_backup: Option<FailedBackup>,
+    /// The conditions that are there, the most urgent first; see `/health/ready`.
     pub conditions: Vec<Condition>,
     /// The home timelines, if they are not in the store or are being moved.
     pub home_timelines: Option<HomeTimelines>,
+}
+
+/// A scheduled backup that has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedBackup {
+    /// When, as `2026-11-22T03:00:00Z`.
+    pub time: String,
+    /// Why.
+    pub cause: String,
 }
 
 /// Where home timelines are.
@@ -104,6 +115,7 @@ impl Status {
             last_backup: None,
             state,
             cause: readiness.cause().map(str::to_owned),
+            failed_backup: None,
             conditions: readiness.conditions.clone(),
             home_timelines: None,
         }
@@ -199,6 +211,7 @@ pub(super) async fn of_server(app: &App, store: String) -> Status {
         p99_ms: (!p99.is_zero()).then(|| rounded(p99.as_secs_f64() * 1000.0)),
         memory_bytes: memory(),
         last_backup: backup.last_success.map(written),
+        failed_backup: backup.last_failure.map(|(at, cause)| FailedBackup { time: written(at), cause }),
         ..of((&app.site, app.now()), store, &*readiness(app).await).await
     }
 }
@@ -270,6 +283,7 @@ mod tests {
             last_backup: Some("2023-02-02T04:36:03Z".to_owned()),
             state: ReadyStatus::Ok,
             cause: None,
+            failed_backup: None,
             conditions: Vec::new(),
             home_timelines: None,
         }

@@ -503,7 +503,7 @@ async fn a_running_store_is_backed_up_whole() {
 }
 
 /// The keys of the status; the first nine are promised.
-const STATUS_KEYS: [&str; 15] = [
+const STATUS_KEYS: [&str; 16] = [
     "version",
     "store",
     "uptime_seconds",
@@ -518,6 +518,7 @@ const STATUS_KEYS: [&str; 15] = [
     "state",
     "cause",
     "failed_backup",
+    "conditions",
     "home_timelines",
 ];
 

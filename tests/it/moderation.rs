@@ -103,7 +103,7 @@ async fn an_action_has_a_line_and_an_undo_has_another() {
 #[tokio::test]
 async fn a_person_is_told_that_a_restriction_was_lifted() {
     let server = Server::start(Engine::Memory, &[]).await;
-    let [_, moderator, bob, _] = people(&server).await;
+    let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
     for (restrict, lift, sentence) in [
         ("silence", "unsilence", "A moderator has lifted your silence"),
         ("hold", "unhold", "Your posts no longer need a moderator's approval."),

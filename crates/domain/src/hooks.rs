@@ -366,6 +366,7 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::hook::{HookAddress, HookFormat, HookSecret};
 
     #[test]
     fn an_event_and_a_message_are_their_names() {
@@ -401,9 +402,13 @@ mod tests {
             batch.sorted_add(keys::hook_outbox(hook), message, Timestamp(now.0 + ahead).as_score());
         }
         store.commit(batch).await.unwrap();
-        let example = r#"{"address":"https://example.com/","secret":"","kinds":["story"],"format":"json"}"#;
-        let hooks = [(hook, Hook::from_json(example).unwrap())].into();
-        let look = HookLook { hooks, ..HookLook::default() };
+        let receiver = Hook {
+            address: HookAddress::parse("https://example.com/").unwrap(),
+            secret: HookSecret::parse("").unwrap(),
+            kinds: vec![HookKind::Story],
+            format: HookFormat::Full,
+        };
+        let look = HookLook { hooks: [(hook, receiver)].into(), ..HookLook::default() };
         let [due] = <[Due; 1]>::try_from(due(&store, now, &look).await.unwrap()).unwrap();
         let found: Vec<String> = due.messages.iter().map(|message| message.event.to_string()).collect();
         assert_eq!(found, ["story:1", "story:3"]);

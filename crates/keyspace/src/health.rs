@@ -15,7 +15,7 @@ pub enum StoreHealth {
     Unavailable(String),
 }
 
-/// What an operator should know of a store that works, or seems to.
+/// Signs of trouble in a store that works, or seems to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreSigns {
     /// The commits of the last minute.

@@ -338,7 +338,7 @@ impl Redb {
         self.shared.health.get(self.shared.timeout)
     }
 
-    /// What an operator should know besides.
+    /// Signs of trouble besides.
     pub(super) fn signs(&self) -> StoreSigns {
         StoreSigns { clock_is_behind: self.shared.clock.seconds_ahead(), ..StoreSigns::default() }
     }

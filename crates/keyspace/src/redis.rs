@@ -236,7 +236,7 @@ impl Redis {
         }
     }
 
-    /// What an operator should know besides.
+    /// Signs of trouble besides.
     pub(super) fn signs(&self) -> StoreSigns {
         StoreSigns {
             evicts: self.shared.evicts.lock().unwrap_or_else(PoisonError::into_inner).clone(),

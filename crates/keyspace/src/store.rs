@@ -485,8 +485,8 @@ impl Store {
         }
     }
 
-    /// What an operator should know besides [`Store::health`]. Takes no round trip; what a Redis server says of
-    /// itself is as old as the last call of [`Store::health`].
+    /// Signs of trouble besides [`Store::health`]. Takes no round trip: those of a Redis server are as old as the last
+    /// call of [`Store::health`].
     pub fn signs(&self) -> StoreSigns {
         let signs = match &self.engine {
             Engine::Redb(engine) => engine.signs(),

@@ -296,7 +296,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
         let promised = acknowledged.iter().filter(|events| **events <= cut).count();
         assert!(count >= promised, "at event {cut}: {count} of {promised}");
-        // What was flushed later is there with what came after it.
+        // A batch that was flushed later is there with those after it.
         let drawn: usize = string(&redb, "drawn").unwrap().unwrap().parse().unwrap();
         assert!(drawn >= count, "at event {cut}: {drawn} for {count}");
     }

@@ -71,7 +71,7 @@ pub(super) enum Task {
 #[derive(Debug, Clone)]
 pub(super) struct Health(Arc<Mutex<WriterState>>);
 
-/// What the writer last said, and what it does since when.
+/// The health as the writer last said it, and its work, with its beginning.
 #[derive(Debug)]
 struct WriterState {
     health: StoreHealth,

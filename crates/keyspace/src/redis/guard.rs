@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 pub(crate) struct GuardedKeys {
     /// There as long as the data is.
     pub(crate) present: String,
-    /// What it holds as long as this program may write.
+    /// Its text as long as this program may write.
     pub(crate) text: String,
     /// There while the data is not complete.
     pub(crate) absent: String,

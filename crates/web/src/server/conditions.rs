@@ -47,24 +47,24 @@ pub struct Kind {
     pub name: &'static str,
     /// Whether to wake somebody.
     pub severity: Severity,
-    /// What is wrong. It says nothing of accounts, addresses and folders, because strangers may read it.
+    /// A description of the fault. It says nothing of accounts, addresses and folders, because strangers may read it.
     pub meaning: &'static str,
-    /// What the operator should do.
+    /// Advice for the operator.
     pub what_to_do: &'static str,
-    /// What the log says when it is over.
+    /// The line of the log when it is over.
     pub end: &'static str,
     /// Whether it is there, in more words.
     found: fn(&Facts) -> Option<String>,
 }
 
-/// What is known of a server: what the conditions are decided by.
+/// The facts about a server by which the conditions are decided.
 #[derive(Debug, Clone)]
 pub struct Facts {
     /// The time now.
     pub now: Timestamp,
     /// Whether the store works.
     pub store: StoreHealth,
-    /// What else the store shows.
+    /// Other signs of trouble in the store.
     pub signs: StoreSigns,
     /// The room on the disk of an embedded store, if it is known.
     pub free_bytes: Option<u64>,
@@ -76,12 +76,12 @@ pub struct Facts {
     pub backup: BackupState,
     /// How many connections there can be.
     pub connections: usize,
-    /// What parts of the server have said of themselves, by the names of conditions.
+    /// Faults that parts of the server have told of themselves, by the names of conditions.
     pub told: BTreeMap<&'static str, String>,
 }
 
 impl Facts {
-    /// What is known of a store alone.
+    /// The facts about a store alone.
     pub fn of_store(now: Timestamp, store: StoreHealth) -> Self {
         Self {
             now,
@@ -105,6 +105,9 @@ impl Facts {
 pub const SEARCH: &str = "search_failing";
 /// The name of the condition that the socket for commands tells of itself.
 pub const CONTROL: &str = "control_socket_missing";
+const BACKUP_FAILED: &str = "backup_failed";
+/// The conditions whose details may name folders, so that strangers do not get them.
+const PRIVATE: [&str; 3] = [SEARCH, CONTROL, BACKUP_FAILED];
 
 /// Every kind of condition, the most urgent first.
 pub const KINDS: [Kind; 14] = [
@@ -212,7 +215,7 @@ pub const KINDS: [Kind; 14] = [
         },
     },
     Kind {
-        name: "backup_failed",
+        name: BACKUP_FAILED,
         severity: Severity::Ticket,
         meaning: "the last backup failed",
         what_to_do: "look at backup.folder, the room on its disk, and backup.after",
@@ -288,17 +291,24 @@ pub struct Condition {
     pub severity: Severity,
     /// Since when, as `2026-11-22T03:00:00Z`.
     pub since: String,
-    /// What is wrong.
+    /// A description of the fault.
     pub meaning: Cow<'static, str>,
-    /// What to do.
+    /// Advice for the operator.
     pub what_to_do: Cow<'static, str>,
-    /// More about it, for the operator alone; strangers get it empty.
+    /// More about it. Strangers get it empty if it may name folders.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
 
 impl Condition {
-    /// What is wrong, what to do, and more, as sentences.
+    /// Takes out the part that is not for strangers.
+    pub fn for_strangers(&mut self) {
+        if PRIVATE.contains(&&*self.name) {
+            self.detail.clear();
+        }
+    }
+
+    /// The fault, its detail and the advice, as sentences.
     pub fn sentences(&self) -> String {
         let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
         let [meaning, what_to_do] = [&self.meaning, &self.what_to_do].map(|text| {
@@ -327,7 +337,7 @@ struct Present {
 #[derive(Default)]
 pub struct Conditions(Vec<Present>);
 
-/// What the log is to say.
+/// A message for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
     Begins,
@@ -352,7 +362,7 @@ impl Conditions {
 
     fn compare(&mut self, facts: &Facts, at: Instant) -> Vec<(&'static Kind, String, News)> {
         let (mut before, mut news) = (std::mem::take(&mut self.0), Vec::new());
-        // What has ended is told before what has begun.
+        // The end of one condition is told before the beginning of another.
         before.retain(|present| {
             let lasts = (present.kind.found)(facts).is_some();
             if !lasts {

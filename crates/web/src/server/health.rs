@@ -38,12 +38,12 @@ pub struct Health {
     stopping: AtomicBool,
     /// How the first request has failed that failed because of the store since [`watch`] last looked.
     failure: std::sync::Mutex<Option<StoreHealth>>,
-    /// What parts of the server say of themselves, by the names of conditions.
+    /// Faults that parts of the server tell of themselves, by the names of conditions.
     told: std::sync::Mutex<BTreeMap<&'static str, String>>,
     seen: Mutex<Seen>,
 }
 
-/// What the last look has found.
+/// The findings of the last look.
 #[derive(Default)]
 struct Seen {
     known: Option<(Instant, Arc<Readiness>)>,
@@ -99,7 +99,7 @@ pub struct Readiness {
     pub writer: Cow<'static, str>,
     /// `ok`, or what is wrong with the disk of the embedded store.
     pub disk: Cow<'static, str>,
-    /// What an operator should know of, the most urgent first.
+    /// The conditions that an operator should know of, the most urgent first.
     pub conditions: Vec<Condition>,
 }
 
@@ -198,7 +198,7 @@ async fn look(app: &App, mut seen: tokio::sync::MutexGuard<'_, Seen>, lasts: Dur
     readiness
 }
 
-/// What is known, with this state of the store.
+/// The facts as they are known, with this state of the store.
 fn facts(app: &App, seen: &mut Seen, store: StoreHealth, free_bytes: Option<u64>) -> Facts {
     let now = app.now();
     seen.latest = seen.latest.max(now);
@@ -268,7 +268,7 @@ pub async fn ready(app: App) -> Response {
     let status = if readiness.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut readiness = (*readiness).clone();
     // Strangers may ask.
-    readiness.conditions.iter_mut().for_each(|condition| condition.detail.clear());
+    readiness.conditions.iter_mut().for_each(Condition::for_strangers);
     uncached(status, Json(readiness))
 }
 

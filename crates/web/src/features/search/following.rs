@@ -51,7 +51,7 @@ pub enum FollowError {
 }
 
 impl FollowError {
-    /// What is wrong with the search itself. A store that is away is a condition of its own.
+    /// The fault of the search itself. A store that is away is a condition of its own.
     fn fault(&self) -> Option<String> {
         match self {
             Self::Store(Error::Store(KeyspaceError::Unavailable(_))) => None,
