@@ -37,7 +37,7 @@ use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
 use tidings_web::{App, Listening};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// The name of what accepts connections, among the workers.
 const SERVER: &str = "server";
@@ -104,20 +104,39 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
     };
     let [drain, stopping] =
         [config.server.drain_seconds, config.server.stop_seconds].map(Duration::from_secs);
+    let (told, is_told) = oneshot::channel();
     let stop = async {
         drained(&app, stop, drain).await;
-        end_after(stopping);
+        told.send(()).ok();
     };
     let serving = serve_until(app.clone(), socket.listening, stop, beside);
-    let Some(served) = supervision::catch(SERVER, serving).await else {
-        // Nobody would accept connections any more.
-        supervision::fail(SERVER);
-        bail!("the server has failed");
+    let ending = async {
+        let Some(served) = supervision::catch(SERVER, serving).await else {
+            // Nobody would accept connections any more.
+            supervision::fail(SERVER);
+            bail!("the server has failed");
+        };
+        commands.stop().await;
+        store.close().await;
+        tracing::info!("stopped");
+        served
     };
-    commands.stop().await;
-    store.close().await;
-    tracing::info!("stopped");
-    served
+    let overdue = async {
+        if is_told.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(stopping).await;
+    };
+    tokio::select! {
+        served = ending => served,
+        () = overdue => {
+            // The last clone would wait for the disk. What was acknowledged is in the journal.
+            Box::leak(Box::new(store.clone()));
+            let seconds = stopping.as_secs();
+            tracing::error!(seconds, "the store does not close; the process ends with what is acknowledged");
+            Ok(())
+        }
+    }
 }
 
 /// Prepares the store. systemd waits for a migration that advances. Returns the economy that the store names,
@@ -239,19 +258,6 @@ async fn drained(app: &App, stop: Pin<&mut impl Future<Output = ()>>, drain: Dur
     stop.await;
     announce_stop(app, drain);
     tokio::time::sleep(drain).await;
-}
-
-/// Ends the process after this time, if it has not ended by then: a disk that hangs must not keep it. What was
-/// acknowledged is in the journal.
-fn end_after(patience: Duration) {
-    std::thread::spawn(move || {
-        std::thread::sleep(patience);
-        tracing::error!(
-            seconds = patience.as_secs(),
-            "the store does not close; the process ends with what is acknowledged"
-        );
-        std::process::exit(0);
-    });
 }
 
 /// Tells everybody who asks that the site stops.

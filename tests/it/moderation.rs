@@ -113,7 +113,7 @@ async fn a_person_is_told_that_a_restriction_was_lifted() {
         ok(moderate(&moderator, lift, ("user", "bob"), "").await);
         let bob = bob.log_in("bob", PASSWORD).await;
         let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
-        assert!(told.starts_with(sentence) && told.ends_with("a reason"), "{told}");
+        assert!(told.starts_with(sentence) && told.contains("a reason"), "{told}");
     }
 }
 

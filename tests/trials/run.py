@@ -27,6 +27,14 @@ PASSWORD = "a trial of a bad day"
 DAY = 86_400
 
 
+def without_rates():
+    """The variables that switch all rates off."""
+    settings = subprocess.run([PROGRAM, "config"], capture_output=True, text=True, check=True).stdout
+    rates = settings.split("[rates]")[1].split("\n[")[0]
+    names = [line.split(" = ")[0] for line in rates.splitlines() if "_per_" in line and " = " in line]
+    return {"TIDINGS_RATES__" + name.strip("# ").upper(): "0" for name in names}
+
+
 class Redis:
     """A Redis server of a trial."""
 
@@ -60,7 +68,7 @@ class Site:
             "TRIAL_FILE": str(self.trouble),
             "TIDINGS_LIMITS__SUBMISSION_SECONDS": "0",
             "TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS": "0",
-            "TIDINGS_RATES__POST_PER_ACCOUNT": "100000/1m",
+            **without_rates(),
             "TIDINGS_TRUST__DAYS": "0",
             "TIDINGS_TRUST__KARMA": "0",
             "TIDINGS_METRICS__LISTEN": "",
@@ -181,7 +189,8 @@ def slow_disk(flush, least_good):
         back = wait_for("posting", lambda: site.post()[0], 90)
         site.end()
         told = flush < 1 or any(name in conditions for name in ("commits_slow", "store_read_only"))
-        text = f"{good} of 6 posts; slowest {slowest:.1f} s; a page {reading:.1f} s; back {back:.0f} s; {conditions}"
+        refused = {sentence for good, sentence, _ in posts if not good}
+        text = f"{good} of 6 posts {refused or ''}; slowest {slowest:.1f} s; a page {reading:.1f} s; back {back:.0f} s; {conditions}"
         return good >= least_good and told and reading < 1 and slowest < 5, text
     return trial
 

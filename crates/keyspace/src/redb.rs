@@ -164,10 +164,15 @@ impl Redb {
         MAX_QUEUED_BATCHES.saturating_sub(self.shared.places.available_permits())
     }
 
+    /// How long the writer may be busy before it counts as hanging: a checkpoint takes several flushes.
+    fn patience(&self) -> Duration {
+        2 * self.shared.timeout
+    }
+
     /// Passes a batch to the writer and waits until it is on disk. Refuses it at once while the writer does not
     /// answer: nothing of it is applied.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Vec<i64>, CommitError> {
-        if let Some(cause) = self.shared.health.hangs(self.shared.timeout) {
+        if let Some(cause) = self.shared.health.hangs(self.patience()) {
             return Err(KeyspaceError::ReadOnly(cause.to_owned()).into());
         }
         match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
@@ -335,7 +340,7 @@ impl Redb {
 
     /// Whether the store can be read and written at the moment.
     pub(super) fn health(&self) -> StoreHealth {
-        self.shared.health.get(self.shared.timeout)
+        self.shared.health.get(self.patience())
     }
 
     /// Signs of trouble besides.

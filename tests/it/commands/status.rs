@@ -100,7 +100,7 @@ async fn the_status_tells_that_scheduled_backups_fail() {
     let backups = place.folder.path().join("missing").join("backups");
     let settings = [("TIDINGS_BACKUP__FOLDER", backups.to_str().unwrap()), ("TIDINGS_BACKUP__EVERY", "1d")];
     let program = Program::start_with(&place.url, &settings);
-    program.wait_for_log("the backup failed");
+    program.wait_for_log("the last backup failed");
     let failed = |status: &Value| {
         let [failed] = &status["conditions"].as_array().unwrap()[..] else { panic!("{status}") };
         assert_eq!(failed["name"], "backup_failed");
