@@ -16,9 +16,11 @@ use tidings_domain::report::BackupReport;
 use tidings_domain::supervision::{Policy, supervise};
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{
-    AnswerQuestion, ControlSocket, OpenError, Served, Store, StoreOptions, serve, without_password,
+    AnswerQuestion, ControlSocket, OpenError, Served, SocketError, Store, StoreOptions, serve,
+    without_password,
 };
 use tidings_web::App;
+use tidings_web::server::conditions;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -64,51 +66,63 @@ impl ControlPath {
     }
 }
 
-/// The socket of this server for commands, if it has one. Commands that connect wait until they
+/// How long to wait before another attempt to listen.
+const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// The socket of this server for commands, if its store has one. Commands that connect wait until they
 /// are answered.
-pub struct Control(Option<ControlSocket>);
+pub struct Control(Option<(PathBuf, Result<ControlSocket, SocketError>)>);
 
 impl Control {
-    /// Listens for commands, if servers of this store do. If it cannot listen where the operator
-    /// wants, that is an error; otherwise the site works without.
+    /// Listens for commands, if servers of this store do. The site works without, and the server tries again
+    /// later, unless the operator has named a path that cannot be right.
     ///
     /// # Errors
-    /// When it cannot listen on the path in `server.control`.
+    /// When it cannot listen on the path in `server.control`, for another reason than a full disk.
     pub fn listen(config: &Config) -> anyhow::Result<Self> {
         let Some(ControlPath { path, is_chosen }) = ControlPath::of(config, config.server.store.as_str())
         else {
             return Ok(Self(None));
         };
-        match ControlSocket::bind(&path) {
-            Ok(socket) => {
-                tracing::info!(path = %path.display(), "listening for commands");
-                Ok(Self(Some(socket)))
-            }
-            Err(error) if is_chosen => {
+        let bound = ControlSocket::bind(&path);
+        match &bound {
+            Ok(_) => tracing::info!(path = %path.display(), "listening for commands"),
+            Err(error) if is_chosen && !error.may_pass() => {
                 let reason = error.to_string();
-                Err(ConfigError::Unusable { name: "server.control", reason }.into())
+                return Err(ConfigError::Unusable { name: "server.control", reason }.into());
             }
-            Err(error) => {
-                tracing::warn!(
-                    %error,
-                    "commands such as `tidings user` cannot use this store while it is served; name \
-                     another path in server.control"
-                );
-                Ok(Self(None))
-            }
+            Err(_) => {}
         }
+        Ok(Self(Some((path, bound))))
     }
 
-    /// Answers commands until it is stopped.
+    /// Answers commands until it is stopped. Tries again to listen if that was not possible.
     pub fn answer(self, config: &Config, app: &App) -> Commands {
         let store = config.server.store.as_str();
-        Commands(self.0.map(|socket| {
-            let (name, answer) = (name_of(store), answers(app, store));
-            let served = Served { store: app.site.store.clone(), name, answer };
-            tokio::spawn(
-                async move { supervise("commands", Policy::Forever, || serve(&served, &socket)).await },
-            )
-        }))
+        let Some((path, bound)) = self.0 else { return Commands(None) };
+        let (name, answer) = (name_of(store), answers(app, store));
+        let served = Served { store: app.site.store.clone(), name, answer };
+        let app = app.clone();
+        Commands(Some(tokio::spawn(async move {
+            let socket = bind_at_last(&app, &path, bound).await;
+            supervise("commands", Policy::Forever, || serve(&served, &socket)).await;
+        })))
+    }
+}
+
+/// Listens as soon as that is possible. Until then, a condition says why not.
+async fn bind_at_last(
+    app: &App,
+    path: &Path,
+    mut bound: Result<ControlSocket, SocketError>,
+) -> ControlSocket {
+    loop {
+        app.health.tell(conditions::CONTROL, bound.as_ref().err().map(ToString::to_string));
+        match bound {
+            Ok(socket) => return socket,
+            Err(_) => sleep(LISTEN_AGAIN_AFTER).await,
+        }
+        bound = ControlSocket::bind(path);
     }
 }
 
@@ -204,7 +218,12 @@ pub async fn reach(
             return Err(refusal);
         }
         if began.elapsed() >= LOCK_PATIENCE {
-            let nobody = format!("no running server listens for commands on {}", control.path.display());
+            let nobody = format!(
+                "what has the store open does not listen for commands on {}: a server that cannot make this \
+                 socket (its log says why, and it tries again), a server with another server.control, or a \
+                 command that is under way",
+                control.path.display()
+            );
             return Err(error.context(nobody));
         }
         // A server that is starting or stopping has the file open and does not listen.

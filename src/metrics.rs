@@ -12,9 +12,12 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::outbox;
+use tidings_domain::report::BackupReport;
 use tidings_domain::{counts, jobs, review};
 use tidings_web::App;
 use tidings_web::features::search::searching::SEARCH_OUTCOMES;
+use tidings_web::server::conditions::KINDS;
+use tidings_web::server::health::readiness;
 use tokio::sync::Mutex;
 
 /// The bounds of the histograms, in seconds.
@@ -59,8 +62,13 @@ const fn histogram(name: &'static str, labels: &'static [&'static str], meaning:
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 31] = [
+pub const METRICS: [Metric; 32] = [
     gauge("tidings_build_info", &["version"], "1; the label is the version that is running."),
+    gauge(
+        "tidings_condition",
+        &["condition"],
+        "1 while a condition is there that an operator should know of, otherwise 0.",
+    ),
     counter(
         "tidings_http_requests_total",
         &["route", "method", "status"],
@@ -176,8 +184,6 @@ fn record() -> anyhow::Result<PrometheusHandle> {
         "tidings_search_bytes",
         "tidings_search_behind_seconds",
         "tidings_journal_bytes",
-        "tidings_backup_last_success_timestamp_seconds",
-        "tidings_backup_every_seconds",
     ] {
         metrics::gauge!(gauge).set(0.0);
     }
@@ -228,6 +234,15 @@ impl Figures {
             set("tidings_search_documents", None, state.documents);
             set("tidings_search_bytes", None, state.bytes);
             set("tidings_search_behind_seconds", None, state.behind_seconds);
+        }
+        let backups = self.app.site.of::<BackupReport>().state(self.app.now());
+        let last = backups.last_success.map_or(0, |last| last.0);
+        set("tidings_backup_last_success_timestamp_seconds", None, last);
+        set("tidings_backup_every_seconds", None, backups.every.as_secs());
+        let there = readiness(&self.app).await;
+        for kind in &KINDS {
+            let is_there = there.conditions.iter().any(|condition| condition.name == kind.name);
+            metrics::gauge!("tidings_condition", "condition" => kind.name).set(f64::from(u8::from(is_there)));
         }
         self.read_jobs().await;
     }

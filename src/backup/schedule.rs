@@ -125,7 +125,7 @@ impl Drop for Running {
 pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
     let now_ms = clock.now_ms();
     let newest = newest(&schedule.folder, now_ms);
-    site.of::<BackupReport>().switch_on(newest, schedule.every);
+    site.of::<BackupReport>().switch_on(newest, schedule.every, Timestamp(now_ms / 1000));
     let mut wait = schedule.wait(newest, now_ms);
     loop {
         tokio::time::sleep(wait).await;

@@ -13,6 +13,7 @@ use crate::logging::{self, WrongFilter};
 use crate::mail::MailError;
 use anyhow::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 use tidings_domain::supervision::FAILED;
 use tidings_keyspace::OpenError;
 use tokio::runtime::Runtime;
@@ -20,6 +21,9 @@ use tokio::runtime::Runtime;
 const GOOD: i32 = 0;
 const REFUSED: i32 = 1;
 const WRONG_USE: i32 = 2;
+
+/// How long threads may go on with their work when all is done.
+const LAST_WORK: Duration = Duration::from_millis(200);
 
 /// Runs a command line, says why it has failed, and returns the exit status. Not generic, so that all of it is compiled
 /// with this crate, while others still are.
@@ -32,12 +36,13 @@ fn status_after(work: impl Future<Output = anyhow::Result<()>>) -> i32 {
         Ok(runtime) => runtime,
         Err(error) => return say(&error),
     };
-    match catch_unwind(AssertUnwindSafe(|| runtime.block_on(work))) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
+    // Nobody waits for what other threads still do, and one may wait for what has panicked.
+    runtime.shutdown_timeout(LAST_WORK);
+    match outcome {
         Ok(Ok(())) => GOOD,
         Ok(Err(error)) => say(&error),
         Err(_) => {
-            // A thread may wait for what has panicked.
-            runtime.shutdown_background();
             logging::say_last("a panic has ended the program: this is a mistake in it");
             FAILED
         }
@@ -92,6 +97,22 @@ mod tests {
         );
         assert_eq!(status_after(async { Err(OpenError::Url("nonsense".to_owned()).into()) }), 2);
         assert_eq!(status_after(async { panic!("planted") }), 70);
+    }
+
+    #[test]
+    fn the_program_does_not_wait_for_work_that_nobody_waits_for() {
+        let (begun, begins) = std::sync::mpsc::channel();
+        let (_end, ends) = std::sync::mpsc::channel::<()>();
+        let status = status_after(async move {
+            tokio::task::spawn_blocking(move || {
+                begun.send(()).ok();
+                // Until the test ends.
+                ends.recv().ok();
+            });
+            tokio::task::spawn_blocking(move || begins.recv()).await??;
+            Ok(())
+        });
+        assert_eq!(status, GOOD);
     }
 
     #[test]

@@ -37,7 +37,7 @@ use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
 use tidings_web::{App, Listening};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// The name of what accepts connections, among the workers.
 const SERVER: &str = "server";
@@ -102,17 +102,41 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
         tokio::join!(reloading.run(hangups), supervise("watchdog", Policy::UntilDone, watchdog));
         std::future::pending().await
     };
-    let stop = drained(&app, stop, Duration::from_secs(config.server.drain_seconds));
-    let serving = serve_until(app.clone(), socket.listening, stop, beside);
-    let Some(served) = supervision::catch(SERVER, serving).await else {
-        // Nobody would accept connections any more.
-        supervision::fail(SERVER);
-        bail!("the server has failed");
+    let [drain, stopping] =
+        [config.server.drain_seconds, config.server.stop_seconds].map(Duration::from_secs);
+    let (told, is_told) = oneshot::channel();
+    let stop = async {
+        drained(&app, stop, drain).await;
+        told.send(()).ok();
     };
-    commands.stop().await;
-    store.close().await;
-    tracing::info!("stopped");
-    served
+    let serving = serve_until(app.clone(), socket.listening, stop, beside);
+    let ending = async {
+        let Some(served) = supervision::catch(SERVER, serving).await else {
+            // Nobody would accept connections any more.
+            supervision::fail(SERVER);
+            bail!("the server has failed");
+        };
+        commands.stop().await;
+        store.close().await;
+        tracing::info!("stopped");
+        served
+    };
+    let overdue = async {
+        if is_told.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(stopping).await;
+    };
+    tokio::select! {
+        served = ending => served,
+        () = overdue => {
+            // The last clone would wait for the disk. What was acknowledged is in the journal.
+            Box::leak(Box::new(store.clone()));
+            let seconds = stopping.as_secs();
+            tracing::error!(seconds, "the store does not close; the process ends with what is acknowledged");
+            Ok(())
+        }
+    }
 }
 
 /// Prepares the store. systemd waits for a migration that advances. Returns the economy that the store names,
@@ -121,7 +145,8 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     let now_ms = EngineClock::System.now_ms();
     upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
     // From now on the version is there. Without it the database has lost the site.
-    app.site.store.guard(keys::LAYOUT_VERSION, keys::UNFINISHED_RESTORE);
+    let layout = migrations::LAYOUT_VERSION.to_string();
+    app.site.store.guard((keys::LAYOUT_VERSION, &layout), keys::UNFINISHED_RESTORE);
     let economy = karma::stored_economy(&app.site.store).await?;
     if economy.is_some() {
         app.site.rules.replace(config.clone().with_stored_economy(economy).rules);

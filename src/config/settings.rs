@@ -160,6 +160,8 @@ settings! {
                 "How long a request may take altogether, with its body.";
             drain_seconds: u64 = "0", ValueKind::Whole { unit: " of seconds", least: 0, most: 600 },
                 "How long a server that was told to stop goes on serving while /health/ready answers 503, for load balancers.";
+            stop_seconds: u64 = "25", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
+                "How long the rest of a stop may take, even if the disk hangs; then the process ends with what is acknowledged.";
             hosts: Vec<HostName> = "", ValueKind::Hosts,
                 "Comma-separated host names that the site answers for besides that of site.url.";
             old_hosts: Vec<HostName> = "", ValueKind::Hosts,

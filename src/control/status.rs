@@ -10,8 +10,9 @@ use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
-use tidings_keyspace::EngineClock;
+use tidings_keyspace::{EngineClock, StoreHealth};
 use tidings_web::App;
+use tidings_web::server::conditions::{self, Condition, Facts};
 use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
 /// The state of a site. Unknown values are `None`: without a running server that can be reached, all
@@ -44,10 +45,21 @@ pub struct Status {
     pub state: ReadyStatus,
     /// Why not, or what soon will be wrong, in the words of `/health/ready`.
     pub cause: Option<String>,
-    /// The last scheduled backup, if it has failed.
+    /// The last scheduled backup, if it has failed. It is a condition, too.
     pub failed_backup: Option<FailedBackup>,
+    /// The conditions that are there, the most urgent first; see `/health/ready`.
+    pub conditions: Vec<Condition>,
     /// The home timelines, if they are not in the store or are being moved.
     pub home_timelines: Option<HomeTimelines>,
+}
+
+/// A scheduled backup that has failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedBackup {
+    /// When, as `2026-11-22T03:00:00Z`.
+    pub time: String,
+    /// Why.
+    pub cause: String,
 }
 
 /// Where home timelines are.
@@ -79,28 +91,16 @@ impl HomeTimelines {
     }
 }
 
-/// A scheduled backup that has failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedBackup {
-    /// When, as `2026-11-22T03:00:00Z`.
-    pub time: String,
-    /// Why.
-    pub cause: String,
-}
-
 impl Status {
     /// The status of a store that cannot be reached, and why.
     pub fn unreachable(store: String, cause: String) -> Self {
-        let state = (ReadyStatus::Unavailable, Some(cause));
-        Self::of_store(store, None, state)
+        let health = StoreHealth::Unavailable(cause);
+        Self::of_store(store, None, &alone(Timestamp::now(&EngineClock::System), health))
     }
 
     /// The status that is known without a server.
-    fn of_store(
-        store: String,
-        jobs_waiting: Option<u64>,
-        (state, cause): (ReadyStatus, Option<String>),
-    ) -> Self {
+    fn of_store(store: String, jobs_waiting: Option<u64>, readiness: &Readiness) -> Self {
+        let state = readiness.status;
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             store,
@@ -114,8 +114,9 @@ impl Status {
             read_only: (state != ReadyStatus::Unavailable).then_some(state == ReadyStatus::ReadOnly),
             last_backup: None,
             state,
-            cause,
+            cause: readiness.cause().map(str::to_owned),
             failed_backup: None,
+            conditions: readiness.conditions.clone(),
             home_timelines: None,
         }
     }
@@ -169,8 +170,6 @@ impl Status {
             Some(p99) => format!("{rate:.1} per second, 99 of 100 within {p99:.1} ms"),
             None => format!("{rate:.1} per second"),
         });
-        let failed = self.failed_backup.as_ref();
-        let failed = failed.map(|failed| format!("FAILED {}: {}", with_age(&failed.time, now), failed.cause));
         let rows = [
             ("Store", Some(format!("{} ({})", self.store, self.condition()))),
             ("Requests", requests),
@@ -182,10 +181,13 @@ impl Status {
         let mut screen = format!("Tidings {}: {running}\n", self.version);
         let rows = rows.map(|(name, value)| (name, value.unwrap_or_else(|| "unknown".to_owned())));
         let homes = self.home_timelines.as_ref().map(HomeTimelines::line);
-        let more = [failed.map(|failed| ("Backups", failed)), homes.map(|homes| ("Timelines", homes))];
-        for (name, value) in rows.into_iter().chain(more.into_iter().flatten()) {
+        for (name, value) in rows.into_iter().chain(homes.map(|homes| ("Timelines", homes))) {
             // Writing to a string cannot fail.
             writeln!(screen, "  {name:<12} {value}").ok();
+        }
+        for condition in &self.conditions {
+            let (since, sentences) = (with_age(&condition.since, now), condition.sentences());
+            writeln!(screen, "\n  {}, since {since}:\n  {sentences}", condition.name).ok();
         }
         screen
     }
@@ -202,15 +204,14 @@ fn with_age(time: &str, now: Timestamp) -> String {
 /// The status as a running server knows it.
 pub(super) async fn of_server(app: &App, store: String) -> Status {
     let p99 = app.traffic.p99();
-    let backup = app.site.of::<BackupReport>().state();
-    let failed = backup.last_failure.map(|(at, cause)| FailedBackup { time: written(at), cause });
+    let backup = app.site.of::<BackupReport>().state(app.now());
     Status {
         uptime_seconds: Some(app.traffic.uptime().as_secs()),
         requests_per_second: Some(rounded(app.traffic.requests_per_second())),
         p99_ms: (!p99.is_zero()).then(|| rounded(p99.as_secs_f64() * 1000.0)),
         memory_bytes: memory(),
         last_backup: backup.last_success.map(written),
-        failed_backup: failed,
+        failed_backup: backup.last_failure.map(|(at, cause)| FailedBackup { time: written(at), cause }),
         ..of((&app.site, app.now()), store, &*readiness(app).await).await
     }
 }
@@ -218,11 +219,16 @@ pub(super) async fn of_server(app: &App, store: String) -> Status {
 /// The status as far as the store tells it.
 pub async fn of_site(site: &Site, store: String) -> Status {
     let now = Timestamp::now(&EngineClock::System);
-    of((site, now), store, &Readiness::of(site.store.health().await, None)).await
+    of((site, now), store, &alone(now, site.store.health().await)).await
+}
+
+/// The readiness by the state of the store alone.
+fn alone(now: Timestamp, health: StoreHealth) -> Readiness {
+    let conditions = conditions::of(&Facts::of_store(now, health.clone()));
+    Readiness { conditions, ..Readiness::of(health, None) }
 }
 
 async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
-    let state = (readiness.status, readiness.cause().map(str::to_owned));
     match jobs::status(site).await {
         Ok(jobs) => {
             let homes = moving::status(site).await.ok();
@@ -234,12 +240,12 @@ async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readines
                 home_timelines,
                 mails_waiting: mails.map(|mails| mails.waiting),
                 mails_oldest_seconds: mails.map(|mails| age(mails.oldest)),
-                ..Status::of_store(store, Some(jobs.waiting), state)
+                ..Status::of_store(store, Some(jobs.waiting), readiness)
             }
         }
         // The known state of the store may be a second old.
         Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
-        Err(_) => Status::of_store(store, None, state),
+        Err(_) => Status::of_store(store, None, readiness),
     }
 }
 
@@ -259,7 +265,6 @@ fn memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidings_keyspace::StoreHealth;
 
     const NOW: Timestamp = Timestamp(1_675_330_563);
 
@@ -279,6 +284,7 @@ mod tests {
             state: ReadyStatus::Ok,
             cause: None,
             failed_backup: None,
+            conditions: Vec::new(),
             home_timelines: None,
         }
     }
@@ -342,9 +348,7 @@ mod tests {
             (full, "(READ ONLY: the disk is full)", Some(true)),
             (gone, "(CANNOT BE REACHED: connection refused)", None),
         ] {
-            let readiness = Readiness::of(health, None);
-            let state = (readiness.status, readiness.cause().map(str::to_owned));
-            let status = Status::of_store("redb:tidings.redb".to_owned(), None, state);
+            let status = Status::of_store("redb:tidings.redb".to_owned(), None, &alone(NOW, health));
             assert!(!status.is_good() && status.screen(NOW).contains(condition), "{status:?}");
             assert_eq!(status.read_only, read_only);
         }
@@ -360,14 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_backup_is_said_with_its_time_and_its_cause() {
-        let failed = FailedBackup {
-            time: "2023-02-02T09:35:02Z".to_owned(),
-            cause: "cannot create the folder".to_owned(),
-        };
-        let screen = Status { failed_backup: Some(failed), ..running() }.screen(NOW);
-        let line = "  Backups      FAILED 2 Feb 2023, 09:35 UTC, 61 seconds ago: cannot create the folder\n";
-        assert!(screen.ends_with(line), "{screen}");
+    fn conditions_are_said_with_their_time_and_what_to_do() {
+        let health = StoreHealth::Unavailable("gone".to_owned());
+        let status = Status { conditions: alone(Timestamp(NOW.0 - 61), health).conditions, ..running() };
+        let screen = status.screen(NOW);
+        let lines = "\n  store_unavailable, since 2 Feb 2023, 09:35 UTC, 61 seconds ago:\n  \
+                     The store cannot be reached; the site answers 503 until it is back (gone). Look at the disk or \
+                     at Redis; the site comes back by itself.\n";
+        assert!(screen.ends_with(lines), "{screen}");
     }
 
     #[test]

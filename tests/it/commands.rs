@@ -439,8 +439,32 @@ async fn a_store_that_is_open_elsewhere_is_refused_by_commands_that_need_all_of_
     // A server that does not listen, or not there.
     std::fs::remove_file(place.socket()).unwrap();
     let refused = place.run(&["user", "promote", "alice"]).failed(1);
-    assert!(refused.contains("no running server listens for commands on"), "{refused}");
+    assert!(refused.contains("what has the store open does not listen for commands on"), "{refused}");
     assert!(refused.contains("another process has it open"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_socket_that_cannot_be_made_is_made_later() {
+    let place = Place::embedded();
+    // Something is in its way.
+    std::fs::create_dir(place.socket()).unwrap();
+    let program = start(&place);
+    let conditions = async || {
+        let said = visitor(&program).get("/health/ready").await.json();
+        let conditions = said["conditions"].as_array().unwrap();
+        conditions.iter().map(|condition| condition["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    program.wait_for_log("commands such as tidings status cannot reach this server");
+    assert_eq!(conditions().await, ["control_socket_missing"]);
+    let refused = place.run(&["status"]).failed(1);
+    assert!(
+        refused.contains("does not listen for commands on") && refused.contains("its log says why"),
+        "{refused}"
+    );
+    std::fs::remove_dir(place.socket()).unwrap();
+    program.wait_for_log("commands can reach this server again");
+    place.run(&["status"]).good();
+    assert_eq!(conditions().await, [""; 0]);
 }
 
 #[tokio::test]
@@ -479,7 +503,7 @@ async fn a_running_store_is_backed_up_whole() {
 }
 
 /// The keys of the status; the first nine are promised.
-const STATUS_KEYS: [&str; 15] = [
+const STATUS_KEYS: [&str; 16] = [
     "version",
     "store",
     "uptime_seconds",
@@ -494,6 +518,7 @@ const STATUS_KEYS: [&str; 15] = [
     "state",
     "cause",
     "failed_backup",
+    "conditions",
     "home_timelines",
 ];
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, ok, refused};
+use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
@@ -98,6 +98,23 @@ async fn an_action_has_a_line_and_an_undo_has_another() {
         assert!(refused(lifted).contains("no such restriction"));
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_person_is_told_that_a_restriction_was_lifted() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
+    for (restrict, lift, sentence) in [
+        ("silence", "unsilence", "A moderator has lifted your silence"),
+        ("hold", "unhold", "Your posts no longer need a moderator's approval."),
+        ("ban", "unban", "A moderator has lifted your ban."),
+    ] {
+        ok(moderate(&moderator, restrict, ("user", "bob"), "24").await);
+        ok(moderate(&moderator, lift, ("user", "bob"), "").await);
+        let bob = bob.log_in("bob", PASSWORD).await;
+        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
+        assert!(told.starts_with(sentence) && told.contains("a reason"), "{told}");
+    }
 }
 
 #[tokio::test]

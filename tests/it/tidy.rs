@@ -12,6 +12,7 @@ use tidings::config::{CommandLineSettings, Config, SettingLine};
 use tidings::metrics::{METRICS, Metric};
 use tidings_domain::keys::families::{self, Family, KeyOrigin};
 use tidings_domain::keys::kept::{CLASSES, Class};
+use tidings_web::server::conditions::{KINDS, Kind};
 
 /// The dependencies that each layer may not have. Cargo sees to it that nothing else is used.
 const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 5] = [
@@ -546,6 +547,9 @@ fn nothing_is_left_to_do(source: &Source) -> Vec<Finding> {
 /// The lines around a table that is made from the code.
 const BEFORE_TABLE: &str = "<!-- generated -->\n";
 const AFTER_TABLE: &str = "<!-- end -->";
+/// The lines around the alerts that are made from the code.
+const BEFORE_ALERTS: &str = "      # generated\n";
+const AFTER_ALERTS: &str = "      # end\n";
 /// Longer defaults are not in the table of settings.
 const LONGEST_DEFAULT: usize = 60;
 
@@ -581,6 +585,40 @@ fn table_of_metrics() -> String {
         writeln!(table, "| `{name}{labels}` | {meaning} |").unwrap();
     }
     table
+}
+
+/// The table of all conditions.
+fn table_of_conditions() -> String {
+    let mut table = "| condition | severity | meaning | what to do |\n| --- | --- | --- | --- |\n".to_owned();
+    for Kind { name, severity, meaning, what_to_do, .. } in &KINDS {
+        writeln!(table, "| `{name}` | {} | {meaning} | {what_to_do} |", severity.name()).unwrap();
+    }
+    table
+}
+
+/// The rules of the alerts about conditions.
+fn alerts_of_conditions() -> String {
+    let mut rules = String::new();
+    for Kind { name, severity, meaning, what_to_do, .. } in &KINDS {
+        let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+        let alert = words.collect::<String>();
+        let severity = severity.name();
+        let patience = if severity == "page" { "1m" } else { "5m" };
+        write!(
+            rules,
+            r#"      - alert: Tidings{alert}
+        expr: max by (instance) (tidings_condition{{condition="{name}"}}) > 0
+        for: {patience}
+        labels: {{severity: {severity}}}
+        annotations:
+          summary: "{{{{ $labels.instance }}}}: {meaning}"
+          description: '{what_to_do}'
+
+"#
+        )
+        .unwrap();
+    }
+    rules
 }
 
 /// The table of all keys, in the order of their names.
@@ -796,7 +834,20 @@ fn every_file_says_what_it_is_for_and_leaves_nothing_to_do() {
 
 #[test]
 fn operators_are_told_every_setting_and_metric() {
-    demand_tables("operating.md", &[table_of_settings(), table_of_metrics()]);
+    demand_tables("operating.md", &[table_of_settings(), table_of_conditions(), table_of_metrics()]);
+}
+
+#[test]
+fn each_condition_has_an_alert() {
+    let path = root().join("packaging/prometheus-alerts.yaml");
+    let rules = fs::read_to_string(&path).unwrap();
+    let (before, rest) = rules.split_once(BEFORE_ALERTS).unwrap();
+    let (_, after) = rest.split_once(AFTER_ALERTS).unwrap();
+    let written = [before, BEFORE_ALERTS, &alerts_of_conditions(), AFTER_ALERTS, after].concat();
+    if written != rules {
+        fs::write(path, written).unwrap();
+        panic!("the alerts about conditions were out of date; they are written again: commit them");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::values::limits::{
     HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES,
 };
 use crate::values::moderation::Thing;
-use crate::values::retries::wait_after;
+use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
@@ -240,24 +240,24 @@ pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<D
         .hooks
         .keys()
         .map(|id| {
-            // Scores have fractions.
-            let until = (f64::NEG_INFINITY, now.as_score() + 0.5);
             let key = keys::hook_outbox(*id);
-            (*id, query.sorted_by_score(key, Order::Ascending, until, HOOK_MESSAGES_AT_ONCE))
+            let messages = now
+                .scores_that_have_come(LAST_WAIT_SECONDS)
+                .map(|scores| query.sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
+            (*id, messages)
         })
         .collect();
     let mut answers = store.query(query).await?;
     let rests = answers.take(rests);
     let mut found = Vec::new();
     for (hook, messages) in messages {
-        let messages = fields::members(answers.take(messages), &keys::hook_outbox(hook), |(message, _)| {
-            message.parse().ok()
-        });
+        let messages = messages.into_iter().flat_map(|messages| answers.take(messages)).collect::<Vec<_>>();
+        let mut messages =
+            fields::members(messages, &keys::hook_outbox(hook), |(message, _)| message.parse().ok());
+        messages.truncate(usize::try_from(HOOK_MESSAGES_AT_ONCE).unwrap_or(usize::MAX));
         let rest = rests.get(&hook.to_string()).map(str::to_owned);
         let until: u64 = fields::read_string(rest.as_deref(), || keys::HOOK_RESTS.to_owned()).unwrap_or(0);
-        // Nobody rests for so long: this is from before the clock was set back.
-        let is_resting = until > now.0 && until - now.0 <= LEASE_SECONDS;
-        if !messages.is_empty() && !is_resting {
+        if !messages.is_empty() && now.has_come(Timestamp(until), LEASE_SECONDS) {
             found.push(Due { hook, messages, rest });
         }
     }
@@ -366,6 +366,7 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::hook::{HookAddress, HookFormat, HookSecret};
 
     #[test]
     fn an_event_and_a_message_are_their_names() {
@@ -388,6 +389,29 @@ mod tests {
             assert_eq!(bad.parse::<Event>(), Err(NotAnEvent), "{bad}");
         }
         assert_eq!("x:story:7".parse::<HookMessage>(), Err(NotAnEvent));
+    }
+
+    #[tokio::test]
+    async fn messages_from_before_the_clock_was_set_back_are_due() {
+        let store = Store::in_memory().await.unwrap();
+        let (now, hook) = (Timestamp(1_800_000_000), HookId(1));
+        let mut batch = Batch::new();
+        for (message, ahead) in [("story:1", 0), ("story:2", LAST_WAIT_SECONDS), ("story:3", 86_400)] {
+            let message = format!("1800000000:{message}");
+            assert!(message.parse::<HookMessage>().is_ok());
+            batch.sorted_add(keys::hook_outbox(hook), message, Timestamp(now.0 + ahead).as_score());
+        }
+        store.commit(batch).await.unwrap();
+        let receiver = Hook {
+            address: HookAddress::parse("https://example.com/").unwrap(),
+            secret: HookSecret::parse("").unwrap(),
+            kinds: vec![HookKind::Story],
+            format: HookFormat::Full,
+        };
+        let look = HookLook { hooks: [(hook, receiver)].into(), ..HookLook::default() };
+        let [due] = <[Due; 1]>::try_from(due(&store, now, &look).await.unwrap()).unwrap();
+        let found: Vec<String> = due.messages.iter().map(|message| message.event.to_string()).collect();
+        assert_eq!(found, ["story:1", "story:3"]);
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use crate::keys;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST};
-use crate::values::retries::wait_after;
+use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
@@ -57,6 +57,11 @@ impl HubState {
     /// Whether no more feeds are noted but those of the whole site, because very many wait.
     pub const fn is_full(&self) -> bool {
         self.waiting >= MOST_HUB_FEEDS
+    }
+
+    /// Whether an attempt is due.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.waiting > 0 && now.has_come(self.due, LAST_WAIT_SECONDS)
     }
 
     /// Whether other stories are on the front page than were noted. Their order does not count.

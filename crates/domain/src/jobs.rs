@@ -44,6 +44,8 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How long other servers leave the next step to the server that did the last one.
 const LEASE: Duration = Duration::from_secs(10);
+/// The longest time for which a job is put off.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// Steps of a long job before other jobs get a turn.
 const TURN_STEPS: usize = 17;
 /// Attempts at one step before the job is left for later.
@@ -181,7 +183,7 @@ impl Step<'_> {
     /// Puts the job off, until what others have begun has ended.
     pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<StepOutcome> {
         let key = keys::timeline_job(&self.job.0);
-        let due = self.now.after(delay);
+        let due = self.now.after(delay.min(LONGEST_DELAY));
         batch.increment_field(&key, STEP, 1);
         batch.set_field(&key, DUE, due.0.to_string());
         batch.sorted_add(keys::TIMELINE_JOBS, &self.job.0, due.as_score());
@@ -195,8 +197,8 @@ impl Step<'_> {
 
     /// How long the job is still put off.
     fn rest(&self) -> Option<Duration> {
-        let due = fields::read(self.hash.get(DUE), || keys::timeline_job(&self.job.0), DUE)?;
-        Some(Duration::from_millis(u64::checked_sub(due, self.now.0)?)).filter(|rest| !rest.is_zero())
+        let due = Moment(fields::read(self.hash.get(DUE), || keys::timeline_job(&self.job.0), DUE)?);
+        (!self.now.has_come(due, LONGEST_DELAY)).then(|| Duration::from_millis(due.0 - self.now.0))
     }
 
     /// Skips a job whose subject cannot be parsed. It stays in the queue.
@@ -424,16 +426,16 @@ pub struct JobStatus {
     pub last_milliseconds: u64,
 }
 
+/// How many jobs wait, and when the oldest was queued.
+pub(crate) fn waiting() -> impl Fetch<Value = (u64, Option<Moment>)> {
+    let oldest = read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1);
+    (read::sorted_count(keys::TIMELINE_JOBS), oldest)
+        .map(|(waiting, oldest)| (waiting, oldest.first().map(|(_, score)| Moment::from_score(*score))))
+}
+
 /// The figures of the background jobs. Rounds: 1.
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
-    let (waiting, oldest) = site
-        .store
-        .fetch((
-            read::sorted_count(keys::TIMELINE_JOBS),
-            read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1),
-        ))
-        .await?;
-    let oldest = oldest.first().map(|(_, score)| Moment::from_score(*score));
+    let (waiting, oldest) = site.store.fetch(self::waiting()).await?;
     Ok(JobStatus {
         waiting,
         oldest,
@@ -502,6 +504,22 @@ mod tests {
         assert_eq!(status(&site).await.unwrap().waiting, 0);
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
+    }
+
+    #[tokio::test]
+    async fn a_job_that_was_put_off_before_the_clock_was_set_back_is_done() {
+        let site = site_with_jobs(&["count:1"]).await;
+        let put_off_until = |due: Moment| async move {
+            let mut batch = Batch::new();
+            batch.set_field(keys::timeline_job("count:1"), DUE, due.0.to_string());
+            batch
+        };
+        for (delay, done) in [(LONGEST_DELAY, None), (Duration::from_secs(86_400), Some("1"))] {
+            site.store.commit(put_off_until(NOW.after(delay)).await).await.unwrap();
+            let job = Job::from_name("count:1".to_owned());
+            do_some_steps(&site, NOW, &COUNTING, &job).await.unwrap();
+            assert_eq!(steps_done(&site).await.as_deref(), done, "{delay:?}");
+        }
     }
 
     /// A server and a command that uses its store, both at work on the same jobs.

@@ -5,8 +5,8 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Told how far a migration is: how much of how much is done. The caller also learns from it that
 /// the migration advances, so one that takes long calls it at least every few seconds.
@@ -14,15 +14,26 @@ pub type Advance<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
 
 /// The outcome of the backups that this server makes.
 #[derive(Debug, Default)]
-pub struct BackupReport(Mutex<BackupState>);
+pub struct BackupReport(Mutex<Backups>);
 
 process_state!(BackupReport);
+
+/// The backups, and when the last good one was noted by a clock that nobody sets.
+#[derive(Debug, Default)]
+struct Backups {
+    state: BackupState,
+    noted: Option<Instant>,
+}
 
 /// See [`BackupReport`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackupState {
     /// Whether the server makes backups.
     pub is_on: bool,
+    /// How often.
+    pub every: Duration,
+    /// Since when.
+    pub on_since: Option<Timestamp>,
     /// The moment of the last good one, also of one that a command has made.
     pub last_success: Option<Timestamp>,
     /// When the last attempt of the server failed and why, unless a later one of it succeeded.
@@ -30,45 +41,46 @@ pub struct BackupState {
 }
 
 impl BackupReport {
-    /// The current state.
-    pub fn state(&self) -> BackupState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The state at a time. What was noted by a clock that was ahead is told by the time that has passed.
+    pub fn state(&self, now: Timestamp) -> BackupState {
+        let backups = self.lock();
+        let mut state = backups.state.clone();
+        let passed = backups.noted.map_or(0, |noted| noted.elapsed().as_secs());
+        state.last_success = state.last_success.map(|at| at.min(Timestamp(now.0.saturating_sub(passed))));
+        state.on_since = state.on_since.map(|at| at.min(now));
+        state.last_failure = state.last_failure.map(|(at, why)| (at.min(now), why));
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Backups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that the server makes backups, how often, and when the last one was made.
-    pub fn switch_on(&self, last_success: Option<Timestamp>, every: Duration) {
-        metrics::gauge!("tidings_backup_every_seconds").set(every.as_secs_f64());
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn switch_on(&self, last_success: Option<Timestamp>, every: Duration, now: Timestamp) {
+        let Backups { state, .. } = &mut *self.lock();
         // A command may have made one since the newest file.
         let last_success = state.last_success.max(last_success);
-        *state = BackupState { is_on: true, last_success, last_failure: None };
-        drop(state);
-        last_success.into_iter().for_each(count_success);
+        *state = BackupState { is_on: true, every, on_since: Some(now), last_success, last_failure: None };
     }
 
     /// Notes a good backup of a command. Whether those of the server fail is another matter.
     pub fn made_by_command(&self, at: Timestamp) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).last_success = Some(at);
-        count_success(at);
+        let mut backups = self.lock();
+        backups.state.last_success = Some(at);
+        backups.noted = Some(Instant::now());
     }
 
     /// Notes a good backup.
     pub fn succeeded(&self, at: Timestamp) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.last_success = Some(at);
-        state.last_failure = None;
-        drop(state);
-        count_success(at);
+        self.made_by_command(at);
+        self.lock().state.last_failure = None;
     }
 
     /// Notes why a backup failed.
     pub fn failed(&self, at: Timestamp, why: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).last_failure = Some((at, why));
+        self.lock().state.last_failure = Some((at, why));
     }
-}
-
-fn count_success(at: Timestamp) {
-    metrics::gauge!("tidings_backup_last_success_timestamp_seconds").set(at.as_score());
 }
 
 /// Accounts that vote for each other far more than chance would have it.
@@ -161,6 +173,19 @@ impl<T> Drop for RunningCheck<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_backup_was_made_in_the_future() {
+        let (report, now) = (BackupReport::default(), Timestamp(1_800_000_000));
+        let ahead = Timestamp(now.0 + 86_400);
+        report.succeeded(ahead);
+        assert_eq!(report.state(ahead).last_success, Some(ahead));
+        // The clock was corrected.
+        let told = report.state(now).last_success.unwrap();
+        assert!(told <= now && told.0 > now.0 - 600, "{told}");
+        report.failed(ahead, "no room".to_owned());
+        assert_eq!(report.state(now).last_failure, Some((now, "no room".to_owned())));
+    }
 
     #[test]
     fn one_check_runs_at_a_time_and_its_result_is_kept() {

@@ -265,12 +265,26 @@ pub enum CommitError {
 pub struct Batch {
     checks: Vec<Check>,
     writes: Vec<Write>,
+    flushes_later: bool,
 }
 
 impl Batch {
     /// A batch without checks and writes.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Lets the embedded engine apply the batch without a flush of its own: it is on disk no later than the next
+    /// batch that is. If the power is cut before, it has not happened. So it is for what only a batch makes use of
+    /// that comes after it, such as a number that is drawn.
+    #[must_use]
+    pub fn flushed_later(mut self) -> Self {
+        self.flushes_later = true;
+        self
+    }
+
+    pub(crate) const fn flushes_later(&self) -> bool {
+        self.flushes_later
     }
 
     /// The checks, in order.

@@ -40,7 +40,7 @@ pub use error::{KeyspaceError, OpenError};
 pub use events::{Notice, Subscription};
 pub use fetch::{Asked, Fetch, read};
 pub use file_check::FileState;
-pub use health::StoreHealth;
+pub use health::{CommitTimes, StoreHealth, StoreSigns};
 pub use history::History;
 pub use limits::COUNTER_LIMIT;
 pub use options::{EngineClock, StoreOptions};

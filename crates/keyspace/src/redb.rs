@@ -31,7 +31,7 @@ mod tests;
 use super::batch::{Batch, CommitError};
 use super::events::{Message, Subscription};
 use super::query::{Query, Read, ReadOutcomes};
-use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions};
+use super::{Entry, KeyPage, KeyspaceError, OpenError, ScanPage, StoreHealth, StoreOptions, StoreSigns};
 use crate::file_check::{FileCheck, FileState};
 use crate::limits::{MAX_QUEUED_BATCHES, MAX_QUEUED_MESSAGES};
 use crate::read_set::Versions;
@@ -164,8 +164,17 @@ impl Redb {
         MAX_QUEUED_BATCHES.saturating_sub(self.shared.places.available_permits())
     }
 
-    /// Passes a batch to the writer and waits until it is on disk.
+    /// How long the writer may be busy before it counts as hanging: a checkpoint takes several flushes.
+    fn patience(&self) -> Duration {
+        2 * self.shared.timeout
+    }
+
+    /// Passes a batch to the writer and waits until it is on disk. Refuses it at once while the writer does not
+    /// answer: nothing of it is applied.
     pub(super) async fn commit(&self, batch: Batch) -> Result<Vec<i64>, CommitError> {
+        if let Some(cause) = self.shared.health.hangs(self.patience()) {
+            return Err(KeyspaceError::ReadOnly(cause.to_owned()).into());
+        }
         match tokio::time::timeout(self.shared.timeout, self.submit(batch)).await {
             Ok(outcome) => outcome,
             // It may still be applied.
@@ -331,7 +340,12 @@ impl Redb {
 
     /// Whether the store can be read and written at the moment.
     pub(super) fn health(&self) -> StoreHealth {
-        self.shared.health.get()
+        self.shared.health.get(self.patience())
+    }
+
+    /// Signs of trouble besides.
+    pub(super) fn signs(&self) -> StoreSigns {
+        StoreSigns { clock_is_behind: self.shared.clock.seconds_ahead(), ..StoreSigns::default() }
     }
 
     /// Waits until all queued batches are answered, then closes the file.

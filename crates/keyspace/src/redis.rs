@@ -32,11 +32,11 @@ mod tests;
 use super::batch::{Batch, CommitError};
 use super::events::Subscription;
 use super::query::{Query, ReadOutcomes};
-use super::{History, KeyspaceError, OpenError, StoreHealth, StoreOptions};
+use super::{History, KeyspaceError, OpenError, StoreHealth, StoreOptions, StoreSigns};
 use crate::certificates;
 use crate::limits::READ_STALENESS;
 use crate::read_set::Versions;
-use connection::{ReconnectingConnection, RequestOptions, WAS_REPLACED};
+use connection::{ReconnectingConnection, RedisRequestError, RequestOptions, WAS_REPLACED};
 use failures::{OpenFailure, advice, reason_of, write_failure};
 use guard::Guard;
 pub(super) use guard::GuardedKeys;
@@ -48,7 +48,7 @@ use redis::{
     TlsCertificates, Value, cmd,
 };
 use replicated::ReplicatedWrites;
-use server_info::{IS_LOADING, check_info, why_read_only};
+use server_info::{IS_LOADING, check_info, evicts, why_read_only};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -87,6 +87,8 @@ struct RedisShared {
     learning: Learning,
     /// Whether the last batch was refused because the server cannot save.
     cannot_save: AtomicBool,
+    /// The policy by which the server deletes keys, if it does, as it last said.
+    evicts: Mutex<Option<String>>,
 }
 
 impl Redis {
@@ -154,6 +156,7 @@ impl Redis {
             guard,
             absence: Mutex::new(absence.unwrap_or_default()),
             cannot_save: AtomicBool::new(false),
+            evicts: Mutex::default(),
         });
         watch::start(&shared);
         readers::start(&shared);
@@ -221,11 +224,24 @@ impl Redis {
             Ok(Value::ServerError(error)) => state_of(wire::server_error("", &error)),
             Ok(value) => {
                 let info = wire::bytes(value).unwrap_or_default();
+                let info = String::from_utf8_lossy(&info);
+                *self.shared.evicts.lock().unwrap_or_else(PoisonError::into_inner) = evicts(&info);
                 let cannot_save = self.shared.cannot_save.load(Ordering::Relaxed);
-                why_read_only(&String::from_utf8_lossy(&info), self.shared.replicas, cannot_save)
-                    .map_or(StoreHealth::Works, |cause| StoreHealth::ReadOnly(cause.to_owned()))
+                let cause = why_read_only(&info, self.shared.replicas, cannot_save).map(str::to_owned);
+                cause
+                    .or_else(|| self.shared.guard.changed())
+                    .map_or(StoreHealth::Works, StoreHealth::ReadOnly)
             }
             Err(error) => state_of(error),
+        }
+    }
+
+    /// Signs of trouble besides.
+    pub(super) fn signs(&self) -> StoreSigns {
+        StoreSigns {
+            evicts: self.shared.evicts.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            changed_guard: self.shared.guard.changed(),
+            ..StoreSigns::default()
         }
     }
 
@@ -312,6 +328,9 @@ impl Redis {
         command.arg(script);
         wire::add_batch(&mut command, batch, |channel| self.channel(channel));
         self.demand_admitted()?;
+        if let Some(cause) = self.shared.guard.changed() {
+            return Err(KeyspaceError::ReadOnly(cause));
+        }
         if let Some(replicated) = &self.shared.replicated {
             if history.is_some_and(|history| *history != self.shared.connection.history()) {
                 return Err(KeyspaceError::Unavailable(WAS_REPLACED.to_owned()));
@@ -353,12 +372,16 @@ impl Redis {
         sent.map_err(|failure| KeyspaceError::Unavailable(reason_of(&failure, options.timeout)))
     }
 
-    /// Refuses while the server must not be used.
+    /// Refuses while the server must not be used, or is known not to answer: nobody waits in vain.
     fn demand_admitted(&self) -> Result<(), KeyspaceError> {
-        if self.shared.is_admitted.load(Ordering::Acquire) {
-            return Ok(());
+        if !self.shared.is_admitted.load(Ordering::Acquire) {
+            return Err(KeyspaceError::Unavailable(self.absence()));
         }
-        Err(KeyspaceError::Unavailable(self.absence()))
+        if self.shared.connection.is_away() {
+            let failure = RedisRequestError::TimedOut { is_sent: false };
+            return Err(KeyspaceError::Unavailable(reason_of(&failure, self.shared.timeout)));
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::batch::{Batch, CommitError, Committed};
 use crate::events::Subscription;
 use crate::fetch::Fetch;
 use crate::figures::Figures;
-use crate::health::StoreHealth;
+use crate::health::{StoreHealth, StoreSigns};
 use crate::history::History;
 use crate::query::{Answers, Query, ReadOutcomes};
 use crate::read_set::{ReadSet, Versions};
@@ -167,13 +167,15 @@ impl Store {
     }
 
     /// From now on, a Redis database without the key `present`, or with the key `absent`, is unavailable:
-    /// it has lost its data, or is being filled. It is looked at once a second, and can be used again when
-    /// it has the data again. Does nothing to another store.
-    pub fn guard(&self, present: &str, absent: &str) {
+    /// it has lost its data, or is being filled. While `present` holds another text than this, nothing is
+    /// written. It is looked at once a second, and can be used again when it has the data again. Does
+    /// nothing to another store.
+    pub fn guard(&self, (present, text): (&str, &str), absent: &str) {
         match &self.engine {
             Engine::Redb(_) | Engine::Remote(_) => {}
             Engine::Redis(engine) => {
-                engine.guard(redis::GuardedKeys { present: present.to_owned(), absent: absent.to_owned() });
+                let [present, text, absent] = [present, text, absent].map(str::to_owned);
+                engine.guard(redis::GuardedKeys { present, text, absent });
             }
         }
     }
@@ -345,14 +347,15 @@ impl Store {
     }
 
     /// Draws the next number of a counter, in one round. No number is drawn twice; one may
-    /// be skipped if the caller does not get the answer.
+    /// be skipped if the caller does not get the answer. It is flushed with the batch that uses it
+    /// ([`Batch::flushed_later`]).
     ///
     /// # Errors
     /// As [`Store::commit`].
     pub async fn next_id(&self, counter: &str) -> Result<i64, KeyspaceError> {
         let mut batch = Batch::new();
         batch.increment(counter, 1);
-        match self.commit(batch).await {
+        match self.commit(batch.flushed_later()).await {
             Ok(committed) => committed
                 .values()
                 .pop()
@@ -480,6 +483,17 @@ impl Store {
             Engine::Redis(engine) => engine.health().await,
             Engine::Remote(engine) => engine.health().await,
         }
+    }
+
+    /// Signs of trouble besides [`Store::health`]. Takes no round trip: those of a Redis server are as old as the last
+    /// call of [`Store::health`].
+    pub fn signs(&self) -> StoreSigns {
+        let signs = match &self.engine {
+            Engine::Redb(engine) => engine.signs(),
+            Engine::Redis(engine) => engine.signs(),
+            Engine::Remote(_) => StoreSigns::default(),
+        };
+        StoreSigns { commits: self.figures.commits(), ..signs }
     }
 
     /// Closes an embedded store: waits until all queued batches are answered, and flushes

@@ -36,14 +36,22 @@ pub const PROXY_WARNING_EVERY: Duration = Duration::from_secs(3_600);
 pub const HEALTH_LASTS: Duration = Duration::from_secs(1);
 /// How often it is looked at for the log.
 pub const HEALTH_WATCHED_EVERY: Duration = Duration::from_secs(2);
-/// How often the log says that the store is still lost.
-pub const LOSS_LOGGED_EVERY: Duration = Duration::from_secs(60);
+/// How often the jobs and the mails that wait are looked at.
+pub const QUEUES_READ_EVERY: Duration = Duration::from_secs(10);
 /// How long it may take to find out. Longer than a store may take by default.
 pub const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
 /// With less room on the disk of the store, `/health/ready` and the log say so.
 pub const LEAST_DISK_MEBIBYTES: u64 = 64;
 /// The same in bytes.
 pub const LEAST_DISK_BYTES: u64 = LEAST_DISK_MEBIBYTES * 1024 * 1024;
+/// Writes that take so long on average are told of.
+pub const SLOW_COMMIT: Duration = Duration::from_secs(1);
+/// A clock that is set back by more is told of.
+pub const TOLERATED_CLOCK_SECONDS: u64 = 10;
+/// Seconds after which a job or a mail that waits should be done.
+pub const LATE_SECONDS: u64 = 15 * 60;
+/// A server that can serve fewer connections at once says so.
+pub const FEW_CONNECTIONS: usize = 100;
 
 /// Results on a page of a search.
 pub const SEARCH_RESULTS: usize = 30;

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod answer_memory;
 pub mod client_stream;
 pub mod compression;
+pub mod conditions;
 pub mod connections;
 pub mod cors;
 pub mod figures;

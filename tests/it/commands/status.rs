@@ -100,20 +100,20 @@ async fn the_status_tells_that_scheduled_backups_fail() {
     let backups = place.folder.path().join("missing").join("backups");
     let settings = [("TIDINGS_BACKUP__FOLDER", backups.to_str().unwrap()), ("TIDINGS_BACKUP__EVERY", "1d")];
     let program = Program::start_with(&place.url, &settings);
-    program.wait_for_log("the backup failed");
+    program.wait_for_log("the last backup failed");
     let failed = |status: &Value| {
-        let cause = status["failed_backup"]["cause"].as_str().unwrap();
-        assert!(cause.contains("cannot create the folder"), "{status}");
-        assert!(status["failed_backup"]["time"].as_str().unwrap().ends_with('Z'), "{status}");
+        let [failed] = &status["conditions"].as_array().unwrap()[..] else { panic!("{status}") };
+        assert_eq!(failed["name"], "backup_failed");
+        assert!(failed["detail"].as_str().unwrap().contains("cannot create the folder"), "{status}");
+        assert!(failed["since"].as_str().unwrap().ends_with('Z'), "{status}");
     };
     let json = place.run(&["status", "--json"]);
     let status = status_of(&json);
     failed(&status);
     assert!(status["last_backup"].is_null() && json.code == Some(0), "{status}");
     let screen = place.run(&["status"]).good();
-    let line = screen.lines().find(|line| line.trim_start().starts_with("Backups")).unwrap();
-    for part in ["FAILED ", " ago: ", "cannot create the folder", "missing"] {
-        assert!(line.contains(part), "{part} in {screen}");
+    for part in ["backup_failed, since ", " ago:", "cannot create the folder", "missing"] {
+        assert!(screen.contains(part), "{part} in {screen}");
     }
     // A backup by hand is a good one, and mends nothing.
     let file = place.folder.path().join("a.backup");
@@ -181,6 +181,95 @@ async fn the_status_and_the_metrics_tell_how_long_mails_wait_for_a_relay_that_is
         let screen = place.run_with(&["status"], "", &settings).good();
         assert!(screen.contains("Mails        1 waiting, the oldest for "), "{screen}");
     }
+}
+
+/// The names of the conditions in some JSON.
+fn names(said: &Value) -> Vec<&str> {
+    said["conditions"].as_array().unwrap().iter().map(|there| there["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_condition_is_in_every_view_while_it_lasts() {
+    let redis = RedisServer::start();
+    let place = Place { url: redis.url(), folder: tempfile::tempdir().unwrap(), _redis: None };
+    let socket = place.folder.path().join("control");
+    let settings =
+        [("TIDINGS_METRICS__LISTEN", "127.0.0.1:0"), ("TIDINGS_SERVER__CONTROL", socket.to_str().unwrap())];
+    let program = Program::start_with(&place.url, &settings);
+    let metrics = metrics_of(&program);
+    let alice = visitor(&program).register("alice").await;
+    let layout = redis.send(b"GET layout:version").lines().nth(1).unwrap().trim().to_owned();
+    let with_layout = |layout: &str| format!("SET layout:version {layout}");
+    let set = |command: &str| assert!(redis.send(command.as_bytes()).starts_with("+OK"), "{command}");
+    set("CONFIG SET maxmemory 100mb");
+    for (name, begin, end, meaning, is_over) in [
+        (
+            "redis_evicts",
+            "CONFIG SET maxmemory-policy allkeys-lru".to_owned(),
+            "CONFIG SET maxmemory-policy noeviction".to_owned(),
+            "Redis deletes data of the site when its memory is full",
+            "Redis deletes no data any more",
+        ),
+        (
+            "layout_changed",
+            with_layout("99"),
+            with_layout(&layout),
+            "another version of the program has changed the layout of the store",
+            "the store has the layout of this version again",
+        ),
+    ] {
+        set(&begin);
+        let line = program.wait_for_log(meaning);
+        assert!(line.contains(name) && line.contains("what_to_do="), "{line}");
+        let ready = visitor(&program).get("/health/ready").await.json();
+        assert!(names(&ready).contains(&name), "{ready}");
+        let there =
+            ready["conditions"].as_array().unwrap().iter().find(|there| there["name"] == name).unwrap();
+        for field in ["severity", "since", "meaning", "what_to_do"] {
+            assert!(!there[field].as_str().unwrap().is_empty(), "{there}");
+        }
+        assert!(!there["detail"].as_str().unwrap().is_empty(), "{there}");
+        let status = place.run_with(&["status", "--json"], "", &settings);
+        assert!(names(&status_of(&status)).contains(&name), "{status:?}");
+        let screen = place.run_with(&["status"], "", &settings).out;
+        assert!(screen.contains(&format!("{name}, since ")) && screen.contains(&meaning[1..]), "{screen}");
+        let page = String::from_utf8(alice.get("/admin").await.body).unwrap();
+        assert!(page.contains(&meaning[1..]), "{page}");
+        let value = async || {
+            let text = String::from_utf8(metrics.get("/metrics").await.body).unwrap();
+            let line = format!("tidings_condition{{condition=\"{name}\"}} ");
+            text.lines().find_map(|found| found.strip_prefix(&line)).unwrap().trim().to_owned()
+        };
+        assert_eq!(value().await, "1", "{name}");
+        // Readers notice nothing of a layout that has changed, and writers are told.
+        assert_eq!(alice.get("/").await.status, 200);
+        let fields = [("news_id", "-1"), ("title", "A title"), ("text", "text")];
+        let posted = alice.post("/api/submit", &fields).await;
+        assert_eq!(posted.status == 503, name == "layout_changed", "{}", posted.json());
+
+        set(&end);
+        program.wait_for_log(is_over);
+        let ready = visitor(&program).get("/health/ready").await.json();
+        assert!(!names(&ready).contains(&name), "{ready}");
+        assert_eq!(value().await, "0", "{name}");
+        assert_eq!(program.log().matches(meaning).count(), 1, "{}", program.log());
+    }
+    ok(alice.submit("Another title", "", "text").await);
+}
+
+#[tokio::test]
+async fn an_index_that_fails_is_told_once() {
+    let place = Place::embedded();
+    let file = place.folder.path().join("file");
+    std::fs::write(&file, "no folder").unwrap();
+    let settings = [("TIDINGS_SEARCH__ENABLED", "true"), ("TIDINGS_SEARCH__FOLDER", file.to_str().unwrap())];
+    let program = Program::start_with(&place.url, &settings);
+    program.wait_for_log("the search index is not up to date");
+    let ready = visitor(&program).get("/health/ready").await.json();
+    assert_eq!((names(&ready), &ready["status"]), (vec!["search_failing"], &"ok".into()));
+    assert!(ready["conditions"][0]["detail"].is_null(), "strangers are told of no folders: {ready}");
+    assert_eq!(names(&status_of(&place.run(&["status", "--json"]))), ["search_failing"]);
+    assert_eq!(program.log().matches("the search index is not up to date").count(), 1, "{}", program.log());
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ async fn a_site_that_works_is_live_and_ready() {
         let live = visitor.get(LIVE).await;
         assert_eq!((live.status, live.json()), (StatusCode::OK, json!({"status": "ok"})));
         let ready = visitor.get(READY).await;
-        let expected = json!({"status": "ok", "store": "ok", "writer": "ok", "disk": "ok"});
+        let expected = json!({"status": "ok", "store": "ok", "writer": "ok", "disk": "ok", "conditions": []});
         assert_eq!((ready.status, ready.json()), (StatusCode::OK, expected));
         assert!(is_not_stored(&live) && is_not_stored(&ready));
         let head = visitor.request(Method::HEAD, READY).send().await.unwrap();

@@ -341,12 +341,9 @@ pub struct DigestsDue {
 pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<WaitingMail>, Error> {
     let mut query = Query::new();
     let up_to = |time: Timestamp| (f64::NEG_INFINITY, time.as_score());
-    // The outbox holds times with fractions.
-    let mails = (f64::NEG_INFINITY, now.as_score() + 1.0);
-    let mails = query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, mails, MAIL_CHUNK);
-    // No attempt is put off for so long: these are from before the clock was set back.
-    let ahead = (now.as_score() + Timestamp(MAIL_PATIENCE_SECONDS / 2 + 1).as_score(), f64::INFINITY);
-    let ahead = query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, ahead, MAIL_CHUNK);
+    let mails = now
+        .scores_that_have_come(MAIL_PATIENCE_SECONDS / 2)
+        .map(|scores| query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, scores, MAIL_CHUNK));
     let turn = query.string(keys::DIGEST_TURN);
     let counts = [keys::MAIL_OUTBOX, keys::MAIL_WRITTEN].map(|key| query.sorted_count(key));
     let lists = [(keys::DIGEST_DAILY, due.daily), (keys::DIGEST_WEEKLY, due.weekly)].map(|(key, due)| {
@@ -358,7 +355,7 @@ pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<
     if written > waiting {
         forget_sent(store).await?;
     }
-    let found = answers.take(mails).into_iter().chain(answers.take(ahead));
+    let found = mails.into_iter().flat_map(|mails| answers.take(mails)).collect::<Vec<_>>();
     let mails = fields::members(found, keys::MAIL_OUTBOX, |(mail, _)| mail.parse().ok());
     let turn = answers.take(turn);
     let mut batch = Batch::new();

@@ -3,16 +3,16 @@
 use crate::accounts::outbox::MailStatus;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::jobs;
 use crate::keys;
-use tidings_keyspace::{Expiry, read};
+use crate::values::clock::Timestamp;
+use tidings_keyspace::{Expiry, Store, read};
 
 /// Work that waits for somebody, or that is held up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Rows of the review queue: flags, held posts, applications and appeals.
     pub reviews: u64,
-    /// Mails that wait to be sent.
-    pub mails: MailStatus,
     /// Seconds for which new accounts still wait for approval, because too many were created.
     pub signup_burst_seconds: Option<u64>,
 }
@@ -20,11 +20,30 @@ pub struct Backlog {
 /// Reads what waits. Rounds: 1.
 pub async fn waiting(visit: &mut Visit) -> Result<Backlog, Error> {
     let paused = read::expiry(keys::SIGNUP_PAUSED);
-    let reads = (read::sorted_count(keys::REVIEW_QUEUE), MailStatus::read(), paused);
-    let (reviews, mails, paused) = visit.fetch(reads).await?;
+    let (reviews, paused) = visit.fetch((read::sorted_count(keys::REVIEW_QUEUE), paused)).await?;
     let signup_burst_seconds = match paused {
         Expiry::In(time) => Some(time.as_secs().max(1)),
         Expiry::Absent | Expiry::Never => None,
     };
-    Ok(Backlog { reviews, mails, signup_burst_seconds })
+    Ok(Backlog { reviews, signup_burst_seconds })
+}
+
+/// Work that waits for the servers of the site.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queues {
+    /// Background jobs.
+    pub jobs: u64,
+    /// When the oldest of them was queued.
+    pub oldest_job: Option<Timestamp>,
+    /// Mails.
+    pub mails: MailStatus,
+}
+
+/// Reads it. Rounds: 1.
+///
+/// # Errors
+/// The store's.
+pub async fn queues(store: &Store) -> Result<Queues, Error> {
+    let ((jobs, oldest), mails) = store.fetch((jobs::waiting(), MailStatus::read())).await?;
+    Ok(Queues { jobs, oldest_job: oldest.map(|oldest| oldest.timestamp()), mails })
 }

@@ -27,8 +27,8 @@ pub(crate) struct DrawnIds {
     pub(crate) item: ItemNumber,
 }
 
-/// Draws ids for `count` stories, as many item numbers and `comments` more, and an id for a tweet. Rounds: 1, and another where the
-/// counters have come apart.
+/// Draws ids for `count` stories, as many item numbers and `comments` more, and an id for a tweet. They are flushed
+/// with what is posted. Rounds: 1, and another where the counters have come apart.
 ///
 /// # Errors
 /// [`Error::Busy`] if other programs draw all the time, or the store's.
@@ -47,7 +47,7 @@ pub(crate) async fn draw(
         if with_tweet {
             batch.increment(keys::TWEET_IDS, 1);
         }
-        let committed = site.store.commit(batch).await?;
+        let committed = site.store.commit(batch.flushed_later()).await?;
         let [news, articles] = [keys::NEWS_COUNT, keys::ARTICLE_COUNT]
             .map(|counter| committed.counter(counter).unwrap_or_default());
         let item = items::first_drawn(&committed, count + comments)?;

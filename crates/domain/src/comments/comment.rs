@@ -669,12 +669,12 @@ pub async fn post_comment(
     Ok(done)
 }
 
-/// Draws the id of a comment in its thread, and its item number.
+/// Draws the id of a comment in its thread, and its item number. They are flushed with the comment.
 async fn draw(site: &Site, thread: &str) -> Result<(CommentId, ItemNumber), Error> {
     let mut batch = Batch::new();
     batch.increment_field(thread, NEXT_ID, 1);
     items::draw(&mut batch, 1);
-    let drawn = site.store.commit(batch).await?;
+    let drawn = site.store.commit(batch.flushed_later()).await?;
     let id = drawn.field(thread, NEXT_ID).unwrap_or_default();
     let id =
         CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;

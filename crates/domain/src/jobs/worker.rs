@@ -1,7 +1,7 @@
 //! The worker of a server: it does the jobs that the server's own actions have queued, and
 //! takes over abandoned jobs.
 
-use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
+use super::{Job, JobKind, LONGEST_DELAY, StepOutcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::keys;
@@ -148,7 +148,7 @@ impl Worker {
             let is_leased = lease != Expiry::Absent;
             let begun = moment_of(score);
             let is_fresh = now.0.abs_diff(begun.0) < FRESH_MS;
-            let is_due = begun <= now;
+            let is_due = now.has_come(begun, LONGEST_DELAY);
             let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
             if job.kind_in(self.kinds).is_none() {
                 warn_of_unknown_kind(&job);

@@ -36,6 +36,19 @@ impl Timestamp {
         self.seconds_since(earlier) < seconds && ahead <= CLOCK_DIFFERENCE_SECONDS
     }
 
+    /// Whether the time has come to which something was put off, by at most so many seconds. A time that is
+    /// further ahead is from before the clock was set back, and has come: so nothing waits for longer than it
+    /// was put off.
+    pub const fn has_come(self, due: Self, longest: u64) -> bool {
+        due.0 <= self.0 || due.0 - self.0 > longest
+    }
+
+    /// The scores of times that [have come](Self::has_come). Scores may have fractions.
+    pub const fn scores_that_have_come(self, longest: u64) -> [(f64, f64); 2] {
+        let ahead = Self(self.0.saturating_add(longest).saturating_add(1)).as_score();
+        [(f64::NEG_INFINITY, self.as_score() + 0.999), (ahead, f64::INFINITY)]
+    }
+
     /// The time as the score of a sorted set; exact for any real date.
     pub const fn as_score(self) -> f64 {
         self.0 as f64
@@ -76,6 +89,11 @@ impl Moment {
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// [`Timestamp::has_come`], to the millisecond.
+    pub fn has_come(self, due: Self, longest: Duration) -> bool {
+        due <= self || due > self.after(longest)
     }
 
     /// The second that it is in.
@@ -156,6 +174,25 @@ mod tests {
             assert_eq!(text.parse(), Ok(moment.as_score()));
         }
         assert_eq!(Moment(1_999).timestamp(), Timestamp(1));
+    }
+
+    #[test]
+    fn what_was_put_off_before_the_clock_was_set_back_has_come() {
+        let now = Timestamp(1_800_000_000);
+        let ranges = now.scores_that_have_come(60);
+        for (due, has_come) in
+            [(now.0 - 1, true), (now.0, true), (now.0 + 1, false), (now.0 + 60, false), (now.0 + 61, true)]
+        {
+            assert_eq!(now.has_come(Timestamp(due), 60), has_come, "{due}");
+            let score = Timestamp(due).as_score();
+            assert_eq!(
+                ranges.iter().any(|(least, most)| (*least..=*most).contains(&score)),
+                has_come,
+                "{due}"
+            );
+            let [now, due] = [now, Timestamp(due)].map(Moment::from_timestamp);
+            assert_eq!(now.has_come(due, Duration::from_secs(60)), has_come, "{due:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// How long after the first failure an attempt is, in seconds, each with the wait that is right until then.
 const WAITS: [(u64, u64); 3] = [(60, 60), (6 * 60, 5 * 60), (36 * 60, 30 * 60)];
 /// The later waits, in seconds.
-const LAST_WAIT_SECONDS: u64 = 60 * 60;
+pub const LAST_WAIT_SECONDS: u64 = 60 * 60;
 /// How long attempts go on, in seconds.
 pub const PATIENCE_SECONDS: u64 = 24 * 60 * 60;
 

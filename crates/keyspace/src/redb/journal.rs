@@ -163,18 +163,20 @@ impl Journal {
         Some(sealed(record, self.last + 1))
     }
 
-    /// Appends a record. It is on disk when this returns.
+    /// Appends a record. If it is flushed, it is on disk when this returns, with all before it.
     ///
     /// # Errors
     /// If the disk fails; [`Self::trouble`] says how. If that lasts, it is unknown whether the
     /// journal has the record. Otherwise it is incomplete, and the next one overwrites it.
-    pub(super) fn append(&mut self, record: &[u8]) -> Result<()> {
+    pub(super) fn append(&mut self, record: &[u8], flushes: bool) -> Result<()> {
         self.storage.write(self.end, record).inspect_err(|error| {
             let refused = is_refused(error);
             self.failed = record.len();
             self.trouble = Some(if refused { Trouble::of_write(error) } else { Trouble::of_flush(error) });
         })?;
-        self.storage.flush().inspect_err(|error| self.trouble = Some(Trouble::of_flush(error)))?;
+        if flushes {
+            self.storage.flush().inspect_err(|error| self.trouble = Some(Trouble::of_flush(error)))?;
+        }
         self.end += record.len();
         self.last += 1;
         self.report();

@@ -33,12 +33,14 @@ impl SteadyClock {
     /// A clock that begins at `least` if the system's clock is behind that.
     pub(super) fn new(clock: EngineClock, least: u64) -> Self {
         let wall = clock.now_ms();
-        if least > wall.saturating_add(TOLERANCE_MS) {
-            let seconds = (least - wall) / 1_000;
-            tracing::warn!(seconds, "the system's clock is behind the last write of the store by so much");
-        }
         let state = State { wall, instant: Instant::now(), steady: wall.max(least) };
         Self { clock, state: Mutex::new(state) }
+    }
+
+    /// By how many seconds the system's clock is behind this one; 0 within the tolerance.
+    pub(super) fn seconds_ahead(&self) -> u64 {
+        let ahead = self.now_ms().saturating_sub(self.clock.now_ms());
+        if ahead > TOLERANCE_MS { ahead / 1_000 } else { 0 }
     }
 
     /// The time now, in Unix milliseconds.

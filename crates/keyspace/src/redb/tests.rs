@@ -275,6 +275,7 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
     // The number of events before each acknowledgement.
     let mut acknowledged = Vec::new();
     for _ in 0..12 {
+        redb.commit(increment("drawn").flushed_later()).await.unwrap();
         let mut batch = increment("counter");
         batch.increment_field("hash", "same", 1);
         batch.set_field("wide", format!("{}", acknowledged.len()), "v".repeat(900));
@@ -295,7 +296,28 @@ async fn a_power_cut_at_any_point_loses_nothing_that_was_acknowledged() {
         assert!(matches!(&answers[1], Answer::Hash(hash) if hash.0.len() == count), "at event {cut}");
         let promised = acknowledged.iter().filter(|events| **events <= cut).count();
         assert!(count >= promised, "at event {cut}: {count} of {promised}");
+        // A batch that was flushed later is there with those after it.
+        let drawn: usize = string(&redb, "drawn").unwrap().unwrap().parse().unwrap();
+        assert!(drawn >= count, "at event {cut}: {drawn} for {count}");
     }
+}
+
+#[tokio::test]
+async fn a_batch_that_may_be_flushed_later_takes_no_flush() {
+    let disk = Disk::default();
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    let mut flushes = Vec::new();
+    // The writer flushes the file once a second, too.
+    for number in 1..10 {
+        let before = disk.flushes();
+        assert_eq!(redb.commit(increment("drawn").flushed_later()).await.unwrap(), [number]);
+        assert_eq!(string(&redb, "drawn").unwrap(), Some(number.to_string()));
+        flushes.push(disk.flushes() - before);
+    }
+    assert!(flushes.contains(&0), "{flushes:?}");
+    redb.close().await;
+    let redb = Redb::open_with(disk.opener(), &options(), Arc::default()).unwrap();
+    assert_eq!(string(&redb, "drawn").unwrap().as_deref(), Some("9"));
 }
 
 #[tokio::test]
@@ -321,6 +343,29 @@ async fn a_full_disk_refuses_commits_and_the_engine_works_on() {
         redb.commit(increment("recovered")).await.unwrap();
     }
     assert_eq!(string(&redb, "recovered").unwrap().as_deref(), Some("2"));
+}
+
+#[tokio::test]
+#[allow(clippy::await_holding_lock)]
+async fn while_the_disk_hangs_writes_are_refused_at_once_and_nothing_of_them_is_done() {
+    let disk = Disk::default();
+    let options = StoreOptions { timeout: Duration::from_millis(500), ..options() };
+    let redb = Redb::open_with(disk.opener(), &options, Arc::default()).unwrap();
+    redb.commit(setting("key", "before")).await.unwrap();
+    let hanging = disk.hang();
+    let unsure = redb.commit(setting("key", "unsure")).await;
+    assert!(matches!(unsure, Err(CommitError::Keyspace(KeyspaceError::Unsure(_)))), "{unsure:?}");
+    let hangs = StoreHealth::ReadOnly("the disk does not answer".to_owned());
+    wait_for(|| redb.health() == hangs).await;
+    let began = Instant::now();
+    assert!(is_read_only(redb.commit(setting("refused", "text")).await));
+    assert!(began.elapsed() < options.timeout, "{:?}", began.elapsed());
+    // Readers notice nothing.
+    assert_eq!(string(&redb, "key").unwrap().as_deref(), Some("before"));
+    drop(hanging);
+    wait_for(|| redb.health() == StoreHealth::Works).await;
+    redb.commit(setting("key", "after")).await.unwrap();
+    assert_eq!(string(&redb, "refused").unwrap(), None);
 }
 
 /// Waits for something that another thread does.

@@ -69,11 +69,47 @@ pub(super) enum Task {
 
 /// Whether the store can be read and written, as its writer last said.
 #[derive(Debug, Clone)]
-pub(super) struct Health(Arc<Mutex<StoreHealth>>);
+pub(super) struct Health(Arc<Mutex<WriterState>>);
+
+/// The health as the writer last said it, and its work, with its beginning.
+#[derive(Debug)]
+struct WriterState {
+    health: StoreHealth,
+    busy: Option<(Instant, &'static str)>,
+}
+
+/// Why nothing is written while a flush takes longer than a caller waits.
+const DISK_HANGS: &str = "the disk does not answer";
+/// Why nothing is written during work that takes its time.
+const IS_REWRITTEN: &str = "the store file is being written anew";
 
 impl Health {
-    pub(super) fn get(&self) -> StoreHealth {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The health, for callers who wait no longer than this.
+    pub(super) fn get(&self, patience: Duration) -> StoreHealth {
+        let state = self.lock();
+        match state.busy {
+            Some((since, cause)) if state.health == StoreHealth::Works && since.elapsed() > patience => {
+                StoreHealth::ReadOnly(cause.to_owned())
+            }
+            _ => state.health.clone(),
+        }
+    }
+
+    /// Why the writer has not answered for longer than a caller waits, if so.
+    pub(super) fn hangs(&self, patience: Duration) -> Option<&'static str> {
+        self.lock().busy.filter(|(since, _)| since.elapsed() > patience).map(|(_, cause)| cause)
+    }
+
+    /// Does some work, at which callers may have to wait for this reason.
+    fn during<T>(&self, cause: &'static str, work: impl FnOnce() -> T) -> T {
+        self.lock().busy = Some((Instant::now(), cause));
+        let done = work();
+        self.lock().busy = None;
+        done
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, WriterState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that the writer has ended by a panic.
@@ -88,13 +124,13 @@ impl Health {
 
     /// Sets the health. The code that asks for the health logs its changes.
     fn set(&self, health: StoreHealth) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = health;
+        self.lock().health = health;
     }
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(StoreHealth::Works)))
+        Self(Arc::new(Mutex::new(WriterState { health: StoreHealth::Works, busy: None })))
     }
 }
 
@@ -171,7 +207,7 @@ impl WriterThread {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if Instant::now() >= next_tidying {
-                let more = self.tidy();
+                let more = self.health().during(DISK_HANGS, || self.tidy());
                 next_tidying = if more { Instant::now() } else { Instant::now() + TIDY_EVERY };
             }
         }
@@ -190,20 +226,21 @@ impl WriterThread {
                 Task::Compact(reply) => compactions.push(reply),
             }
         }
+        let health = self.health();
         if !group.is_empty() {
-            self.commit_group(group);
+            health.during(DISK_HANGS, || self.commit_group(group));
         }
         for (entries, reply) in restores {
             // This fails if nobody waits any more.
-            let _ = reply.send(self.restore(&entries));
+            let _ = reply.send(health.during(IS_REWRITTEN, || self.restore(&entries)));
         }
         for reply in pins {
             // This fails if the check was dropped.
-            let _ = reply.send(self.pin_file());
+            let _ = reply.send(health.during(DISK_HANGS, || self.pin_file()));
         }
         for reply in compactions {
             // This fails if nobody waits any more.
-            let _ = reply.send(self.compact());
+            let _ = reply.send(health.during(IS_REWRITTEN, || self.compact()));
         }
     }
 
@@ -482,17 +519,19 @@ impl WriterThread {
         if accepted.is_empty() {
             transaction.abort()?;
         } else {
-            self.commit_durably(transaction, &accepted)?;
+            let flushes = !group.iter().all(|queued| queued.batch.flushes_later());
+            self.commit_durably(transaction, &accepted, flushes)?;
         }
         Ok(outcomes)
     }
 
     /// Commits a transaction in which these batches were applied. It is on disk when this
-    /// returns.
+    /// returns, or, if it need not be flushed, with the next one that is.
     fn commit_durably(
         &mut self,
         mut transaction: redb::WriteTransaction,
         accepted: &[LoggedBatch<'_>],
+        flushes: bool,
     ) -> Result<(), redb::Error> {
         let is_logged_first = self.unflushed_bytes() < MAX_UNFLUSHED_BYTES;
         let files = self.files.as_ref().filter(|_| is_logged_first);
@@ -506,7 +545,7 @@ impl WriterThread {
             drop(meta);
             transaction.set_durability(Durability::None)?;
             self.is_logged = true;
-            if let Err(error) = journal.append(&record) {
+            if let Err(error) = journal.append(&record, flushes) {
                 // A record that the disk has refused is incomplete, and never read.
                 self.is_logged = journal.trouble().is_none_or(|trouble| trouble.lasts);
                 return Err(error.into());

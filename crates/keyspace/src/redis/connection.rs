@@ -13,7 +13,7 @@
 use super::place::{Located, NoConnection, Place};
 use super::replicas;
 use crate::history::History;
-use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS};
+use crate::limits::{CONFIRMED_FOR, MAX_PENDING_REQUESTS, WATCH_EVERY};
 use futures_util::FutureExt;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Pipeline, PushInfo, PushKind, RedisError, Value, cmd};
@@ -40,6 +40,8 @@ pub(super) struct ReconnectingConnection {
     began: Duration,
     /// When the latest request was sent that has been answered, in milliseconds since `began`.
     confirmed_ms: AtomicU64,
+    /// Until when the server counts as away, because the latest request had no answer in time.
+    away: Mutex<Option<std::time::Instant>>,
 }
 
 /// An observer of the writes that the server reports.
@@ -116,7 +118,8 @@ impl ReconnectingConnection {
     ) -> Self {
         let (current, connecting) = (Arc::default(), tokio::sync::Mutex::default());
         let (began, confirmed_ms) = (coarse_time(), AtomicU64::new(0));
-        Self { place, timeout, observer, asks_for_history: false, current, connecting, began, confirmed_ms }
+        let (asks_for_history, away) = (false, Mutex::default());
+        Self { place, timeout, observer, asks_for_history, current, connecting, began, confirmed_ms, away }
     }
 
     /// The same connection, which knows the histories of the servers that it leads to.
@@ -198,6 +201,9 @@ impl ReconnectingConnection {
         match tokio::time::timeout(options.timeout, attempts).await {
             Err(_) => {
                 self.discard(used);
+                // The next attempt of the watch comes before that.
+                let until = std::time::Instant::now() + options.timeout + 2 * WATCH_EVERY;
+                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
                 Err(RedisRequestError::TimedOut { is_sent: used != 0 })
             }
             Ok(Err(error)) => {
@@ -234,10 +240,17 @@ impl ReconnectingConnection {
         Ok(values)
     }
 
+    /// Whether the server is known not to answer. The watch asks once a second whether it does again.
+    pub(super) fn is_away(&self) -> bool {
+        let away = *self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        away.is_some_and(|until| std::time::Instant::now() < until)
+    }
+
     /// Notes that a request was answered that was sent so long after the beginning.
     fn note_confirmed(&self, sent: Duration) {
         let sent = u64::try_from(sent.as_millis()).unwrap_or(u64::MAX);
         self.confirmed_ms.fetch_max(sent, Ordering::AcqRel);
+        *self.away.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     async fn connect(&self) -> Result<Connected, NoConnection> {

@@ -17,6 +17,8 @@ use tokio::sync::Notify;
 pub(crate) struct GuardedKeys {
     /// There as long as the data is.
     pub(crate) present: String,
+    /// Its text as long as this program may write.
+    pub(crate) text: String,
     /// There while the data is not complete.
     pub(crate) absent: String,
 }
@@ -25,6 +27,8 @@ pub(crate) struct GuardedKeys {
 #[derive(Default)]
 pub(super) struct Guard {
     keys: Mutex<Option<GuardedKeys>>,
+    /// How the text of the first key was changed, while it is another one.
+    changed: Mutex<Option<String>>,
     /// Wakes the watch.
     doubt: Notify,
 }
@@ -38,6 +42,11 @@ impl Guard {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Why nothing may be written: another program has changed the text of the first key.
+    pub(super) fn changed(&self) -> Option<String> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns when the data may be gone.
     pub(super) async fn wait_for_doubt(&self) {
         self.doubt.notified().await;
@@ -47,14 +56,24 @@ impl Guard {
 impl GuardedKeys {
     /// Asks for the keys.
     pub(super) fn ask(&self, pipeline: &mut Pipeline) {
-        pipeline.cmd("EXISTS").arg(&self.present);
+        pipeline.cmd("GET").arg(&self.present);
         pipeline.cmd("EXISTS").arg(&self.absent);
     }
 
-    /// Decides by the answers whether the database may be used. Other answers than numbers decide nothing.
+    /// Decides by the answers whether the database may be used, and written to. Answers that are errors decide
+    /// nothing.
     pub(super) fn decide(&self, answers: &[Value], shared: &RedisShared) {
-        let [Value::Int(present), Value::Int(absent)] = answers else { return };
-        let absence = match (*present > 0, *absent > 0) {
+        let [present, Value::Int(absent)] = answers else { return };
+        let found = match present {
+            Value::Nil => None,
+            Value::BulkString(text) => Some(String::from_utf8_lossy(text)),
+            _ => return,
+        };
+        *shared.guard.changed.lock().unwrap_or_else(PoisonError::into_inner) = found
+            .as_deref()
+            .filter(|text| *text != self.text)
+            .map(|text| format!("the key {} was changed from {} to {text:.20}", self.present, self.text));
+        let absence = match (found.is_some(), *absent > 0) {
             (true, false) => None,
             (false, false) => Some(format!(
                 "the database has lost its data: the key {} is gone. It was emptied, or another server \

@@ -75,12 +75,11 @@ pub(super) fn check_info(info: &str) -> Result<(), String> {
     if field("loading") == Some("1") {
         return Err(IS_LOADING.to_owned());
     }
-    let policy = field("maxmemory_policy").unwrap_or("noeviction");
-    if policy != "noeviction" && field("maxmemory").is_some_and(|limit| limit != "0") {
-        tracing::warn!(
-            policy,
-            "the server deletes keys when its memory is full; set maxmemory-policy to noeviction"
-        );
-    }
     Ok(())
+}
+
+/// The policy by which a server deletes keys when its memory is full, if it does, by its answer to INFO.
+pub(super) fn evicts(info: &str) -> Option<String> {
+    let policy = info_field(info, "maxmemory_policy").filter(|policy| *policy != "noeviction")?;
+    info_field(info, "maxmemory").is_some_and(|limit| limit != "0").then(|| policy.to_owned())
 }

@@ -133,6 +133,7 @@ impl Redis {
                 guard: Arc::default(),
                 versions: self.shared.versions.clone(),
                 learning: Learning::default(),
+                evicts: Mutex::default(),
                 cannot_save: AtomicBool::new(false),
             }),
         }

@@ -157,6 +157,12 @@ async fn a_server_that_hangs() {
         tasks.spawn(async move { assert_away(&store).await });
     }
     tasks.join_all().await;
+    // Once it is known to hang, nobody waits for it any more.
+    let began = Instant::now();
+    for _ in 0..10 {
+        assert_away(&store).await;
+    }
+    assert!(began.elapsed() < 2 * TIMEOUT, "{:?}", began.elapsed());
     assert!(refusal(&server.url()).await.contains("did not answer in time"));
     server.resume();
     assert_comes_back(&store).await;
@@ -279,6 +285,50 @@ async fn a_full_server_refuses_batches_whole() {
     assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
     server.send(b"CONFIG SET maxmemory 0");
     assert_eq!(increment(&store, "counter").await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_deletes_keys_says_so_each_time_it_is_asked() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    for (policy, limit, evicts) in [
+        ("allkeys-lru", "0", None),
+        ("allkeys-lru", "100mb", Some("allkeys-lru")),
+        ("volatile-ttl", "100mb", Some("volatile-ttl")),
+        ("noeviction", "100mb", None),
+    ] {
+        server.send(format!("CONFIG SET maxmemory-policy {policy}").as_bytes());
+        server.send(format!("CONFIG SET maxmemory {limit}").as_bytes());
+        assert_eq!(store.health().await, StoreHealth::Works);
+        assert_eq!(store.signs().evicts.as_deref(), evicts, "{policy} {limit}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_written_while_another_program_has_changed_what_guards_the_store() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    server.send(b"SET layout 8");
+    store.guard(("layout", "8"), "unfinished");
+    assert_eq!(increment(&store, "counter").await.unwrap(), 1);
+    server.send(b"SET layout 9");
+    let cause = "the key layout was changed from 8 to 9";
+    wait_for_health(&store, read_only(cause)).await;
+    assert_eq!(store.signs().changed_guard.as_deref(), Some(cause));
+    let written = increment(&store, "counter").await.unwrap_err();
+    assert!(matches!(written, CommitError::Keyspace(KeyspaceError::ReadOnly(_))), "{written}");
+    assert_eq!(get(&store, "counter").await.unwrap().as_deref(), Some("1"));
+    server.send(b"SET layout 8");
+    wait_for_health(&store, StoreHealth::Works).await;
+    assert_eq!(increment(&store, "counter").await.unwrap(), 2);
+}
+
+async fn wait_for_health(store: &Store, health: StoreHealth) {
+    let deadline = Instant::now() + PATIENCE;
+    while store.health().await != health {
+        assert!(Instant::now() < deadline, "{health:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]

@@ -47,6 +47,14 @@ pub enum SocketError {
     },
 }
 
+impl SocketError {
+    /// Whether it may pass although nobody changes a setting: the disk is full.
+    pub fn may_pass(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+}
+
 impl ControlSocket {
     /// Listens on a socket at this path. Must be called within a Tokio runtime.
     ///

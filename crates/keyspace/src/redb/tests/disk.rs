@@ -80,6 +80,8 @@ struct State {
     full: AtomicBool,
     journal_fails: AtomicBool,
     dying: AtomicBool,
+    /// Locked while flushes hang.
+    hanging: Mutex<()>,
 }
 
 impl Disk {
@@ -143,6 +145,11 @@ impl Disk {
         self.0.full.store(full, Ordering::SeqCst);
     }
 
+    /// Lets all flushes hang until this is dropped.
+    pub(super) fn hang(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.0.hanging.lock().unwrap()
+    }
+
     /// Makes all flushes of the journal fail, or work again.
     pub(super) fn set_journal_fails(&self, fails: bool) {
         self.0.journal_fails.store(fails, Ordering::SeqCst);
@@ -172,6 +179,7 @@ impl Disk {
         }
         if event.ends_doubt() {
             self.0.flushes.fetch_add(1, Ordering::SeqCst);
+            drop(self.0.hanging.lock());
         }
         self.0.files.lock().unwrap().apply(&event);
         self.0.log.lock().unwrap().push(event);

@@ -350,7 +350,7 @@ proptest! {
         bytes.resize(4096, 0);
         let written = Arc::default();
         let mut journal = Journal::empty(Box::new(Last(Arc::clone(&written))), 1 << 20, 41, true);
-        journal.append(&journal.record(&groups).unwrap()).unwrap();
+        journal.append(&journal.record(&groups).unwrap(), true).unwrap();
         bytes.extend_from_slice(&written.lock().unwrap());
         let contents = JournalContents::of(&bytes).unwrap();
         prop_assert_eq!(contents.id, 5);

@@ -305,9 +305,6 @@ mod tests {
     use crate::markup::test_support::{framed, line, news, user};
     use tidings_domain::administration::Backlog;
     use tidings_domain::jobs::JobStatus;
-    use tidings_domain::report::BackupState;
-    use tidings_domain::values::clock::Timestamp;
-    use tidings_keyspace::StoreHealth;
 
     #[test]
     fn the_page_counts_and_shows_score_and_rank() {
@@ -315,16 +312,15 @@ mod tests {
         let top = [line(news("<b>", "http://a.com/", false), None)];
         let mut page = AdminPage {
             facts: Facts {
-                now: Timestamp(1_800_000_000),
                 has_email: true,
                 waiting: Backlog { reviews: 3, ..Backlog::default() },
                 jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15, oldest: None },
-                health: StoreHealth::Works,
+                conditions: Vec::new(),
                 errors: 0,
                 panics: 0,
                 sends_mail: true,
                 vote_rings: 0,
-                backup: BackupState::default(),
+                makes_backups: false,
             },
             chronicle: &Chronicle::default(),
             server: ServerFigures {

@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 use tidings_domain::changes::Findable;
 use tidings_domain::found;
@@ -117,22 +118,27 @@ async fn find(
     let index = app.searching()?.answering();
     let _turn = MAKING.acquire().await.map_err(|_| RequestError::TooManySearches)?;
     let (mut written, mut bytes, mut missing) = (Vec::new(), 0, 0);
+    // Dropped with the request, whose client may go.
+    let asker = Arc::new(());
     for things in things.chunks(HITS_AT_ONCE) {
         let mut seen = found::read(&mut visit, things).await?;
         let found: Vec<FoundItem> =
             things.iter().filter_map(|thing| FoundItem::of(seen.remove(thing)?)).collect();
-        missing += things.len() - found.len();
+        let count = found.len();
+        missing += things.len() - count;
         let around = Around::read(&mut visit, &found, &front_page, with_replies).await?;
         let (asked, search, rules, index) = (query.clone(), search.clone(), rules.clone(), index.clone());
+        let waiting = Arc::downgrade(&asker);
         let made = tokio::task::spawn_blocking(move || {
+            let found = found.iter().take_while(|_| waiting.strong_count() > 0);
             let mut highlighter = Highlighter::new(&index, &search, asked.looked_for());
-            let tags = found.iter().map(|found| (found, Tags::of(found, &around, &rules)));
+            let tags = found.map(|found| (found, Tags::of(found, &around, &rules)));
             let fitting = tags.filter(|(_, tags)| tags.fit(&asked.tags));
             let hits =
                 fitting.filter_map(|(found, tags)| hit(found, &tags, &around, &asked, &mut highlighter));
-            (hits.map(|hit| hit.to_string()).collect::<Vec<String>>(), found.len())
+            hits.map(|hit| hit.to_string()).collect::<Vec<String>>()
         });
-        let (made, count) = made.await.map_err(|_| RequestError::Panic)?;
+        let made = made.await.map_err(|_| RequestError::Panic)?;
         missing += count - made.len();
         for hit in made {
             bytes += hit.len() + 1;

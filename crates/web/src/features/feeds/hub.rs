@@ -71,7 +71,7 @@ async fn look(app: &App, hub: &Url) -> Result<(), Error> {
         note_changes(app, &state, place).await?;
         state = hub::state(&store).await?;
     }
-    if state.waiting > 0 && state.due <= app.now() {
+    if state.is_due(app.now()) {
         tell(app, hub, &state).await?;
     }
     Ok(())

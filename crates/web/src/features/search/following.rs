@@ -12,6 +12,7 @@
 
 use super::searching::Searching;
 use crate::App;
+use crate::server::conditions;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::changes::{self, FeedPlace, Findable};
@@ -20,7 +21,7 @@ use tidings_domain::site::Site;
 use tidings_domain::texts::{self, Text, TextWalk};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
-use tidings_keyspace::WrittenKeys;
+use tidings_keyspace::{KeyspaceError, WrittenKeys};
 use tidings_search::index::{Account, Audience, Document, IndexError, Kind, Progress};
 
 /// How often the feed is read.
@@ -49,6 +50,16 @@ pub enum FollowError {
     Index(#[from] IndexError),
 }
 
+impl FollowError {
+    /// The fault of the search itself. A store that is away is a condition of its own.
+    fn fault(&self) -> Option<String> {
+        match self {
+            Self::Store(Error::Store(KeyspaceError::Unavailable(_))) => None,
+            error => Some(error.to_string()),
+        }
+    }
+}
+
 /// Follows the store until the future is dropped. Ends at once if search is off. Rounds: 2 a second, and those of
 /// the changes and of the walk.
 pub async fn run(app: App) {
@@ -62,8 +73,9 @@ pub async fn run(app: App) {
     let mut follower = Follower { app, searching, written, compared: Instant::now(), at: None };
     loop {
         looks.tick().await;
-        if let Err(error) = follower.look().await {
-            tracing::warn!(%error, "the search index is not up to date");
+        let outcome = follower.look().await;
+        follower.app.health.tell(conditions::SEARCH, outcome.as_ref().err().and_then(FollowError::fault));
+        if outcome.is_err() {
             follower.at = None;
             follower.searching.index.roll_back().ok();
         }
@@ -81,7 +93,7 @@ async fn open(app: &App) -> Option<Arc<Searching>> {
                 app.search.set(searching).ok();
                 return app.search.get().cloned();
             }
-            Err(error) => tracing::error!(%error, "there is no search"),
+            Err(error) => app.health.tell(conditions::SEARCH, Some(error.to_string())),
         }
     }
 }

@@ -168,6 +168,10 @@ impl Searching {
         let searching = self.clone();
         self.threads.spawn(move || {
             let _place = place;
+            // The client may have gone.
+            if answer.is_closed() {
+                return;
+            }
             answer.send(work(&searching.answering(), Instant::now() + searching.patience)).ok();
         });
         // A search that panics drops its end.

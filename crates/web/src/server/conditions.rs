@@ -1,0 +1,552 @@
+//! The list of conditions that an operator should know of: each with what it means and what to do.
+//!
+//! `/health/ready`, `tidings status`, `/admin`, the metric `tidings_condition`, the alerts of `packaging/`, the table in
+//! `docs/operating.md` and the lines of the log are made from [`KINDS`]. A new condition is one entry there.
+
+use crate::limits::{
+    FEW_CONNECTIONS, LATE_SECONDS, LEAST_DISK_BYTES, LEAST_DISK_MEBIBYTES, SLOW_COMMIT,
+    TOLERATED_CLOCK_SECONDS,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tidings_domain::administration::Queues;
+use tidings_domain::report::BackupState;
+use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::day;
+use tidings_domain::values::words::{age, counted};
+use tidings_keyspace::{StoreHealth, StoreSigns};
+
+/// How often the log says that a condition lasts.
+pub const TOLD_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Whether to wake somebody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// People notice it, or data is in danger.
+    Page,
+    /// It can wait until morning.
+    Ticket,
+}
+
+impl Severity {
+    /// Its name, as it is written in alerts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Ticket => "ticket",
+        }
+    }
+}
+
+/// A kind of condition. The texts are parts of sentences: they begin in lower case and have no full stop at the end.
+pub struct Kind {
+    /// Its name for programs.
+    pub name: &'static str,
+    /// Whether to wake somebody.
+    pub severity: Severity,
+    /// A description of the fault. It says nothing of accounts, addresses and folders, because strangers may read it.
+    pub meaning: &'static str,
+    /// Advice for the operator.
+    pub what_to_do: &'static str,
+    /// The line of the log when it is over.
+    pub end: &'static str,
+    /// Whether it is there, in more words.
+    found: fn(&Facts) -> Option<String>,
+}
+
+/// The facts about a server by which the conditions are decided.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The time now.
+    pub now: Timestamp,
+    /// Whether the store works.
+    pub store: StoreHealth,
+    /// Other signs of trouble in the store.
+    pub signs: StoreSigns,
+    /// The room on the disk of an embedded store, if it is known.
+    pub free_bytes: Option<u64>,
+    /// The latest time that this server knows of.
+    pub latest: Timestamp,
+    /// The jobs and the mails that wait, as of some seconds ago.
+    pub queues: Queues,
+    /// The backups.
+    pub backup: BackupState,
+    /// How many connections there can be.
+    pub connections: usize,
+    /// Faults that parts of the server have told of themselves, by the names of conditions.
+    pub told: BTreeMap<&'static str, String>,
+}
+
+impl Facts {
+    /// The facts about a store alone.
+    pub fn of_store(now: Timestamp, store: StoreHealth) -> Self {
+        Self {
+            now,
+            store,
+            signs: StoreSigns::default(),
+            free_bytes: None,
+            latest: now,
+            queues: Queues::default(),
+            backup: BackupState::default(),
+            connections: usize::MAX,
+            told: BTreeMap::new(),
+        }
+    }
+
+    fn told(&self, name: &str) -> Option<String> {
+        self.told.get(name).cloned()
+    }
+}
+
+/// The name of the condition that a search index tells of itself.
+pub const SEARCH: &str = "search_failing";
+/// The name of the condition that the socket for commands tells of itself.
+pub const CONTROL: &str = "control_socket_missing";
+const BACKUP_FAILED: &str = "backup_failed";
+/// The conditions whose details may name folders, so that strangers do not get them.
+const PRIVATE: [&str; 3] = [SEARCH, CONTROL, BACKUP_FAILED];
+
+/// Every kind of condition, the most urgent first.
+pub const KINDS: [Kind; 14] = [
+    Kind {
+        name: "store_unavailable",
+        severity: Severity::Page,
+        meaning: "the store cannot be reached; the site answers 503 until it is back",
+        what_to_do: "look at the disk or at Redis; the site comes back by itself",
+        end: "the store is back",
+        found: |facts| match &facts.store {
+            StoreHealth::Unavailable(cause) => Some(cause.clone()),
+            _ => None,
+        },
+    },
+    Kind {
+        name: "store_read_only",
+        severity: Severity::Page,
+        meaning: "the store is read only; writes get a 503 until it can be written again",
+        what_to_do: "free some disk space, or look at the disk or at Redis; the site writes again by itself",
+        end: "the store can be written again",
+        found: |facts| match &facts.store {
+            StoreHealth::ReadOnly(cause) => Some(cause.clone()),
+            _ => None,
+        },
+    },
+    Kind {
+        name: "commits_slow",
+        severity: Severity::Page,
+        meaning: "writes take long or are not confirmed in time; some people get a 503 when they post",
+        what_to_do: "look at the disk (iostat -x 1, dmesg) or at Redis (SLOWLOG GET)",
+        end: "writes are fast again",
+        found: slow_commits,
+    },
+    Kind {
+        name: "layout_changed",
+        severity: Severity::Page,
+        meaning: "another version of the program has changed the layout of the store; this server writes nothing",
+        what_to_do: "run the newer version here too, or restore a backup",
+        end: "the store has the layout of this version again",
+        found: |facts| facts.signs.changed_guard.clone(),
+    },
+    Kind {
+        name: "redis_evicts",
+        severity: Severity::Page,
+        meaning: "Redis deletes data of the site when its memory is full",
+        what_to_do: "set maxmemory-policy of Redis to noeviction",
+        end: "Redis deletes no data any more",
+        found: |facts| facts.signs.evicts.as_ref().map(|policy| format!("maxmemory-policy is {policy}")),
+    },
+    Kind {
+        name: "disk_low",
+        severity: Severity::Ticket,
+        meaning: "the disk of the store is nearly full",
+        what_to_do: "free some disk space; on a full disk, nothing can be posted",
+        end: "the disk of the store has room again",
+        found: |facts| {
+            let free = facts.free_bytes.filter(|free| *free < LEAST_DISK_BYTES)? / (1024 * 1024);
+            Some(format!("{free} MiB are free, less than {LEAST_DISK_MEBIBYTES} MiB"))
+        },
+    },
+    Kind {
+        name: "clock_set_back",
+        severity: Severity::Ticket,
+        meaning: "the system's clock is behind the last write of the store",
+        what_to_do: "correct the clock (timedatectl); until then, times on the site are wrong",
+        end: "the system's clock is right again",
+        found: |facts| {
+            let behind = facts.signs.clock_is_behind.max(facts.latest.0.saturating_sub(facts.now.0));
+            (behind > TOLERATED_CLOCK_SECONDS).then(|| format!("behind by {}", age(behind)))
+        },
+    },
+    Kind {
+        name: SEARCH,
+        severity: Severity::Ticket,
+        meaning: "the search index is not up to date",
+        what_to_do: "look at the room and the rights of search.folder; the index catches up by itself, \
+                     and tidings search rebuild makes it anew",
+        end: "the search index is up to date again",
+        found: |facts| facts.told(SEARCH),
+    },
+    Kind {
+        name: "jobs_late",
+        severity: Severity::Ticket,
+        meaning: "background jobs are not done",
+        what_to_do: "look for \"background job\" in the log",
+        end: "background jobs are done again",
+        found: |facts| {
+            let late = facts.now.seconds_since(facts.queues.oldest_job?);
+            let waiting = counted(facts.queues.jobs, "job is waiting", "jobs are waiting");
+            (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
+        },
+    },
+    Kind {
+        name: "mails_late",
+        severity: Severity::Ticket,
+        meaning: "mails are not sent",
+        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay",
+        end: "mails are sent again",
+        found: |facts| {
+            // An attempt puts off when a mail is due, not when it was written.
+            let mails = &facts.queues.mails;
+            let late = facts.now.seconds_since(mails.oldest?);
+            let waiting = counted(mails.waiting, "mail is waiting", "mails are waiting");
+            (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
+        },
+    },
+    Kind {
+        name: BACKUP_FAILED,
+        severity: Severity::Ticket,
+        meaning: "the last backup failed",
+        what_to_do: "look at backup.folder, the room on its disk, and backup.after",
+        end: "a backup was made again",
+        found: |facts| {
+            let (at, why) = facts.backup.last_failure.as_ref()?;
+            let good = match facts.backup.last_success {
+                Some(good) => format!("the last good one is from {}", day::to_the_minute(good)),
+                None => "there is no good one".to_owned(),
+            };
+            Some(format!("{}: {why}; {good}", day::to_the_minute(*at)))
+        },
+    },
+    Kind {
+        name: "backup_late",
+        severity: Severity::Ticket,
+        meaning: "the last good backup is older than twice backup.every",
+        what_to_do: "look for \"backup\" in the log; run tidings backup FILE meanwhile",
+        end: "there is a new backup",
+        found: |facts| {
+            let state = &facts.backup;
+            let since = state.last_success.or(state.on_since)?;
+            let is_late = state.is_on && facts.now.seconds_since(since) > 2 * state.every.as_secs();
+            is_late.then(|| match state.last_success {
+                Some(good) => format!("it is from {}", day::to_the_minute(good)),
+                None => "there is none".to_owned(),
+            })
+        },
+    },
+    Kind {
+        name: CONTROL,
+        severity: Severity::Ticket,
+        meaning: "commands such as tidings status cannot reach this server",
+        what_to_do: "look at the room and the rights of the folder of the socket, or name another path in server.control; \
+                     the server tries again by itself",
+        end: "commands can reach this server again",
+        found: |facts| facts.told(CONTROL),
+    },
+    Kind {
+        name: "few_files",
+        severity: Severity::Ticket,
+        meaning: "the server may open so few files that it can serve few connections at once",
+        what_to_do: "raise the limit of open files (LimitNOFILE= of the unit, ulimit -n), and restart",
+        end: "the server may open more files",
+        found: |facts| {
+            let connections = facts.connections;
+            (connections < FEW_CONNECTIONS)
+                .then(|| counted(connections as u64, "connection at once", "connections at once"))
+        },
+    },
+];
+
+fn slow_commits(facts: &Facts) -> Option<String> {
+    let commits = facts.signs.commits;
+    let is_slow = commits.count > 1 && commits.average() >= SLOW_COMMIT;
+    (commits.unconfirmed > 0 || is_slow).then(|| {
+        format!(
+            "within a minute, {} took {:.1} seconds on average and {:.1} at most; {} not confirmed in time",
+            counted(commits.count.into(), "write", "writes"),
+            commits.average().as_secs_f64(),
+            commits.slowest.as_secs_f64(),
+            counted(commits.unconfirmed.into(), "was", "were"),
+        )
+    })
+}
+
+/// A condition that is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The name of its kind.
+    pub name: Cow<'static, str>,
+    /// Whether to wake somebody.
+    pub severity: Severity,
+    /// Since when, as `2026-11-22T03:00:00Z`.
+    pub since: String,
+    /// A description of the fault.
+    pub meaning: Cow<'static, str>,
+    /// Advice for the operator.
+    pub what_to_do: Cow<'static, str>,
+    /// More about it. Strangers get it empty if it may name folders.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Condition {
+    /// Takes out the part that is not for strangers.
+    pub fn for_strangers(&mut self) {
+        if PRIVATE.contains(&&*self.name) {
+            self.detail.clear();
+        }
+    }
+
+    /// The fault, its detail and the advice, as sentences.
+    pub fn sentences(&self) -> String {
+        let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
+        let [meaning, what_to_do] = [&self.meaning, &self.what_to_do].map(|text| {
+            let mut letters = text.chars();
+            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+        });
+        let (meaning, what_to_do): (String, String) = (meaning, what_to_do);
+        format!("{meaning}{detail}. {what_to_do}.")
+    }
+}
+
+/// The conditions that are there by what is known of a store alone, for a command without a server.
+pub fn of(facts: &Facts) -> Vec<Condition> {
+    KINDS.iter().filter_map(|kind| Some(kind.begun(facts.now, (kind.found)(facts)?))).collect()
+}
+
+/// A condition that was there when the facts were last looked at.
+struct Present {
+    kind: &'static Kind,
+    condition: Condition,
+    began: Instant,
+    told: Instant,
+}
+
+/// The conditions that are there, in the order of [`KINDS`].
+#[derive(Default)]
+pub struct Conditions(Vec<Present>);
+
+/// A message for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    Begins,
+    Lasts,
+    /// After so many seconds.
+    Ends(u64),
+}
+
+impl Conditions {
+    /// Whether one is there that keeps the store from being used.
+    pub fn has_loss(&self) -> bool {
+        self.0.iter().any(|present| present.kind.name.starts_with("store_"))
+    }
+
+    /// Takes in what is known, and tells the log what has changed. Returns the conditions that are there.
+    pub fn learn(&mut self, facts: &Facts, at: Instant) -> Vec<Condition> {
+        for (kind, detail, news) in self.compare(facts, at) {
+            tell(kind, &detail, news);
+        }
+        self.0.iter().map(|present| present.condition.clone()).collect()
+    }
+
+    fn compare(&mut self, facts: &Facts, at: Instant) -> Vec<(&'static Kind, String, News)> {
+        let (mut before, mut news) = (std::mem::take(&mut self.0), Vec::new());
+        // The end of one condition is told before the beginning of another.
+        before.retain(|present| {
+            let lasts = (present.kind.found)(facts).is_some();
+            if !lasts {
+                let seconds = at.saturating_duration_since(present.began).as_secs();
+                news.push((present.kind, present.condition.detail.clone(), News::Ends(seconds)));
+            }
+            lasts
+        });
+        for kind in &KINDS {
+            let Some(detail) = (kind.found)(facts) else { continue };
+            let known = before.iter().position(|present| present.kind.name == kind.name);
+            let present = match known.map(|place| before.swap_remove(place)) {
+                Some(mut present) => {
+                    // The cause of a lost connection changes all the time; that of a read-only store says what to do.
+                    let has_new_cause = kind.name == "store_read_only" && present.condition.detail != detail;
+                    if has_new_cause || at.saturating_duration_since(present.told) >= TOLD_EVERY {
+                        present.told = at;
+                        news.push((kind, detail.clone(), News::Lasts));
+                    }
+                    present.condition.detail = detail;
+                    present
+                }
+                None => {
+                    news.push((kind, detail.clone(), News::Begins));
+                    Present { kind, condition: kind.begun(facts.now, detail), began: at, told: at }
+                }
+            };
+            self.0.push(present);
+        }
+        news
+    }
+}
+
+impl Kind {
+    /// A condition of this kind that begins.
+    fn begun(&self, now: Timestamp, detail: String) -> Condition {
+        Condition {
+            name: self.name.into(),
+            severity: self.severity,
+            since: day::written(now),
+            meaning: self.meaning.into(),
+            what_to_do: self.what_to_do.into(),
+            detail,
+        }
+    }
+}
+
+/// Says in the log that a condition begins, lasts or ends. Nothing else of the program does.
+fn tell(kind: &Kind, cause: &str, news: News) {
+    let Kind { name, severity, meaning, what_to_do, end, .. } = kind;
+    match (news, severity) {
+        (News::Begins, Severity::Page) => {
+            tracing::error!(target: TARGET, cause, condition = name, what_to_do, "{meaning}");
+        }
+        (News::Begins, Severity::Ticket) => {
+            tracing::warn!(target: TARGET, cause, condition = name, what_to_do, "{meaning}");
+        }
+        (News::Lasts, _) => {
+            tracing::warn!(target: TARGET, cause, condition = name, what_to_do, "still: {meaning}")
+        }
+        (News::Ends(seconds), _) => tracing::info!(target: TARGET, seconds, condition = name, "{end}"),
+    }
+}
+
+/// The part of the program that lines of the log about conditions name.
+const TARGET: &str = "tidings_web::server::health";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tidings_domain::accounts::outbox::MailStatus;
+    use tidings_keyspace::CommitTimes;
+
+    const NOW: Timestamp = Timestamp(1_800_000_000);
+
+    fn good() -> Facts {
+        Facts::of_store(NOW, StoreHealth::Works)
+    }
+
+    /// Facts under which a condition, and no other, is there.
+    fn bad(name: &str) -> Facts {
+        let old = Timestamp(NOW.0 - 3_600);
+        let mut facts = good();
+        match name {
+            "store_unavailable" => facts.store = StoreHealth::Unavailable("refused".into()),
+            "store_read_only" => facts.store = StoreHealth::ReadOnly("the disk is full".into()),
+            "commits_slow" => {
+                let slow = Duration::from_secs(2);
+                facts.signs.commits =
+                    CommitTimes { count: 3, total: 3 * slow, slowest: slow, unconfirmed: 1 };
+            }
+            "layout_changed" => facts.signs.changed_guard = Some("changed from 8 to 9".into()),
+            "redis_evicts" => facts.signs.evicts = Some("allkeys-lru".into()),
+            "disk_low" => facts.free_bytes = Some(12 << 20),
+            "clock_set_back" => facts.latest = Timestamp(NOW.0 + 86_400),
+            "jobs_late" => (facts.queues.jobs, facts.queues.oldest_job) = (4, Some(old)),
+            "mails_late" => facts.queues.mails = MailStatus { waiting: 5, oldest: Some(old) },
+            "backup_failed" => facts.backup.last_failure = Some((old, "no room".into())),
+            "backup_late" => {
+                facts.backup.is_on = true;
+                facts.backup.every = Duration::from_secs(60);
+                facts.backup.last_success = Some(old);
+            }
+            "few_files" => facts.connections = 1,
+            told => {
+                let kind = KINDS.iter().find(|kind| kind.name == told).unwrap();
+                facts.told.insert(kind.name, "no room".into());
+            }
+        }
+        facts
+    }
+
+    #[test]
+    fn each_condition_comes_and_goes_and_is_told_at_both_ends_and_once_an_hour() {
+        let start = Instant::now();
+        for kind in &KINDS {
+            let mut conditions = Conditions::default();
+            let mut news = |facts: &Facts, seconds| {
+                let at = start + Duration::from_secs(seconds);
+                let news = conditions.compare(facts, at);
+                assert!(news.iter().all(|(found, ..)| found.name == kind.name), "{}", kind.name);
+                let shown: Vec<String> =
+                    conditions.learn(facts, at).iter().map(|c| c.name.to_string()).collect();
+                (news.into_iter().map(|(.., news)| news).collect::<Vec<_>>(), shown)
+            };
+            let (good, bad) = (good(), bad(kind.name));
+            assert_eq!(news(&good, 0), (vec![], vec![]), "{}", kind.name);
+            let there = vec![kind.name.to_owned()];
+            assert_eq!(news(&bad, 2), (vec![News::Begins], there.clone()));
+            assert_eq!(news(&bad, 3_601), (vec![], there.clone()));
+            assert_eq!(news(&bad, 3_602), (vec![News::Lasts], there.clone()));
+            assert_eq!(news(&bad, 3_604), (vec![], there));
+            assert_eq!(news(&good, 3_700), (vec![News::Ends(3_698)], vec![]), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn a_condition_says_since_when_and_how_many() {
+        for (name, part) in [
+            (
+                "commits_slow",
+                "3 writes took 2.0 seconds on average and 2.0 at most; 1 was not confirmed in time",
+            ),
+            ("jobs_late", "4 jobs are waiting, the oldest for 60 minutes"),
+            ("mails_late", "5 mails are waiting"),
+            ("clock_set_back", "behind by 24 hours"),
+            ("disk_low", "12 MiB are free, less than 64 MiB"),
+            ("few_files", "1 connection at once"),
+        ] {
+            let [condition] =
+                <[Condition; 1]>::try_from(Conditions::default().learn(&bad(name), Instant::now())).unwrap();
+            assert!(condition.detail.contains(part), "{}", condition.detail);
+            assert_eq!(condition.since, day::written(NOW));
+        }
+    }
+
+    #[test]
+    fn a_new_cause_of_a_read_only_store_is_told_at_once() {
+        let (mut conditions, now) = (Conditions::default(), Instant::now());
+        let read_only = |cause: &str| Facts { store: StoreHealth::ReadOnly(cause.into()), ..good() };
+        let away = |cause: &str| Facts { store: StoreHealth::Unavailable(cause.into()), ..good() };
+        let mut news =
+            |facts: &Facts| conditions.compare(facts, now).into_iter().map(|(.., news)| news).collect();
+        for (facts, expected) in [
+            (away("reset"), vec![News::Begins]),
+            (away("refused"), vec![]),
+            (read_only("full"), vec![News::Ends(0), News::Begins]),
+            (read_only("broken"), vec![News::Lasts]),
+            (good(), vec![News::Ends(0)]),
+        ] {
+            let told: Vec<News> = news(&facts);
+            assert_eq!(told, expected, "{:?}", facts.store);
+        }
+    }
+
+    #[test]
+    fn names_differ_and_texts_are_parts_of_sentences() {
+        let names: BTreeSet<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        assert_eq!(names.len(), KINDS.len());
+        for Kind { name, meaning, what_to_do, end, .. } in &KINDS {
+            for text in [meaning, what_to_do, end] {
+                assert!(!text.ends_with('.') && !text.contains('|'), "{name}: {text}");
+            }
+        }
+    }
+}
