@@ -59,7 +59,7 @@ const fn histogram(name: &'static str, labels: &'static [&'static str], meaning:
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 31] = [
+pub const METRICS: [Metric; 32] = [
     gauge("tidings_build_info", &["version"], "1; the label is the version that is running."),
     counter(
         "tidings_http_requests_total",
@@ -128,6 +128,11 @@ pub const METRICS: [Metric; 31] = [
         &[],
         "The moment of the last good backup, in Unix time; 0 if none is known.",
     ),
+    gauge(
+        "tidings_backup_last_failure_timestamp_seconds",
+        &[],
+        "When the last backup of the server, or backup.after, failed, in Unix time; 0 if a later one succeeded.",
+    ),
     gauge("tidings_backup_every_seconds", &[], "How often the server makes a backup; 0 if it makes none."),
     counter("tidings_actions_total", &["action"], "What people have done."),
     gauge("tidings_search_documents", &[], "Documents in the search index."),
@@ -177,6 +182,7 @@ fn record() -> anyhow::Result<PrometheusHandle> {
         "tidings_search_behind_seconds",
         "tidings_journal_bytes",
         "tidings_backup_last_success_timestamp_seconds",
+        "tidings_backup_last_failure_timestamp_seconds",
         "tidings_backup_every_seconds",
     ] {
         metrics::gauge!(gauge).set(0.0);

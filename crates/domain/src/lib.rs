@@ -81,6 +81,7 @@ pub mod report;
 pub mod review;
 pub mod site;
 mod store_rules;
+pub mod unfinished;
 mod unseen;
 
 pub mod keys;

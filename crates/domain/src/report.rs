@@ -58,13 +58,19 @@ impl BackupReport {
         state.last_success = Some(at);
         state.last_failure = None;
         drop(state);
+        count_failure(Timestamp(0));
         count_success(at);
     }
 
     /// Notes why a backup failed.
     pub fn failed(&self, at: Timestamp, why: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).last_failure = Some((at, why));
+        count_failure(at);
     }
+}
+
+fn count_failure(at: Timestamp) {
+    metrics::gauge!("tidings_backup_last_failure_timestamp_seconds").set(at.as_score());
 }
 
 fn count_success(at: Timestamp) {

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use tidings_domain::changes::{self, FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::site::Site;
+use tidings_domain::supervision::steps::step;
 use tidings_domain::texts::{self, Text, TextWalk};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -264,7 +265,7 @@ pub async fn make(site: &Site, searching: &Arc<Searching>, now: Timestamp) -> Re
     while let Some(texts) = walk.next(site, now).await? {
         waiting += texts.len();
         let held = searching.clone();
-        blocking(move || texts.iter().try_for_each(|text| held.index.put(&document(text)))).await?;
+        blocking(move || texts.iter().try_for_each(|text| put(&held, text))).await?;
         if waiting >= COMMIT_EVERY && !had_complete {
             waiting = 0;
             commit(searching, Progress { store: store.clone(), place: 0, is_complete: false }).await?;
@@ -290,7 +291,14 @@ fn merge_all(searching: Arc<Searching>) {
     }
 }
 
+/// Puts a text into an index that is being made.
+fn put(searching: &Searching, text: &Text) -> Result<(), IndexError> {
+    step();
+    searching.index.put(&document(text))
+}
+
 async fn commit(searching: &Arc<Searching>, progress: Progress) -> Result<(), IndexError> {
+    step();
     let searching = searching.clone();
     blocking(move || searching.index.commit(progress)).await
 }
