@@ -214,7 +214,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What an operator should change, although the settings can be used.
+    /// Sentences about settings that can be used and that an operator should change.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for network in self.web.trusted_proxies.iter().filter(|network| network.prefix_len() == 0) {
@@ -566,7 +566,7 @@ impl Layers {
         ConfigError::Unknown { name, origin, nearest }
     }
 
-    /// What somebody may have meant who wrote a name above all sections: a section, or a setting in one.
+    /// A section, or a setting in one, that is most like a name above all sections.
     fn nearest_in_section(&self, name: &str) -> String {
         let section = nearest(name, self.sections().into_iter().map(str::to_owned), ".");
         let split = self.settings.iter().filter_map(|setting| setting.name.split_once('.'));

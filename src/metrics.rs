@@ -59,7 +59,7 @@ const fn histogram(name: &'static str, labels: &'static [&'static str], meaning:
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 32] = [
+pub const METRICS: [Metric; 33] = [
     gauge("tidings_build_info", &["version"], "1; the label is the version that is running."),
     counter(
         "tidings_http_requests_total",
@@ -147,6 +147,7 @@ pub const METRICS: [Metric; 32] = [
         &["result"],
         "Searches; result is found, nothing, refused or failed.",
     ),
+    counter("tidings_search_rebuilds_total", &[], "Search indexes that were damaged and made anew."),
     histogram("tidings_search_seconds", &[], "How long searches took."),
 ];
 

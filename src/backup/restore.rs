@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tidings_domain::migrations;
-use tidings_domain::unfinished::{self, Begun, FilledBy, Filling};
+use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{Batch, Entry, Store, Value};
 use tokio::sync::mpsc;

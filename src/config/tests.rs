@@ -493,7 +493,9 @@ fn settings_that_trust_everybody_or_have_no_effect_are_warned_of() {
     let warnings = warned("[mail]\nusername = 'me'");
     assert!(matches!(&warnings[..], [one] if one.contains("set mail.relay")), "{warnings:?}");
     assert!(
-        warned("[mail]\nusername = 'me'\nrelay = 'smtp.example.org'\n[web]\ntrusted_proxies = '10.0.0.0/8'")
-            .is_empty()
+        warned(
+            "[mail]\nusername = 'me'\nrelay = 'smtp.example.org:587'\n[web]\ntrusted_proxies = '10.0.0.0/8'"
+        )
+        .is_empty()
     );
 }

@@ -251,7 +251,7 @@ schema! {
         FIRST_ADMINISTRATOR: String, NEVER, Ours, ACCOUNTS = "administrator.first";
         /// The version of the layout.
         LAYOUT_VERSION: String, NEVER, Ours, SITE = "layout:version";
-        /// What a command has begun to fill this store with, and not finished.
+        /// The mark of a command that has not finished filling this store.
         UNFINISHED: String, NEVER, Ours, SITE = "restore:unfinished";
     }
     many {

@@ -81,7 +81,6 @@ pub mod report;
 pub mod review;
 pub mod site;
 mod store_rules;
-pub mod unfinished;
 mod unseen;
 
 pub mod keys;

@@ -4,6 +4,7 @@
 //! of a time before there were versions: version 0. Each migration leads from one version to
 //! the next. It may be interrupted and run again, also on two servers at the same time.
 
+pub mod unfinished;
 mod unseen;
 
 use crate::accounts::confirmation;
@@ -20,12 +21,12 @@ use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
-use crate::unfinished::Filling;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::MAX_SAVED;
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
+use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
 pub const LAYOUT_VERSION: u64 = 8;
@@ -252,7 +253,7 @@ pub struct StoreState {
     pub unreadable_layout: Option<String>,
     /// The number of its keys.
     pub keys: u64,
-    /// What a command has begun to fill it with, and not finished.
+    /// The command that has begun to fill it and not finished.
     pub unfinished: Option<Filling>,
 }
 
@@ -434,7 +435,6 @@ mod tests {
     use super::*;
     use crate::fields;
     use crate::passwords::PasswordWorker;
-    use crate::unfinished;
     use crate::values::rules::Rules;
     use tidings_keyspace::Query;
 

@@ -1,6 +1,6 @@
 //! The moments at which tests end a process, as a power cut or a kill would.
 //!
-//! Whatever writes for good calls [`step`] before each write. In a build without debug assertions that does
+//! Code that writes for good calls [`step`] before each write. In a build without debug assertions that does
 //! nothing.
 
 /// The variable with the number of the step before which the process ends.

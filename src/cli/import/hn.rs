@@ -27,8 +27,8 @@ use tidings_domain::imports::archive::{
     Archive, Imported, LINES_AT_ONCE, NumberedLine, import_lines, is_own_export,
 };
 use tidings_domain::imports::lines::ArchiveLine;
+use tidings_domain::migrations::unfinished;
 use tidings_domain::site::Site;
-use tidings_domain::unfinished;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::imported::ImportSource;
 use tidings_domain::values::words::{counted, grouped};

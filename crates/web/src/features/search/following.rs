@@ -32,6 +32,8 @@ const COMPARE_EVERY: Duration = Duration::from_secs(5);
 const LOOKS_OF_WALK: u64 = 3_600;
 /// How long to wait before another attempt to open the index.
 const OPEN_AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// The shortest time from one damaged index to the next new one.
+const MAKE_AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Changes that are read at once, and keys that are compared at once.
 const CHANGES_AT_ONCE: usize = 500;
 /// Texts that are committed together while the first index is made.
@@ -56,34 +58,52 @@ pub async fn run(app: App) {
     if !app.settings.search.is_on {
         return;
     }
-    let Some(searching) = open(&app).await else { return };
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let written = app.site.store.watch_keys(texts::are_in);
-    let mut follower = Follower { app, searching, written, compared: Instant::now(), at: None };
     loop {
-        looks.tick().await;
-        if let Err(error) = follower.look().await {
-            tracing::warn!(%error, "the search index is not up to date");
-            follower.at = None;
-            follower.searching.index.roll_back().ok();
-        }
+        let searching = open(&app).await;
+        let opened = Instant::now();
+        let follower = Follower {
+            app: app.clone(),
+            searching,
+            written: written.clone(),
+            compared: Instant::now(),
+            at: None,
+        };
+        let damaged = follower.follow().await;
+        app.search.close();
+        discard(damaged).await;
+        // A disk that damages every new index is not to be kept busy.
+        tokio::time::sleep(MAKE_AGAIN_AFTER.saturating_sub(opened.elapsed())).await;
     }
 }
 
 /// Opens the index, as soon as that is possible.
-async fn open(app: &App) -> Option<Arc<Searching>> {
+async fn open(app: &App) -> Arc<Searching> {
     let mut looks = tokio::time::interval(OPEN_AGAIN_AFTER);
     loop {
         looks.tick().await;
         let settings = app.settings.search.clone();
         match blocking(move || Searching::open(&settings)).await {
             Ok(searching) => {
-                app.search.set(searching).ok();
-                return app.search.get().cloned();
+                app.search.set(searching.clone());
+                return searching;
             }
             Err(error) => tracing::error!(%error, "there is no search"),
         }
+    }
+}
+
+/// Removes the files of a damaged index, once nobody reads them any more.
+async fn discard(mut searching: Arc<Searching>) {
+    let searching = loop {
+        match Arc::try_unwrap(searching) {
+            Ok(alone) => break alone,
+            Err(shared) => searching = shared,
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    if let Err(error) = blocking(move || searching.index.remove_files()).await {
+        tracing::error!(%error, "cannot remove the damaged search index");
     }
 }
 
@@ -110,6 +130,32 @@ struct At {
 }
 
 impl Follower {
+    /// Follows until the index is damaged, and returns it.
+    async fn follow(mut self) -> Arc<Searching> {
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            let failed = self.look().await.err();
+            if let Some(error) = &failed {
+                let is_damage =
+                    matches!(error, FollowError::Index(error) if self.searching.note_failure(error));
+                if !is_damage {
+                    tracing::warn!(%error, "the search index is not up to date");
+                    self.at = None;
+                    if let Err(error) = self.searching.index.roll_back() {
+                        self.searching.note_failure(&error);
+                    }
+                }
+            }
+            let looked = self.searching.clone();
+            let is_damaged = blocking(move || Ok(looked.is_damaged())).await;
+            if is_damaged.unwrap_or(false) {
+                return self.searching;
+            }
+        }
+    }
+
     async fn look(&mut self) -> Result<(), FollowError> {
         let mut at = match self.at.take() {
             Some(at) if !self.searching.wants_rebuild() => at,
