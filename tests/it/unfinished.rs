@@ -259,7 +259,7 @@ async fn imported(url: &str) -> (BTreeMap<String, usize>, BTreeSet<String>) {
             titles
                 .extend(fields.iter().filter(|(field, _)| field == "title").map(|(_, title)| title.clone()));
         }
-        if !["changes", "networks"].contains(&kind) {
+        if !["changes", "networks", "usernames.folded"].contains(&kind) {
             *kinds.entry(kind.to_owned()).or_insert(0) += 1;
         }
     }
