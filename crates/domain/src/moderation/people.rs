@@ -91,6 +91,16 @@ fn message_about(kind: RestrictionKind, restriction: &Restriction) -> String {
     format!("{what} {}", restriction.reason)
 }
 
+/// The message to a person that a restriction was lifted.
+const fn lifted(kind: RestrictionKind) -> &'static str {
+    match kind {
+        RestrictionKind::Ban => "A moderator has lifted your ban.",
+        RestrictionKind::Silence => "A moderator has lifted your silence: you can post again.",
+        RestrictionKind::Hold => "Your posts no longer need a moderator's approval.",
+        RestrictionKind::Discount => "Your votes count again.",
+    }
+}
+
 /// Adds to an effect that a restriction is replaced, unless it has changed since it was read;
 /// `None` ends it.
 fn replace(
@@ -119,6 +129,10 @@ pub(super) async fn lift(case: &Case<'_>, name: &str, kind: RestrictionKind) -> 
     let replaced = replaced.filter(|replaced| replaced.is_in_force(now));
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
     effect.ends = Some(restriction.moderation);
+    effect.message = Some(match &replaced {
+        Some(earlier) => message_about(kind, earlier),
+        None => told(lifted(kind), case.reason),
+    });
     replace(case, &mut effect, &person, kind, replaced.as_ref());
     Ok(effect)
 }
