@@ -349,6 +349,7 @@ async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
 fn site_on(store: &Store, config: &Config) -> Site {
     Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str())
+        .called(&config.site.name)
 }
 
 /// Does something with the configured site, in a store that must exist.

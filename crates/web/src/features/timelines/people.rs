@@ -9,7 +9,7 @@ use crate::features::action::{Action, ActionEntry};
 use crate::limits::SUGGESTIONS;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
-use crate::markup::parts::empty_but;
+use crate::markup::parts::{empty_but, no_more};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -147,7 +147,9 @@ impl PeopleOf<'_> {
         };
         let content = html! {
             h1 { (heading) " " a href=(profile) { (self.name) } }
-            @if self.page.count == 0 {
+            @if self.page.people.is_empty() && frame.here.parameter("before").is_some() {
+                (no_more("people", &base))
+            } @else if self.page.count == 0 {
                 (empty_but(empty.0, empty.1))
             } @else {
                 p.hint { (counted(self.page.count, "person", "people")) }
