@@ -33,17 +33,22 @@ pub mod user;
 use crate::config::{CommandLineSettings, Config, LogFormat, environment};
 use crate::control;
 use crate::logging;
+use crate::upgrade;
 use anyhow::{Context, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidings_domain::accounts::karma;
+use tidings_domain::migrations::UnusableStore;
+use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::supervision::panics;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::{Error, migrations};
-use tidings_keyspace::{OpenError, Store, StoreOptions, without_password};
+use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
+use tracing::level_filters::LevelFilter;
 
 /// How often a command tries what others got in the way of, and the pauses in between: more
 /// than 15 seconds altogether.
@@ -183,15 +188,16 @@ impl Cli {
             }
         };
         let settings = CommandLineSettings { store, ..command.settings() };
-        let config = Self::start(file.as_deref(), &settings, matches!(command, Command::Serve(_)))?;
+        let level = match command {
+            // Its last lines are the accounts.
+            Command::Demo(_) => LevelFilter::WARN,
+            _ => logging::DEFAULT_LEVEL,
+        };
+        let config = Self::start(file.as_deref(), &settings, matches!(command, Command::Serve(_)), level)?;
         match command {
             Command::Serve(_) => {
-                serve::run(config, || Config::load(file.as_deref(), environment(), &settings)).await
-            }
-            Command::Demo(_) if file.is_some() || settings.store.is_some() => {
-                let words =
-                    "tidings demo has settings and a store of its own; leave out --config and --store";
-                Err(WrongUse(words.to_owned()).into())
+                let load = || Config::load(file.as_deref(), environment(), &settings);
+                serve::run(config, load, || Ok(())).await
             }
             Command::Demo(demo) => demo.run().await,
             Command::Config(_) => print_settings(&with_stored_economy(config).await),
@@ -219,17 +225,26 @@ impl Cli {
 
     /// Loads the settings, and logs from then on. The messages of a command are for the person who has
     /// typed it, so only the log of the server has the format of the settings.
-    fn start(file: Option<&Path>, settings: &CommandLineSettings, serves: bool) -> anyhow::Result<Config> {
+    fn start(
+        file: Option<&Path>,
+        settings: &CommandLineSettings,
+        serves: bool,
+        level: LevelFilter,
+    ) -> anyhow::Result<Config> {
         let loaded = Config::load(file, environment(), settings);
         if !serves {
-            logging::start(LogFormat::Text)?;
+            logging::start(LogFormat::Text, level)?;
         } else if let Ok(config) = &loaded {
-            logging::start(config.log.format)?;
+            logging::start(config.log.format, level)?;
         } else if let Some(format) = Config::log_format(file, environment()) {
             logging::set_format(format);
         }
         panics::watch();
-        Ok(loaded?)
+        let config = loaded?;
+        for warning in config.warnings() {
+            tracing::warn!("{warning}");
+        }
+        Ok(config)
     }
 }
 
@@ -253,6 +268,7 @@ async fn with_stored_economy(config: Config) -> Config {
     if !config.leaves_economy_to_store() {
         return config;
     }
+    // As it is: this only looks.
     let Ok(store) = reach_existing_store(&config).await else { return config };
     let economy = karma::stored_economy(&store).await;
     store.close().await;
@@ -264,19 +280,47 @@ async fn with_stored_economy(config: Config) -> Config {
 #[error("{0}")]
 pub struct WrongUse(String);
 
-/// The configured store, to be written to: that of the running server, or if none runs the store itself
-/// as [`open_store`] opens it.
+/// The configured store, to be written to: that of the running server, or if none runs the store itself.
+/// Creates it if there is none and nobody has named its path, or with `--create`.
 async fn reach_store(config: &Config) -> anyhow::Result<Store> {
     let (url, options) = (config.server.store.as_str(), store_options(config));
     let open = async || {
-        let store = open_store(config).await?;
+        let store = present(open_store(config).await?, config).await?;
         migrations::begin_new(&store).await?;
         Ok(store)
     };
     control::reach(config, url, &options, open).await
 }
 
-/// The same for a store that must exist.
+/// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
+async fn reach_store_to_import(config: &Config, kind: &str, file: &Path) -> anyhow::Result<Store> {
+    let (url, options) = (config.server.store.as_str(), store_options(config));
+    let filling = &Filling::begun(
+        FilledBy::Import,
+        format!("{kind} {}", file.display()),
+        Timestamp::now(&EngineClock::System),
+    );
+    let open = async || {
+        let store = open_configured(config, Some(filling.first())).await?;
+        match unfinished::begin(&store, filling).await? {
+            Begun::Other(other) => return Err(UnusableStore::Unfinished(other).into()),
+            // Only another program has something there.
+            Begun::Filled(_) if !migrations::has_site(&store).await? => {
+                unfinished::mark(&store, filling).await?;
+                migrations::note_newest(&store).await?;
+                return Ok(store);
+            }
+            Begun::Filled(_) => return present(usable(store).await?, config).await,
+            Begun::Again(_) => tracing::info!("an earlier import of this file was interrupted; it goes on"),
+            Begun::Anew => {}
+        }
+        migrations::begin_new(&store).await?;
+        Ok(store)
+    };
+    control::reach(config, url, &options, open).await
+}
+
+/// The configured store as it is, which must exist: for commands that read keys, whatever they mean.
 async fn reach_existing_store(config: &Config) -> anyhow::Result<Store> {
     reach_existing_store_at(config.server.store.as_str(), config).await
 }
@@ -287,6 +331,20 @@ async fn reach_existing_store_at(url: &str, config: &Config) -> anyhow::Result<S
     control::reach(config, url, &options, async || open_existing_store(url, config).await).await
 }
 
+/// The store of the configured site, which must exist, in the present layout.
+async fn reach_site(config: &Config) -> anyhow::Result<Store> {
+    let (url, options) = (config.server.store.as_str(), store_options(config));
+    let open = async || present(open_existing_store(url, config).await?, config).await;
+    control::reach(config, url, &options, open).await
+}
+
+/// Brings a store to the present layout, as the server does when it starts. A new one stays as it is.
+async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
+    let site = site_on(&store, config);
+    upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
+    Ok(store)
+}
+
 /// The configured site, in a store that a command has reached.
 fn site_on(store: &Store, config: &Config) -> Site {
     Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
@@ -295,23 +353,28 @@ fn site_on(store: &Store, config: &Config) -> Site {
 
 /// Does something with the configured site, in a store that must exist.
 async fn on_site<T>(config: &Config, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let store = reach_existing_store(config).await?;
+    let store = reach_site(config).await?;
     let done = work(site_on(&store, config)).await;
     store.close().await;
     done
 }
 
-/// Opens the configured store. Creates it if there is none and nobody has named its path, or with
+/// Opens the configured store as it is. Creates it if there is none and nobody has named its path, or with
 /// `--create`.
 async fn open_store(config: &Config) -> anyhow::Result<Store> {
-    let options = StoreOptions { create: config.creates_store(), ..store_options(config) };
+    usable(open_configured(config, None).await?).await
+}
+
+/// Opens the configured store, whether or not it is whole. `first` is the first key of a new file.
+async fn open_configured(config: &Config, first: Option<(String, String)>) -> anyhow::Result<Store> {
+    let options = StoreOptions { create: config.creates_store(), first, ..store_options(config) };
     let url = config.server.store.as_str();
     match Store::open(url, &options).await {
         Err(OpenError::Missing(path)) => {
             bail!("there is no store at {path}; to start a new site there, add --create")
         }
-        opened if options.create => usable(opened?).await,
-        opened => usable(with_site(opened?, url).await?).await,
+        opened if options.create => Ok(opened?),
+        opened => with_site(opened?, url).await,
     }
 }
 

@@ -57,7 +57,7 @@ pub fn begin(app: &App) {
 
 /// Compacts, and keeps the outcome.
 async fn run(app: &App) -> bool {
-    let searching = app.search.get().cloned();
+    let searching = app.search.get();
     let outcome = compact(&app.site.store, searching).await;
     let (has_file, error) = match outcome {
         Ok(has_file) => (has_file, None),

@@ -214,6 +214,25 @@ impl Config {
         Ok(config)
     }
 
+    /// Sentences about settings that can be used and that an operator should change.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for network in self.web.trusted_proxies.iter().filter(|network| network.prefix_len() == 0) {
+            warnings.push(format!(
+                "web.trusted_proxies has {network}, which is everybody: any visitor can claim any address, and pass \
+                 limits and bans so; name only the addresses of your proxies"
+            ));
+        }
+        if !self.mail.username.is_empty() && self.mail.relay.is_none() {
+            warnings.push(
+                "mail.username is set and mail.relay is not, so no mail is sent; set mail.relay, or remove \
+                 mail.username"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+
     /// The same settings for a site whose store names an economy. The settings take precedence.
     #[must_use]
     pub fn with_stored_economy(mut self, stored: Option<Economy>) -> Self {
@@ -542,10 +561,24 @@ impl Layers {
         let nearest = if name.contains('.') {
             nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()), ".")
         } else {
-            let section = nearest(&name, self.sections().into_iter().map(str::to_owned), ".");
-            format!("section [{section}]")
+            self.nearest_in_section(&name)
         };
         ConfigError::Unknown { name, origin, nearest }
+    }
+
+    /// A section, or a setting in one, that is most like a name above all sections.
+    fn nearest_in_section(&self, name: &str) -> String {
+        let section = nearest(name, self.sections().into_iter().map(str::to_owned), ".");
+        let split = self.settings.iter().filter_map(|setting| setting.name.split_once('.'));
+        let distance = |setting: &str| strsim::osa_distance(name, setting);
+        let Some(closest) = split.clone().map(|(_, setting)| distance(setting)).min() else { return section };
+        if closest >= distance(&section) {
+            return format!("section [{section}]");
+        }
+        let meant = split.filter(|(_, setting)| distance(setting) == closest);
+        let meant: Vec<String> =
+            meant.map(|(section, setting)| format!("{setting} in [{section}]")).collect();
+        meant.join(" or ")
     }
 }
 

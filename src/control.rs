@@ -157,7 +157,7 @@ async fn answer(app: &App, store: String, question: &str) -> String {
     }
     if question == SEARCH || question == SEARCH_REBUILD {
         let searching = app.search.get();
-        if let (Some(searching), SEARCH_REBUILD) = (searching, question) {
+        if let (Some(searching), SEARCH_REBUILD) = (&searching, question) {
             searching.rebuild();
         }
         return serde_json::to_string(&searching.map(|searching| searching.state())).unwrap_or_default();

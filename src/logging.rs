@@ -22,7 +22,7 @@ const REQUEST_ID: &str = "request_id";
 const PARTS: [&str; 6] =
     ["tidings", "tidings_web", "tidings_domain", "tidings_keyspace", "tidings_supervision", "rustls"];
 /// The level of parts that `TIDINGS_LOG` does not name.
-const DEFAULT_LEVEL: LevelFilter = LevelFilter::INFO;
+pub const DEFAULT_LEVEL: LevelFilter = LevelFilter::INFO;
 /// A crate that logs malformed passkeys, which strangers can send, as errors. The site counts them as failed logins.
 const LOGS_STRANGERS: &str = "webauthn_rs_core";
 
@@ -40,15 +40,15 @@ pub struct WrongFilter {
     part: String,
 }
 
-/// Logs to standard error from now on, by default from the level `info` up. `TIDINGS_LOG` sets
+/// Logs to standard error from now on, by default from a level up. `TIDINGS_LOG` sets
 /// another level, for example `TIDINGS_LOG=debug`.
 ///
 /// # Errors
 /// When `TIDINGS_LOG` is wrong.
-pub fn start(format: LogFormat) -> Result<(), WrongFilter> {
+pub fn start(format: LogFormat, level: LevelFilter) -> Result<(), WrongFilter> {
     set_format(format);
     let filter = std::env::var_os(LOG_VARIABLE).unwrap_or_default();
-    let filter = filter_of(&filter.to_string_lossy())?;
+    let filter = filter_of(&filter.to_string_lossy(), level)?;
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         // When nobody reads standard error any more, saying so there would panic.
@@ -89,8 +89,8 @@ fn last_line(message: &str) -> Value {
 }
 
 /// The filter for a value of `TIDINGS_LOG`: levels, each for a part or for all others.
-fn filter_of(text: &str) -> Result<Targets, WrongFilter> {
-    let mut filter = Targets::new().with_default(DEFAULT_LEVEL).with_target(LOGS_STRANGERS, LevelFilter::OFF);
+fn filter_of(text: &str, level: LevelFilter) -> Result<Targets, WrongFilter> {
+    let mut filter = Targets::new().with_default(level).with_target(LOGS_STRANGERS, LevelFilter::OFF);
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let wrong = || WrongFilter { part: part.to_owned() };
         filter = match part.split_once('=') {
@@ -299,7 +299,7 @@ mod tests {
             ("tidings_keyspace=debug", "tidings_web", Some(Level::INFO), Some(Level::DEBUG)),
             ("off", "tidings", None, Some(Level::ERROR)),
         ] {
-            let filter = filter_of(text).unwrap();
+            let filter = filter_of(text, DEFAULT_LEVEL).unwrap();
             assert!(shown.is_none_or(|level| filter.would_enable(target, &level)), "{text:?}");
             assert!(!hidden.is_some_and(|level| filter.would_enable(target, &level)), "{text:?}");
         }
@@ -318,7 +318,7 @@ mod tests {
             ("tidings_foo=debug", "tidings_foo=debug"),
             ("warn,tidings_key=debug", "tidings_key=debug"),
         ] {
-            let message = filter_of(text).unwrap_err().to_string();
+            let message = filter_of(text, DEFAULT_LEVEL).unwrap_err().to_string();
             assert!(message.starts_with(&format!("TIDINGS_LOG has \"{part}\", expected ")), "{message}");
             assert!(message.contains("TIDINGS_LOG=info,tidings_keyspace=debug"), "{message}");
         }

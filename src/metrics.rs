@@ -62,7 +62,7 @@ const fn histogram(name: &'static str, labels: &'static [&'static str], meaning:
 }
 
 /// All metrics, besides `process_*`.
-pub const METRICS: [Metric; 32] = [
+pub const METRICS: [Metric; 34] = [
     gauge("tidings_build_info", &["version"], "1; the label is the version that is running."),
     gauge(
         "tidings_condition",
@@ -136,6 +136,11 @@ pub const METRICS: [Metric; 32] = [
         &[],
         "The moment of the last good backup, in Unix time; 0 if none is known.",
     ),
+    gauge(
+        "tidings_backup_last_failure_timestamp_seconds",
+        &[],
+        "When the last backup of the server, or backup.after, failed, in Unix time; 0 if a later one succeeded.",
+    ),
     gauge("tidings_backup_every_seconds", &[], "How often the server makes a backup; 0 if it makes none."),
     counter("tidings_actions_total", &["action"], "What people have done."),
     gauge("tidings_search_documents", &[], "Documents in the search index."),
@@ -150,6 +155,7 @@ pub const METRICS: [Metric; 32] = [
         &["result"],
         "Searches; result is found, nothing, refused or failed.",
     ),
+    counter("tidings_search_rebuilds_total", &[], "Search indexes that were damaged and made anew."),
     histogram("tidings_search_seconds", &[], "How long searches took."),
 ];
 
@@ -238,6 +244,8 @@ impl Figures {
         let backups = self.app.site.of::<BackupReport>().state(self.app.now());
         let last = backups.last_success.map_or(0, |last| last.0);
         set("tidings_backup_last_success_timestamp_seconds", None, last);
+        let failed = backups.last_failure.map_or(0, |(at, _)| at.0);
+        set("tidings_backup_last_failure_timestamp_seconds", None, failed);
         set("tidings_backup_every_seconds", None, backups.every.as_secs());
         let there = readiness(&self.app).await;
         for kind in &KINDS {

@@ -13,7 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
+use tidings_domain::store_check;
 use tidings_domain::timelines::moving;
+use tidings_domain::values::clock::Moment;
+use tidings_keyspace::EngineClock;
 
 /// How often the service manager hears that a migration advances, at most.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -70,6 +73,49 @@ pub async fn prepare(site: &Site, config: &Config, now_ms: u64, tell: Tell) -> a
     Ok(())
 }
 
+/// Brings the store of a command to the present layout. An empty one stays empty.
+///
+/// # Errors
+/// As [`prepare`].
+pub async fn bring_to_present(site: &Site, config: &Config, now_ms: u64) -> anyhow::Result<()> {
+    let state = migrations::state_of(&site.store).await?;
+    if state.pending(&migrations::MIGRATIONS).is_empty() && !migrations::is_incomplete(&site.store).await? {
+        return Ok(());
+    }
+    prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, (now_ms, |_| {})).await?;
+    complete(site, |_| {}).await
+}
+
+/// Makes what a store of Lamer News lacks, and says how far that is.
+///
+/// # Errors
+/// When the store fails. The next start does the rest.
+pub async fn complete(site: &Site, tell: Tell) -> anyhow::Result<()> {
+    migrations::complete_lamer_news(site, &|_, _| {}).await?;
+    if !migrations::is_incomplete(&site.store).await? {
+        return Ok(());
+    }
+    tracing::info!("making the lists that Lamer News did not have; the site can be used meanwhile");
+    let total = site.store.count_keys().await?;
+    let progress = Progress::new("making the lists that Lamer News did not have", tell);
+    let mut done = 0;
+    let report = store_check::complete(site, Moment::now(&EngineClock::System), |step| match step {
+        store_check::Progress::Walk(_) => done = 0,
+        store_check::Progress::Keys(keys) => {
+            done += keys;
+            progress.advance(done, total);
+        }
+        store_check::Progress::File(..) => {}
+    });
+    let report = report.await;
+    progress.bar.finish_and_clear();
+    if let Some(report) = report? {
+        let (made, left) = (report.totals.mended, report.totals.left());
+        tracing::info!(made, left, "the site has all lists that Lamer News did not have");
+    }
+    Ok(())
+}
+
 /// [`prepare`] with other migrations.
 async fn prepare_with(
     site: &Site,
@@ -110,6 +156,10 @@ async fn back_up(
     let name = format!("{}-before-layout-{}.backup", schedule::stem(now_ms), last.to);
     let path = folder.join(name);
     schedule::make_folder(folder)?;
+    if path.exists() {
+        // A start that was interrupted in this second has made it.
+        return Ok(());
+    }
     let progress = Arc::new(Progress::new("making a backup before the store is migrated", tell));
     progress.advance(0, state.keys);
     let written = progress.clone();
@@ -143,6 +193,7 @@ mod tests {
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::report::Advance;
+    use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::{Batch, Query, Store};
 
@@ -189,7 +240,7 @@ mod tests {
         let summary = restore::verify(&path, |_| {}).unwrap();
         assert_eq!((summary.header.layout, summary.keys), (0, 1));
         let old = Store::in_memory().await.unwrap();
-        restore::begin(&old, &summary).await.unwrap();
+        restore::begin(&old, &restore::filling(&summary, Timestamp(7))).await.unwrap();
         restore::write_keys(&old, &path, summary, NOW, |_| {}).await.unwrap();
         assert_eq!(get(&old, "planted").await.as_deref(), Some("old"));
     }

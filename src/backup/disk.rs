@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use tidings_domain::supervision::steps::step;
 
 /// The operations that a backup needs of a file system. The tests have one that loses power.
 pub trait Disk {
@@ -58,6 +59,7 @@ impl Disk for SystemDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
+        step();
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         // A backup has everything, secrets too.
@@ -80,14 +82,17 @@ impl Disk for SystemDisk {
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
+        step();
         file.sync_all()
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        step();
         std::fs::rename(from, to)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        step();
         File::open(folder)?.sync_all()
     }
 

@@ -1,9 +1,8 @@
 //! Restores a backup into an empty store.
 //!
-//! The file is read twice: first to see that it is whole, then to write its keys. Before the
-//! first key, the store gets a mark with the checksum of the file, which is removed after the
-//! last. A store with the mark is not served. After an interruption, the same file is
-//! restored anew: each of its keys replaces what the first attempt has left of it.
+//! The file is read twice: first to see that it is whole, then to write its keys. The store is marked meanwhile
+//! ([`unfinished`]). After an interruption, the same file is restored anew: each of its keys replaces what the
+//! first attempt has left of it.
 
 use super::format::{Header, Record, Summary};
 use super::reader::{BackupError, BackupReader, Part};
@@ -11,8 +10,10 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::time::Duration;
-use tidings_domain::migrations::{self, StoreState};
+use std::time::{Duration, Instant};
+use tidings_domain::migrations;
+use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
+use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{Batch, Entry, Store, Value};
 use tokio::sync::mpsc;
 
@@ -64,29 +65,26 @@ pub fn demand_known_layout(header: Header) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The restore of a file, which begins now.
+pub fn filling(summary: &Summary, now: Timestamp) -> Filling {
+    Filling::begun(FilledBy::Restore, hex::encode(summary.checksum), now)
+}
+
 /// Marks an empty store, or one that a restore of the same file has left unfinished.
 ///
 /// # Errors
 /// When the store has other keys.
-pub async fn begin(store: &Store, summary: &Summary) -> anyhow::Result<()> {
-    let mark = hex::encode(summary.checksum);
-    let StoreState { keys, unfinished_restore, .. } = migrations::state_of(store).await?;
-    match unfinished_restore {
-        Some(unfinished) if unfinished == mark => {
-            tracing::info!("an earlier restore of this file was interrupted; it starts over");
-            return Ok(());
-        }
-        Some(_) => bail!(
-            "a restore of another file into this store was interrupted; \
-             restore that file again, or choose an empty store"
-        ),
-        None if keys > 0 => bail!(
+pub async fn begin(store: &Store, filling: &Filling) -> anyhow::Result<()> {
+    match unfinished::begin(store, filling).await? {
+        Begun::Anew => {}
+        Begun::Again(_) => tracing::info!("an earlier restore of this file was interrupted; it starts over"),
+        Begun::Other(other) => bail!("{other}"),
+        Begun::Filled(keys) => bail!(
             "the store is not empty ({}); choose an empty one",
             tidings_domain::values::words::counted(keys, "key", "keys")
         ),
-        None => {}
     }
-    Ok(migrations::begin_restore(store, &mark).await?)
+    Ok(())
 }
 
 /// Writes the keys of a verified file to a store, then removes the mark.
@@ -104,7 +102,7 @@ pub async fn write_keys(
     if read.checksum != summary.checksum {
         bail!("the file has changed while it was restored");
     }
-    Ok(migrations::end_restore(store).await?)
+    Ok(unfinished::end(store).await?)
 }
 
 /// Writes the keys of a file to a store while it is checked.
@@ -118,6 +116,7 @@ pub async fn write_unverified(
     now_ms: u64,
     mut progress: impl FnMut(u64),
 ) -> anyhow::Result<Summary> {
+    let began = Instant::now();
     let (sender, mut groups) = mpsc::channel::<Group>(MAX_WAITING_GROUPS);
     let path = path.to_owned();
     let reading = tokio::task::spawn_blocking(move || read_groups(&path, now_ms, &sender));
@@ -125,10 +124,10 @@ pub async fn write_unverified(
     while let Some(Group { more, entries, position }) = groups.recv().await {
         let writing = async {
             if let Some(more) = more {
-                write_more(store, more).await?;
+                write_more(store, more, began).await?;
             }
             if !entries.is_empty() {
-                store.restore(entries).await?;
+                store.restore_as_of(entries, now_ms).await?;
             }
             anyhow::Ok(())
         };
@@ -154,7 +153,11 @@ struct Group {
 }
 
 /// Adds more entries to a key that is there.
-async fn write_more(store: &Store, Entry { key, value, time_to_live }: Entry) -> anyhow::Result<()> {
+async fn write_more(
+    store: &Store,
+    Entry { key, value, time_to_live }: Entry,
+    began: Instant,
+) -> anyhow::Result<()> {
     let mut batch = Batch::new();
     match value {
         // A text is in one part.
@@ -168,7 +171,7 @@ async fn write_more(store: &Store, Entry { key, value, time_to_live }: Entry) ->
     }
     // The key may just have expired, and be there again.
     if let Some(left) = time_to_live.filter(|left| *left < SOON) {
-        batch.expire(&key, left);
+        batch.expire(&key, left.saturating_sub(began.elapsed()));
     }
     store.commit(batch).await?;
     Ok(())

@@ -1,7 +1,8 @@
 //! Takes backups while the site is served, and removes old ones.
 //!
 //! The files are the whole memory of it: the time of the last backup is in the name of the
-//! newest, so restarts change nothing. While the server runs, the next backup is due by the time
+//! newest, and a backup for which the program has not succeeded has a file `.after` beside it. So restarts
+//! change nothing. While the server runs, the next backup is due by the time
 //! that has passed, whatever becomes of the clock. Only files with names of this form are ever
 //! removed. A file with a time in the future comes from a wrong clock. It says nothing about when
 //! the last backup was made, is not counted among those that are kept, and is not removed.
@@ -26,6 +27,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(600);
 const AFTER_LIMIT: Duration = Duration::from_secs(3_600);
 /// How often to look whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The ending of the name of a file that says that a backup waits for the program.
+const WAITING: &str = ".after";
 
 /// The form of the time in a name.
 const NAME_TIME: &str = "%Y%m%dT%H%M%SZ";
@@ -77,15 +81,75 @@ impl Schedule {
             bytes = summary.bytes,
             "made a backup"
         );
-        if let Some(program) = &self.after {
-            run_after(program, &path).await?;
-        }
         for old in beyond(names(&self.folder, now_ms)?, self.keep) {
             SystemDisk.remove(&self.folder.join(&old));
             tracing::info!(name = old, "removed an old backup");
         }
+        if self.after.is_some() {
+            let waiting = waiting_beside(&path);
+            std::fs::write(&waiting, "").with_context(|| format!("cannot write {}", waiting.display()))?;
+        }
         Ok(())
     }
+
+    /// Runs the program for each backup that waits for it, the oldest first, until one fails.
+    async fn run_program(&self) -> anyhow::Result<()> {
+        for name in waiting(&self.folder)? {
+            let path = self.folder.join(name);
+            let waiting = waiting_beside(&path);
+            // The backup may be gone, or nobody asks for the program any more.
+            if let Some(program) = self.after.as_ref().filter(|_| path.exists())
+                && let Err(error) = run_after(program, &path).await
+            {
+                if let Err(error) = std::fs::write(&waiting, format!("{error:#}")) {
+                    tracing::warn!(%error, path = %waiting.display(), "a restart forgets that backup.after failed");
+                }
+                return Err(error);
+            }
+            SystemDisk.remove(&waiting);
+        }
+        Ok(())
+    }
+
+    /// The first backup that waits for the program: its time, and why the program failed.
+    fn waits(&self) -> Option<(Timestamp, String)> {
+        self.after.as_ref()?;
+        let name = waiting(&self.folder).ok()?.into_iter().next()?;
+        let why = std::fs::read_to_string(waiting_beside(&self.folder.join(&name))).unwrap_or_default();
+        let why = if why.is_empty() { "backup.after did not run to its end".to_owned() } else { why };
+        Some((time_of(&name)?, why))
+    }
+
+    /// The time of the newest backup that does not wait for the program.
+    fn last_good(&self, now_ms: u64) -> Option<Timestamp> {
+        let is_good = |name: &String| !waiting_beside(&self.folder.join(name)).exists();
+        names(&self.folder, now_ms)
+            .ok()?
+            .iter()
+            .filter(|name| is_good(name))
+            .filter_map(|name| time_of(name))
+            .max()
+    }
+}
+
+/// The file beside a backup that says that it waits for the program, and why the program failed.
+fn waiting_beside(backup: &Path) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(WAITING);
+    name.into()
+}
+
+/// The names of the backups that wait for the program, the oldest first.
+fn waiting(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    // There is no folder before the first backup.
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
+        let backup = name.to_str().and_then(|name| name.strip_suffix(WAITING));
+        found.extend(backup.filter(|name| time_of(name).is_some()).map(str::to_owned));
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// Runs the program for what is to be done with a backup, such as copying it away. It is killed if it takes too long,
@@ -124,27 +188,35 @@ impl Drop for Running {
 /// Takes backups until it is dropped.
 pub async fn run(site: Arc<Site>, schedule: Schedule, clock: EngineClock) {
     let now_ms = clock.now_ms();
-    let newest = newest(&schedule.folder, now_ms);
-    site.of::<BackupReport>().switch_on(newest, schedule.every, Timestamp(now_ms / 1000));
-    let mut wait = schedule.wait(newest, now_ms);
+    let retry = schedule.every.min(RETRY_AFTER);
+    let report = site.of::<BackupReport>();
+    report.switch_on(schedule.last_good(now_ms), schedule.every, Timestamp(now_ms / 1000));
+    let waits = schedule.waits();
+    // When the program is tried again, if a backup waits for it.
+    let mut again = waits.is_some().then(Instant::now);
+    if let Some((at, why)) = waits {
+        report.failed(at, why);
+    }
+    let mut due = Instant::now() + schedule.wait(newest(&schedule.folder, now_ms), now_ms);
     loop {
-        tokio::time::sleep(wait).await;
+        tokio::time::sleep_until(again.map_or(due, |again| again.min(due)).into()).await;
         let (began, now_ms) = (Instant::now(), clock.now_ms());
+        let taken = if began < due { Ok(()) } else { schedule.take(&site, now_ms).await };
+        if began >= due {
+            due = began + if taken.is_ok() { schedule.every } else { retry };
+        }
+        let run = schedule.run_program().await;
+        again = run.is_err().then(|| Instant::now() + retry);
         let now = Timestamp(now_ms / 1000);
-        let pause = match schedule.take(&site, now_ms).await {
-            Ok(()) => {
-                site.of::<BackupReport>().succeeded(now);
-                schedule.every
-            }
+        match taken.and(run) {
+            Ok(()) => report.succeeded(schedule.last_good(now_ms).unwrap_or(now)),
             Err(error) => {
                 let why = format!("{error:#}");
                 // Before the line: whoever reads that may ask for the state.
-                site.of::<BackupReport>().failed(now, why.clone());
+                report.failed(now, why.clone());
                 tracing::error!(error = why, folder = %schedule.folder.display(), "the backup failed");
-                schedule.every.min(RETRY_AFTER)
             }
-        };
-        wait = pause.saturating_sub(began.elapsed());
+        }
     }
 }
 
@@ -339,30 +411,86 @@ mod tests {
         assert!(!partial.exists());
     }
 
+    /// A program that copies what it gets, and then does this.
+    fn program(folder: &Path, last: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let program = folder.join("program");
+        let copy = folder.join("copy");
+        std::fs::write(&program, format!("#!/bin/sh\ncp \"$1\" {}\n{last}\n", copy.display())).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
+        program
+    }
+
     #[tokio::test]
     async fn a_program_gets_each_backup_and_its_failure_is_that_of_the_backup() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("after");
-        let copy = folder.path().join("copy");
-        let script = |last: &str| {
-            std::fs::write(&program, format!("#!/bin/sh\ncp \"$1\" {}\n{last}\n", copy.display())).unwrap();
-            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
-        };
-        script("exit 0");
+        let program = program(folder.path(), "exit 0");
         let schedule = Schedule { after: Some(program.clone()), ..schedule(folder.path()) };
         let site = site().await;
         schedule.take(&site, NOW).await.unwrap();
+        schedule.run_program().await.unwrap();
         let made = std::fs::read(folder.path().join(format!("{}.backup", stem(NOW)))).unwrap();
-        assert_eq!(std::fs::read(&copy).unwrap(), made);
-        script("exit 3");
-        let error = schedule.take(&site, NOW + 3_600_000).await.unwrap_err();
+        assert_eq!(std::fs::read(folder.path().join("copy")).unwrap(), made);
+        self::program(folder.path(), "exit 3");
+        schedule.take(&site, NOW + 3_600_000).await.unwrap();
+        let error = schedule.run_program().await.unwrap_err();
         assert!(format!("{error:#}").contains("ended with exit status: 3"), "{error:#}");
         std::fs::remove_file(&program).unwrap();
-        let error = schedule.take(&site, NOW + 7_200_000).await.unwrap_err();
+        let error = schedule.run_program().await.unwrap_err();
         assert!(format!("{error:#}").contains("cannot run backup.after"), "{error:#}");
-        // The backups themselves are there.
-        assert_eq!(names(folder.path(), u64::MAX).unwrap().len(), 3);
+        assert_eq!(schedule.last_good(NOW + 3_600_000), Some(Timestamp(NOW / 1000)));
+    }
+
+    #[tokio::test]
+    async fn a_program_that_fails_is_tried_again_with_the_same_file_and_old_backups_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let calls = folder.path().join("calls");
+        let program = program(folder.path(), &format!("echo \"$1\" >> {}; exit 3", calls.display()));
+        let backups = folder.path().join("backups");
+        let schedule = Schedule { after: Some(program), keep: 2, ..schedule(&backups) };
+        let site = site().await;
+        for hour in 0..6 {
+            schedule.take(&site, NOW + hour * 3_600_000).await.unwrap();
+            for _ in 0..3 {
+                schedule.run_program().await.unwrap_err();
+            }
+            assert!(names(&backups, u64::MAX).unwrap().len() <= 2, "hour {hour}");
+        }
+        // Three attempts for the same file, until it is one of those that are removed.
+        let calls = std::fs::read_to_string(calls).unwrap();
+        assert_eq!(calls.lines().next(), calls.lines().nth(2));
+        assert_eq!(calls.lines().count(), 18);
+        let files = std::fs::read_dir(&backups).unwrap().count();
+        assert_eq!(files, 4, "two backups, both waiting");
+        self::program(folder.path(), "exit 0");
+        schedule.run_program().await.unwrap();
+        assert_eq!((waiting(&backups).unwrap().len(), schedule.waits()), (0, None));
+    }
+
+    #[tokio::test]
+    async fn the_failure_of_the_program_is_known_after_a_restart_and_makes_no_new_backup() {
+        let folder = tempfile::tempdir().unwrap();
+        let backups = folder.path().join("backups");
+        let schedule = Schedule { after: Some(program(folder.path(), "exit 3")), ..schedule(&backups) };
+        let clock = EngineClock::Manual(Arc::new(AtomicU64::new(NOW)));
+        let site = Arc::new(site().await);
+        for _ in 0..2 {
+            let running = tokio::spawn(run(site.clone(), schedule.clone(), clock.clone()));
+            let report = site.of::<BackupReport>();
+            let waits = async {
+                while report.state(Timestamp(NOW / 1000)).last_failure.is_none() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(20), waits).await.unwrap();
+            running.abort();
+            running.await.ok();
+            let state = report.state(Timestamp(NOW / 1000));
+            assert!(state.last_failure.unwrap().1.contains("exit status: 3"));
+            assert_eq!(state.last_success, None);
+            assert_eq!(names(&backups, u64::MAX).unwrap().len(), 1);
+        }
+        assert_eq!(schedule.waits().unwrap().0, Timestamp(NOW / 1000));
     }
 
     #[tokio::test]

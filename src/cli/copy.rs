@@ -6,9 +6,12 @@ use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
+use tidings_domain::keys;
+use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::timelines::moving::place_apart;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::{Store, without_password};
+use tidings_keyspace::{Batch, EngineClock, Store, StoreOptions, without_password};
 
 /// Keys read and written at a time.
 const PAGE: usize = 200;
@@ -16,7 +19,8 @@ const PAGE: usize = 200;
 /// Copy all data from one store to another.
 ///
 /// The server of the first store may run, but changes made during the copy may be missed. Nobody
-/// may use the second store meanwhile.
+/// may use the second store meanwhile: no command and no server does before all is there. After an interruption,
+/// run the same command again.
 #[derive(Debug, Args)]
 pub struct CopyCommand {
     /// The store to read, as for --store.
@@ -39,20 +43,20 @@ impl CopyCommand {
             return Err(WrongUse(words).into());
         }
         let from = reach_existing_store_at(&self.from, config).await?;
-        let to = Store::open(&self.to, &store_options(config)).await?;
-        let present = to.count_keys().await?;
-        if present > 0 && !self.overwrite {
-            bail!(
-                "{} is not empty ({} keys); choose another store, or copy into it with --overwrite",
-                without_password(&self.to),
-                grouped(present)
-            );
-        }
-        let copied = copy_all(&from, &to).await?;
-        let (found, place) = (to.count_keys().await?, place_apart(&to).await?);
+        let by = if self.overwrite { FilledBy::Overwrite } else { FilledBy::Copy };
+        let now = Timestamp::now(&EngineClock::System);
+        let filling = Filling::begun(by, without_password(&self.from), now);
+        let options = StoreOptions { first: Some(filling.first()), ..store_options(config) };
+        let to = Store::open(&self.to, &options).await?;
+        let (by, present) = self.begin(&to, &filling).await?;
+        let copied = copy_all(&from, &to, by == FilledBy::Copy).await?;
+        // Without the mark.
+        let found = to.count_keys().await?.saturating_sub(1);
+        copied.compare(present, found)?;
+        unfinished::end(&to).await?;
+        let place = place_apart(&to).await?;
         to.close().await;
         from.close().await;
-        copied.compare(present, found)?;
         say!(
             "copied {}, {} of which expire; the target has {}",
             counted(copied.keys, "key", "keys"),
@@ -61,6 +65,28 @@ impl CopyCommand {
         );
         say_place_apart(place, &self.to)?;
         Ok(())
+    }
+
+    /// Marks the second store. Returns how it is filled, and how many keys it has that no copy has written.
+    async fn begin(&self, to: &Store, filling: &Filling) -> anyhow::Result<(FilledBy, u64)> {
+        Ok(match unfinished::begin(to, filling).await? {
+            Begun::Anew => (FilledBy::Copy, 0),
+            Begun::Again(earlier) => {
+                tracing::info!("an earlier copy of this store was interrupted; it starts over");
+                let keys = to.count_keys().await?.saturating_sub(1);
+                (earlier.by, if earlier.by == FilledBy::Copy { 0 } else { keys })
+            }
+            Begun::Other(other) => bail!("{other}"),
+            Begun::Filled(keys) if self.overwrite => {
+                unfinished::mark(to, filling).await?;
+                (FilledBy::Overwrite, keys)
+            }
+            Begun::Filled(keys) => bail!(
+                "{} is not empty ({} keys); choose another store, or copy into it with --overwrite",
+                without_password(&self.to),
+                grouped(keys)
+            ),
+        })
     }
 }
 
@@ -85,7 +111,9 @@ impl Copied {
     }
 }
 
-async fn copy_all(from: &Store, to: &Store) -> anyhow::Result<Copied> {
+/// Copies all keys. If nothing else is to be in the second store, what an interrupted copy has left there and the
+/// first has no longer is removed.
+async fn copy_all(from: &Store, to: &Store, is_alone: bool) -> anyhow::Result<Copied> {
     let bar = progress_bar(from.count_keys().await?, "copying keys");
     // A scan of Redis may return a key twice.
     let mut seen: HashMap<String, bool> = HashMap::new();
@@ -101,6 +129,29 @@ async fn copy_all(from: &Store, to: &Store) -> anyhow::Result<Copied> {
         }
     }
     bar.finish_and_clear();
+    if is_alone {
+        remove_others(to, &seen).await.context("writing failed")?;
+    }
     let expiring = seen.values().filter(|expires| **expires).count();
     Ok(Copied { keys: u64::try_from(seen.len())?, expiring: u64::try_from(expiring)? })
+}
+
+/// Removes all keys but these and the mark.
+async fn remove_others(store: &Store, kept: &HashMap<String, bool>) -> anyhow::Result<()> {
+    let mut cursor = None;
+    loop {
+        let page = store.scan_keys(cursor, PAGE).await?;
+        let mut batch = Batch::new();
+        let others = page.keys.iter().filter(|key| !kept.contains_key(*key) && *key != keys::UNFINISHED);
+        others.for_each(|key| {
+            batch.delete(key);
+        });
+        if !batch.writes().is_empty() {
+            store.commit(batch).await?;
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
 }

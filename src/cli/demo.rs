@@ -4,12 +4,12 @@ mod community;
 mod random;
 mod texts;
 
-use super::serve;
+use super::{WrongUse, serve};
 use crate::config::{CommandLineSettings, Config};
 use anyhow::Context;
 use clap::Args;
-use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::EngineClock;
 use tracing::instrument::WithSubscriber;
@@ -17,10 +17,19 @@ use tracing::subscriber::NoSubscriber;
 
 /// Try a site with a lifelike community, without setting anything up.
 ///
-/// The site is in a temporary folder, which is removed when you press Ctrl-C. Only this machine reaches it.
-/// It prints three accounts that you can log in with. Settings and variables have no effect on it.
+/// The site is in a temporary folder, which is removed when you press Ctrl-C. Only this machine reaches it,
+/// unless --listen says otherwise. It prints three accounts that you can log in with. Settings and variables have no effect on it.
 #[derive(Debug, Args)]
-pub struct DemoCommand {}
+pub struct DemoCommand {
+    /// Listen on this address and port [default: a free port of 127.0.0.1].
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Every command has these; the demo has no use for them.
+    #[arg(long, hide = true)]
+    config: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    store: Option<String>,
+}
 
 impl DemoCommand {
     /// Makes the site and serves it until it is told to stop.
@@ -28,10 +37,14 @@ impl DemoCommand {
     /// # Errors
     /// When the folder or a port is not available.
     pub async fn run(self) -> anyhow::Result<()> {
+        if self.config.is_some() || self.store.is_some() {
+            let words = "tidings demo has settings and a store of its own; leave out --config and --store";
+            return Err(WrongUse(words.to_owned()).into());
+        }
         let stop = serve::stop_signal()?;
         let folder =
             tempfile::Builder::new().prefix("tidings-demo-").tempdir().context("cannot create a folder")?;
-        let settings = settings(folder.path(), free_port()?);
+        let settings = settings(folder.path(), with_port(self.listen)?);
         let flags = CommandLineSettings::default();
         let load = || Config::load(None, settings.iter().cloned(), &flags);
         let config = load()?;
@@ -42,22 +55,34 @@ impl DemoCommand {
             made = making => made?,
             () = stop => return Ok(()),
         };
-        say!("Tidings demo: {}", config.site.url);
-        for account in accounts {
-            say!("  {:<14} {}", account.name, account.password);
-        }
-        say!("Log in with one of these names and its password. Ctrl-C ends the demo and removes its data.");
-        serve::run(config, load).await
+        let url = config.site.url.clone();
+        let greet = move || {
+            say!("Tidings demo: {url}");
+            for account in accounts {
+                say!("  {:<14} {}", account.name, account.password);
+            }
+            say!(
+                "Log in with one of these names and its password. Ctrl-C ends the demo and removes its data."
+            );
+            Ok(())
+        };
+        serve::run(config, load, greet).await
     }
 }
 
 /// The settings of the demo, as variables.
-fn settings(folder: &Path, port: u16) -> Vec<(String, String)> {
+fn settings(folder: &Path, listen: SocketAddr) -> Vec<(String, String)> {
+    let ip = listen.ip();
+    let host = if ip.is_loopback() || ip.is_unspecified() {
+        "localhost".to_owned()
+    } else {
+        SocketAddr::new(ip, 0).to_string().trim_end_matches(":0").to_owned()
+    };
     let settings = [
-        ("SERVER__LISTEN", format!("{}:{port}", Ipv4Addr::LOCALHOST)),
+        ("SERVER__LISTEN", listen.to_string()),
         ("SERVER__STORE", format!("redb:{}", folder.join("demo.redb").display())),
         ("SERVER__CREATE", "true".to_owned()),
-        ("SITE__URL", format!("http://localhost:{port}")),
+        ("SITE__URL", format!("http://{host}:{}", listen.port())),
         ("SITE__NAME", "Tidings demo".to_owned()),
         // Others may have the port.
         ("METRICS__LISTEN", String::new()),
@@ -65,8 +90,12 @@ fn settings(folder: &Path, port: u16) -> Vec<(String, String)> {
     settings.map(|(name, value)| (format!("TIDINGS_{name}"), value)).into()
 }
 
-/// A port that nobody listens on.
-fn free_port() -> anyhow::Result<u16> {
-    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot find a free port")?;
-    Ok(socket.local_addr()?.port())
+/// The address to listen on, with a port that nobody listens on if none was chosen.
+fn with_port(chosen: Option<SocketAddr>) -> anyhow::Result<SocketAddr> {
+    let address = chosen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, 0).into());
+    if address.port() != 0 {
+        return Ok(address);
+    }
+    let socket = TcpListener::bind(address).context("cannot find a free port")?;
+    Ok(socket.local_addr()?)
 }

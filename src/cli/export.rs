@@ -1,6 +1,6 @@
 //! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
 
-use super::{reach_existing_store, site_on};
+use super::{reach_site, site_on};
 use crate::config::Config;
 use crate::progress::progress_bar;
 use anyhow::{Context, bail};
@@ -63,7 +63,7 @@ impl ExportSite {
         let folder = folder.unwrap_or(Path::new("."));
         let file =
             NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
-        let store = reach_existing_store(config).await?;
+        let store = reach_site(config).await?;
         let site = site_on(&store, config);
         let written = write(Arc::new(site), config, &file).await;
         store.close().await;

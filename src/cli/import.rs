@@ -2,7 +2,8 @@
 //!
 //! Rows are imported in chunks, each one atomic batch that also notes which
 //! rows it holds. So an import can be stopped at any time and run again: it
-//! continues where it stopped, and a second run of the same file changes nothing.
+//! continues where it stopped, and a second run of the same file changes nothing. A new site that the
+//! import begins is marked until its end ([`unfinished`]).
 
 mod accounts;
 mod hn;
@@ -12,7 +13,7 @@ mod sites;
 pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
-use super::{CreateOption, WrongUse, patiently, reach_store, site_on};
+use super::{CreateOption, WrongUse, patiently, reach_store_to_import, site_on};
 use crate::config::Config;
 use crate::progress::progress_bar;
 use accounts::ImportAccounts;
@@ -23,6 +24,7 @@ use rows::StoryRow;
 use std::path::{Path, PathBuf};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::imports::{self, ImportedLink};
+use tidings_domain::migrations::unfinished;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
@@ -76,10 +78,10 @@ impl ImportLinks {
         for refused in &read.refused {
             eprintln!("line {}: {}", refused.line, refused.reason);
         }
-        let store = reach_store(config).await?;
+        let store = reach_store_to_import(config, "links", &self.file).await?;
         let site = site_on(&store, config);
-        let imported = self.import(&site, read.rows).await;
-        let Imported { new, known, votes } = imported?;
+        let Imported { new, known, votes } = self.import(&site, read.rows).await?;
+        unfinished::end(&store).await?;
         say!(
             "imported {} with {}; {} already existed; {} refused",
             counted(new, "story", "stories"),

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
 use tidings_domain::timelines::moving::place_apart;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::counted;
 use tidings_keyspace::{EngineClock, Store, StoreOptions, without_password};
 
@@ -55,9 +56,10 @@ impl RestoreCommand {
         restore::demand_known_layout(summary.header).with_context(named)?;
 
         let url = config.server.store.as_str();
-        let options = StoreOptions { create: true, ..store_options(config) };
+        let filling = restore::filling(&summary, Timestamp::now(&EngineClock::System));
+        let options = StoreOptions { create: true, first: Some(filling.first()), ..store_options(config) };
         let store = Store::open(url, &options).await?;
-        restore::begin(&store, &summary)
+        restore::begin(&store, &filling)
             .await
             .with_context(|| format!("cannot restore into {}", without_password(url)))?;
         let bar = progress_bar(length.len(), "restoring");

@@ -1,6 +1,6 @@
 //! `tidings search`: how the search index is, and making it anew.
 
-use super::{reach_existing_store, site_on};
+use super::{reach_site, site_on};
 use crate::config::Config;
 use crate::control;
 use crate::progress::progress_bar;
@@ -39,7 +39,7 @@ impl SearchCommand {
         if !config.search.enabled {
             bail!("search is off; set search.enabled = true");
         }
-        let store = reach_existing_store(config).await?;
+        let store = reach_site(config).await?;
         let done = match self {
             Self::Status => status(&store, config).await,
             Self::Rebuild => rebuild(&store, config).await,

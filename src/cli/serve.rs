@@ -32,10 +32,11 @@ use tidings_domain::sites;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Economy;
-use tidings_keyspace::{EngineClock, Store, without_password};
+use tidings_keyspace::{EngineClock, Store, give_way, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
 use tidings_web::{App, Listening};
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 
@@ -45,12 +46,16 @@ const SERVER: &str = "server";
 /// The limit of open files on most systems, if it cannot be found out.
 const COMMON_OPEN_FILES: usize = 1_024;
 
-/// Serves the site. Prints the address it listens on, as one line. `load` reads the settings
+/// Serves the site. Prints the address it listens on, as one line, and what `greet` does. `load` reads the settings
 /// again.
 ///
 /// # Errors
 /// When the store cannot be opened, or the address is not available.
-pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>) -> anyhow::Result<()> {
+pub async fn run(
+    config: Config,
+    load: impl Fn() -> Result<Config, ConfigError>,
+    greet: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     panics::watch();
     supervision::end_process_on_failure();
     let mut stop = std::pin::pin!(stop_signal()?);
@@ -82,6 +87,7 @@ pub async fn run(config: Config, load: impl Fn() -> Result<Config, ConfigError>)
         "serving"
     );
 
+    greet()?;
     if let Some(metrics) = metrics {
         tokio::spawn(metrics.serve(app.clone()));
     }
@@ -146,7 +152,7 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
     // From now on the version is there. Without it the database has lost the site.
     let layout = migrations::LAYOUT_VERSION.to_string();
-    app.site.store.guard((keys::LAYOUT_VERSION, &layout), keys::UNFINISHED_RESTORE);
+    app.site.store.guard((keys::LAYOUT_VERSION, &layout), keys::UNFINISHED);
     let economy = karma::stored_economy(&app.site.store).await?;
     if economy.is_some() {
         app.site.rules.replace(config.clone().with_stored_economy(economy).rules);
@@ -244,12 +250,24 @@ async fn finish_bans(site: Arc<Site>) {
     }
 }
 
-/// Adds what a Lamer News that runs on the same store has left out since the last start. The site
-/// works without it.
+/// Adds what a store of Lamer News lacks, and what a Lamer News that runs on the same store has left out since the
+/// last start. The site works without it. It has a thread of its own, which gives way to others.
 async fn complete_lamer_news(site: Arc<Site>) {
-    if let Err(error) = migrations::complete_lamer_news(&site, &|_, _| {}).await {
-        tracing::warn!(%error, "the store lacks something; the next start will continue");
-    }
+    let (reply, completed) = oneshot::channel();
+    let runtime = Handle::current();
+    let complete = move || {
+        give_way();
+        // Nobody waits any more if the server stops.
+        reply.send(runtime.block_on(upgrade::complete(&site, |_| {}))).ok();
+    };
+    let started = std::thread::Builder::new().name("completion".to_owned()).spawn(complete);
+    let failed = match (started, completed.await) {
+        (Ok(_), Ok(Ok(()))) => return,
+        (Ok(_), Ok(Err(error))) => format!("{error:#}"),
+        (Err(error), _) => error.to_string(),
+        (Ok(_), Err(_)) => "its thread has failed".to_owned(),
+    };
+    tracing::warn!(error = failed, "the store lacks something; the next start will continue");
 }
 
 /// Completes when the site is to stop accepting connections: the drain time after `stop`. Load

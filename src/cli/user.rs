@@ -2,7 +2,7 @@
 
 mod list;
 
-use super::{CreateOption, WrongUse, reach_existing_store, reach_store, site_on};
+use super::{CreateOption, WrongUse, reach_site, reach_store, site_on};
 use crate::config::Config;
 use crate::progress::progress_bar;
 use anyhow::Context;
@@ -109,7 +109,7 @@ impl UserCommand {
             | Self::Moderator { .. }
             | Self::Password { .. }
             | Self::RemoveTwoFactor { .. }
-            | Self::Harden => reach_existing_store(config).await?,
+            | Self::Harden => reach_site(config).await?,
         };
         let site = site_on(&store, config);
         let site = Arc::new(site.for_command());

@@ -222,6 +222,15 @@ fn an_unknown_setting_names_the_nearest_known_one() {
             "unknown setting limit (file FILE); did you mean section [limits]?",
         ),
         ("[mails]", "unknown setting mails (file FILE); did you mean section [mail]?"),
+        ("name = 'x'", "unknown setting name (file FILE); did you mean name in [site]?"),
+        (
+            "folder = 'x'",
+            "unknown setting folder (file FILE); did you mean folder in [backup] or folder in [search]?",
+        ),
+        (
+            "trusted_proxy = '::1'",
+            "unknown setting trusted_proxy (file FILE); did you mean trusted_proxies in [web]?",
+        ),
         ("karma = 5", "unknown setting karma (file FILE); did you mean section [karma]?"),
         (
             "[server.listen]\nport = 1",
@@ -472,4 +481,21 @@ fn a_number_goes_before_the_economy_of_the_settings_and_that_before_the_store() 
     assert_eq!(prices(&[(ECONOMY, "lamer")], Some(Free)), (Lamer, 1, 0, of_economy()));
     assert_eq!(prices(&[(COST, "3"), (ECONOMY, "lamer")], None), (Lamer, 3, 0, variable()));
     assert_eq!(prices(&[(COST, "0")], Some(Lamer)), (LamerOfStore, 0, 0, variable()));
+}
+
+#[test]
+fn settings_that_trust_everybody_or_have_no_effect_are_warned_of() {
+    let warned = |text: &str| from_file(text).unwrap().warnings();
+    for everybody in ["0.0.0.0/0", "127.0.0.1, ::/0"] {
+        let warnings = warned(&format!("[web]\ntrusted_proxies = '{everybody}'"));
+        assert!(matches!(&warnings[..], [one] if one.contains("name only the addresses")), "{warnings:?}");
+    }
+    let warnings = warned("[mail]\nusername = 'me'");
+    assert!(matches!(&warnings[..], [one] if one.contains("set mail.relay")), "{warnings:?}");
+    assert!(
+        warned(
+            "[mail]\nusername = 'me'\nrelay = 'smtp.example.org:587'\n[web]\ntrusted_proxies = '10.0.0.0/8'"
+        )
+        .is_empty()
+    );
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 use tidings::backup::disk::SystemDisk;
 use tidings::backup::{restore, take};
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::{keys, migrations};
 use tidings_keyspace::{Batch, Entry, Store, StoreOptions, Value};
 
@@ -281,7 +282,8 @@ async fn a_store_that_is_served_is_backed_up_by_way_of_its_server() {
 /// Leaves the store as an interrupted restore of a file does: with a mark and some keys.
 async fn interrupt_restore(store: &Store, file: &str) {
     let summary = tidings::backup::restore::verify(Path::new(file), |_| {}).unwrap();
-    tidings::backup::restore::begin(store, &summary).await.unwrap();
+    let filling = tidings::backup::restore::filling(&summary, Timestamp(7));
+    tidings::backup::restore::begin(store, &filling).await.unwrap();
     let mut batch = Batch::new();
     batch.set("key1", "half");
     batch.add_member("set", "left over");
@@ -300,11 +302,11 @@ async fn an_interrupted_restore_is_not_served_and_starts_over() {
         interrupt_restore(&open, &file).await;
         open.close().await;
         drop(open);
-        let said = "a restore into the store was interrupted";
+        let said = "a restore into the store is not finished";
         refused(&["serve", "--listen", "127.0.0.1:0", "--store", &store], said);
         refused(&["backup", &folder.path("half.backup"), "--store", &store], said);
         refused(&["user", "add", "alice", "--store", &store], said);
-        refused(&["restore", &other, "--store", &store], "a restore of another file");
+        refused(&["restore", &other, "--store", &store], "`tidings restore FILE` with the same file");
         succeed(&["restore", &file, "--store", &store]);
         let restored = Store::open(&store, &StoreOptions::default()).await.unwrap();
         assert_eq!(dump(&restored).await, folder.dump("store.redb").await);
@@ -346,7 +348,7 @@ async fn a_restore_that_is_killed_can_be_run_again() {
     assert!(keys() < 23_000, "it was faster than the kill");
     refused(
         &["backup", &folder.path("half.backup"), "--store", &store],
-        "a restore into the store was interrupted",
+        "a restore into the store is not finished",
     );
     succeed(&["restore", &file, "--store", &store]);
     let restored = Store::open(&store, &StoreOptions::default()).await.unwrap();

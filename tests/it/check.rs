@@ -34,12 +34,7 @@ async fn a_database_of_the_original_gets_its_articles_on_every_engine() {
     let file = format!("redb:{}", folder.path().join("copy.redb").display());
     assert!(tidings(&["copy", &redis_url, &file]).status.success());
     for store in [&redis_url, &file] {
-        let (code, text) = check(store, &[]);
-        assert_eq!(code, Some(1), "{text}");
-        assert!(text.contains("2 differences, of which 2 will be mended with --repair"), "{text}");
-        let (code, text) = check(store, &["--repair"]);
-        assert_eq!(code, Some(0), "{text}");
-        assert!(text.contains("of which 2 mended, 0 need a person"), "{text}");
+        // The first command brings them.
         for options in [&[][..], &["--repair"]] {
             let (code, text) = check(store, options);
             assert_eq!(code, Some(0), "{text}");

@@ -89,3 +89,34 @@ async fn the_demo_is_a_whole_site_and_is_gone_at_its_end() {
     assert!(demo.wait().success());
     assert_eq!(folder_in(temporary.path()), None);
 }
+
+#[tokio::test]
+async fn the_demo_listens_where_it_is_told_and_its_last_lines_are_the_accounts() {
+    let temporary = tempfile::tempdir().unwrap();
+    let tidings = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command.args(words).env("TMPDIR", temporary.path()).stdin(Stdio::null());
+        command
+    };
+    let help = String::from_utf8(tidings(&["demo", "--help"]).output().unwrap().stdout).unwrap();
+    assert!(help.contains("--listen") && !help.contains("--store") && !help.contains("--config"), "{help}");
+    for words in [["demo", "--store", "redb::memory:"], ["demo", "--config", "none.toml"]] {
+        assert_eq!(tidings(&words).output().unwrap().status.code(), Some(2), "{words:?}");
+    }
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let said = temporary.path().join("said");
+    let file = std::fs::File::create(&said).unwrap();
+    let mut command = tidings(&["demo", "--listen", &free.to_string()]);
+    command.stdout(file.try_clone().unwrap()).stderr(file);
+    let mut demo = command.spawn().unwrap();
+    let text = || std::fs::read_to_string(&said).unwrap();
+    let site = format!("http://localhost:{}", free.port());
+    crate::program::wait_until("the accounts", || text().contains("Log in with one of these").then_some(()));
+    // By then it would have logged all that it logs at a start.
+    check_searches(&site).await;
+    let text = text();
+    assert!(text.contains(&format!("Tidings demo: {site}/\n")), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("Log in with one of these"), "{text}");
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+}

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::StatusCode;
 use roxmltree::{Document, Node};
 use serde_json::Value;
+use tidings::backup::disk::SystemDisk;
+use tidings::backup::{restore, take};
+use tidings_keyspace::{Store, StoreOptions};
 
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::Community;
@@ -149,12 +152,17 @@ fn ids_in(text: &str) -> BTreeSet<String> {
 async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_moves() {
     let redis = RedisServer::start();
     let mut before = BTreeMap::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = format!("redb:{}", folder.path().join("restored.redb").display());
     for (settings, days) in [
         ([("site.url", "http://first.example"), ("server.old_hosts", "")], 0),
         ([("site.url", "https://first.example"), ("server.old_hosts", "")], 40),
         ([("site.url", "https://new.example:8443"), ("server.old_hosts", "")], 400),
+        // Restored into the other engine.
+        ([("site.url", "https://newest.example"), ("server.old_hosts", "")], 500),
     ] {
-        let server = Server::at(&redis.url(), &settings).await;
+        let url = if days == 500 { &file } else { &redis.url() };
+        let server = Server::at(url, &settings).await;
         server.advance(days * 86_400);
         if days == 0 {
             let Community { alice, bob, .. } =
@@ -174,6 +182,13 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
             assert!(ids.iter().all(|id| id.starts_with("tag:first.example,2027-01-15:")), "{feed}: {ids:?}");
             let known = before.entry(feed.clone()).or_insert_with(|| ids.clone());
             assert_eq!(*known, ids, "{feed} {settings:?}");
+        }
+        if days == 400 {
+            let backup = folder.path().join("site.backup");
+            take::to_file(server.store(), SystemDisk, backup.clone(), Box::new(|_, _| {})).await.unwrap();
+            let restored = Store::open(&file, &StoreOptions::default()).await.unwrap();
+            restore::write_unverified(&restored, &backup, 0, |_| {}).await.unwrap();
+            restored.close().await;
         }
     }
     let stories = |feed: &str| -> BTreeSet<String> {

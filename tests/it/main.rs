@@ -154,6 +154,7 @@ mod two_factor;
 mod two_viewers;
 mod undo_is_exact;
 mod undo_of_all;
+mod unfinished;
 mod unreadable;
 mod visits;
 mod vote_rings;

@@ -413,7 +413,7 @@ async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both() {
             .await;
         let site = &server.app.site;
         let earlier =
-            migrations::StoreState { layout: 1, unreadable_layout: None, keys: 1, unfinished_restore: None };
+            migrations::StoreState { layout: 1, unreadable_layout: None, keys: 1, unfinished: None };
         for _ in 0..2 {
             server.write(|batch| batch.set("layout:version", "1")).await;
             migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();

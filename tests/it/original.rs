@@ -28,11 +28,15 @@ pub const URL: &str = "http://Example.com/original?utm_source=feed";
 /// A server that holds the database.
 pub async fn database() -> RedisServer {
     let server = RedisServer::start();
-    let mut redis = RedisCommands::connect(&server).await;
-    write_users(&mut redis).await;
-    write_news(&mut redis).await;
-    write_comments(&mut redis).await;
+    fill(&mut RedisCommands::connect(&server).await).await;
     server
+}
+
+/// Writes the database to an empty server.
+pub async fn fill(redis: &mut RedisCommands) {
+    write_users(redis).await;
+    write_news(redis).await;
+    write_comments(redis).await;
 }
 
 async fn write_users(redis: &mut RedisCommands) {

@@ -251,8 +251,8 @@ schema! {
         FIRST_ADMINISTRATOR: String, NEVER, Ours, ACCOUNTS = "administrator.first";
         /// The version of the layout.
         LAYOUT_VERSION: String, NEVER, Ours, SITE = "layout:version";
-        /// A restore into this store is not finished.
-        UNFINISHED_RESTORE: String, NEVER, Ours, SITE = "restore:unfinished";
+        /// The mark of a command that has not finished filling this store.
+        UNFINISHED: String, NEVER, Ours, SITE = "restore:unfinished";
     }
     many {
         /// A user.

@@ -3,9 +3,8 @@
 //! `layout:version` says which version a store has. A store without it is one of Lamer News, or
 //! of a time before there were versions: version 0. Each migration leads from one version to
 //! the next. It may be interrupted and run again, also on two servers at the same time.
-//!
-//! `restore:unfinished` marks a store that a restore has not filled completely.
 
+pub mod unfinished;
 mod unseen;
 
 use crate::accounts::confirmation;
@@ -27,6 +26,7 @@ use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::MAX_SAVED;
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
+use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
 pub const LAYOUT_VERSION: u64 = 8;
@@ -253,8 +253,8 @@ pub struct StoreState {
     pub unreadable_layout: Option<String>,
     /// The number of its keys.
     pub keys: u64,
-    /// The file of which a restore was interrupted, by its checksum.
-    pub unfinished_restore: Option<String>,
+    /// The command that has begun to fill it and not finished.
+    pub unfinished: Option<Filling>,
 }
 
 /// Why a store cannot be used.
@@ -273,24 +273,21 @@ pub enum UnusableStore {
         key = keys::LAYOUT_VERSION
     )]
     NoVersion(String),
-    /// A restore was interrupted.
-    #[error(
-        "a restore into the store was interrupted, so it has only a part of the data; \
-         run the same `tidings restore` command again"
-    )]
-    HalfRestored,
+    /// A command has not finished filling it.
+    #[error("{0}")]
+    Unfinished(Filling),
 }
 
 /// Reads the state of a store. Rounds: 2.
 pub async fn state_of(store: &Store) -> Result<StoreState, Error> {
-    let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED_RESTORE));
-    let (version, unfinished_restore) = store.fetch(reads).await?;
+    let reads = (read::string(keys::LAYOUT_VERSION), read::string(keys::UNFINISHED));
+    let (version, unfinished) = store.fetch(reads).await?;
     let layout = version.as_deref().map_or(Some(0), |text| text.parse().ok());
     Ok(StoreState {
         layout: layout.unwrap_or(0),
         unreadable_layout: version.filter(|_| layout.is_none()),
         keys: store.count_keys().await?,
-        unfinished_restore,
+        unfinished: unfinished.as_deref().map(Filling::parse),
     })
 }
 
@@ -300,7 +297,7 @@ pub async fn has_site(store: &Store) -> Result<bool, Error> {
     const NAMES_AT_ONCE: usize = 1_000;
     const MOST_PAGES: usize = 100;
     // Keys that nearly every site has, so that few names are read.
-    let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED_RESTORE];
+    let common = [keys::LAYOUT_VERSION, keys::USERS_COUNT, keys::NEWS_COUNT, keys::UNFINISHED];
     if store.fetch(common.map(read::expiry)).await?.iter().any(|expiry| *expiry != Expiry::Absent) {
         return Ok(true);
     }
@@ -325,8 +322,8 @@ impl StoreState {
     /// Why it cannot.
     pub fn demand_usable(&self) -> Result<(), UnusableStore> {
         self.demand_version()?;
-        if self.unfinished_restore.is_some() {
-            return Err(UnusableStore::HalfRestored);
+        if let Some(filling) = &self.unfinished {
+            return Err(UnusableStore::Unfinished(filling.clone()));
         }
         if self.layout > LAYOUT_VERSION {
             return Err(UnusableStore::Newer(self.layout));
@@ -364,6 +361,9 @@ pub async fn migrate(
     advance: Advance<'_>,
 ) -> Result<(), Error> {
     let mut layout = state.layout;
+    if layout == 0 && state.keys > 0 {
+        note_incomplete(&site.store).await?;
+    }
     for migration in state.pending(migrations) {
         tracing::info!(version = migration.to, what = migration.what, "migrating the store");
         advance(0, 0);
@@ -378,11 +378,41 @@ pub async fn migrate(
     Ok(())
 }
 
+/// The field of `site` that says that lists and articles are still to be made.
+const INCOMPLETE: &str = "incomplete";
+
+/// Notes that the store lacks what Lamer News and the first versions did not write. The checks make it.
+async fn note_incomplete(store: &Store) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.set_field(keys::SITE, INCOMPLETE, "1");
+    apply(store, batch).await?;
+    Ok(())
+}
+
+/// Whether the store lacks lists and articles that Lamer News did not write. Rounds: 1.
+pub async fn is_incomplete(store: &Store) -> Result<bool, Error> {
+    Ok(store.fetch(read::field(keys::SITE, INCOMPLETE)).await?.is_some())
+}
+
+/// Notes that nothing is missing any more. Rounds: 1.
+pub async fn note_complete(store: &Store) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    batch.delete_field(keys::SITE, INCOMPLETE);
+    apply(store, batch).await?;
+    Ok(())
+}
+
 /// Gives an empty store the version of this program before a command writes to it, so that the server
 /// does not take it for one of an earlier version. Rounds: 3.
 pub async fn begin_new(store: &Store) -> Result<(), Error> {
     let state = state_of(store).await?;
-    if state.keys > 0 { Ok(()) } else { note_version(store, 0, LAYOUT_VERSION).await }
+    let is_new = state.keys == u64::from(state.unfinished.is_some());
+    if is_new { note_version(store, 0, LAYOUT_VERSION).await } else { Ok(()) }
+}
+
+/// Gives a store without a site the version of this program. Rounds: 1.
+pub async fn note_newest(store: &Store) -> Result<(), Error> {
+    note_version(store, 0, LAYOUT_VERSION).await
 }
 
 /// Stores the version. Another server may have done that before.
@@ -398,29 +428,6 @@ async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
         Applied::No(_) if state_of(store).await?.layout >= to => Ok(()),
         Applied::No(_) => Err(Error::Busy),
     }
-}
-
-/// Marks a store as incomplete while a backup is restored. `file` is the checksum of the
-/// backup. Rounds: 1.
-///
-/// # Errors
-/// When the store fails, or another restore has just begun.
-pub async fn begin_restore(store: &Store, file: &str) -> Result<(), Error> {
-    let mut batch = Batch::new();
-    batch.key_absent(keys::UNFINISHED_RESTORE);
-    batch.set(keys::UNFINISHED_RESTORE, file);
-    match apply(store, batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Error::Busy),
-    }
-}
-
-/// Removes the mark of [`begin_restore`]. Rounds: 1.
-pub async fn end_restore(store: &Store) -> Result<(), Error> {
-    let mut batch = Batch::new();
-    batch.delete(keys::UNFINISHED_RESTORE);
-    apply(store, batch).await?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -553,11 +560,10 @@ mod tests {
         assert_eq!(state.demand_usable(), Err(UnusableStore::Newer(LAYOUT_VERSION + 1)));
         set(&site, keys::LAYOUT_VERSION, &LAYOUT_VERSION.to_string()).await;
         state_of(&site.store).await.unwrap().demand_usable().unwrap();
-        begin_restore(&site.store, "file").await.unwrap();
+        set(&site, keys::UNFINISHED, "restore 7 file").await;
         let state = state_of(&site.store).await.unwrap();
-        assert_eq!(state.demand_usable(), Err(UnusableStore::HalfRestored));
-        assert!(matches!(begin_restore(&site.store, "file").await, Err(Error::Busy)));
-        end_restore(&site.store).await.unwrap();
+        assert!(matches!(state.demand_usable(), Err(UnusableStore::Unfinished(_))));
+        unfinished::end(&site.store).await.unwrap();
         state_of(&site.store).await.unwrap().demand_usable().unwrap();
         set(&site, keys::LAYOUT_VERSION, "new").await;
         let unknown = state_of(&site.store).await.unwrap().demand_usable().unwrap_err();

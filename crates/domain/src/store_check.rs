@@ -41,8 +41,8 @@ use crate::timelines::check::HomeCheck;
 use crate::timelines::place;
 use crate::values::clock::Moment;
 use crate::{
-    accounts, articles, background, comments, contributions, hooks, imports, jobs, moderation, news,
-    numbered, sites, timelines,
+    accounts, articles, background, comments, contributions, hooks, imports, jobs, migrations, moderation,
+    news, numbered, sites, timelines,
 };
 pub use report::{Difference, Outcome, StoreReport, Totals};
 use std::sync::LazyLock;
@@ -182,6 +182,22 @@ pub async fn check(
     Ok(report)
 }
 
+/// Makes what a store of Lamer News or of a first version lacks: lists of sites, articles, numbers, entries of
+/// names. These follow from what is there, so they are made as a repair makes them, in small batches beside a
+/// site in use. Nothing is done to a store that has had it. After an interruption it starts over.
+pub async fn complete(
+    site: &Site,
+    now: Moment,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Option<StoreReport>, Error> {
+    if !migrations::is_incomplete(&site.store).await? {
+        return Ok(None);
+    }
+    let report = check(site, Part::Keys, now, true, progress).await?;
+    migrations::note_complete(&site.store).await?;
+    Ok(Some(report))
+}
+
 /// `None` if a value could not be read: that is reported for its own key.
 fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
     match outcome {
@@ -222,7 +238,7 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::SCORE_OF, MADE_ANEW),
     (&families::TIME_OF, MADE_ANEW),
     (&families::SITE_LOGO, "it is a file; that it is there is checked with site"),
-    (&families::UNFINISHED_RESTORE, "no command but a restore uses a store that has it"),
+    (&families::UNFINISHED, "no command uses a store that has it but the one that finishes it"),
 ];
 
 #[cfg(test)]

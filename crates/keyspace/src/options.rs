@@ -17,6 +17,8 @@ pub struct StoreOptions {
     pub cache_bytes: usize,
     /// Whether the embedded engine may create the file if it does not exist. Default: true.
     pub create: bool,
+    /// A key and its text that a new file has from its first moment. Default: none.
+    pub first: Option<(String, String)>,
     /// The clock by which the embedded engine expires keys. A Redis server uses its own.
     pub clock: EngineClock,
     /// How many replicas of a Redis server must have a batch before it is acknowledged. If fewer say
@@ -34,6 +36,7 @@ impl Default for StoreOptions {
             timeout: Duration::from_secs(2),
             cache_bytes: 64 * 1024 * 1024,
             create: true,
+            first: None,
             clock: EngineClock::System,
             replicas: 0,
             reads_replicas: false,

@@ -85,10 +85,11 @@ impl Redb {
         options: &StoreOptions,
         versions: Arc<Versions>,
     ) -> Result<Self, OpenError> {
-        if !options.create && database::is_missing(path) {
+        if !options.create && database::is_missing(std::path::Path::new(path)) {
             return Err(OpenError::Missing(path.to_owned()));
         }
-        let opener = database::opener(path, options.cache_bytes, options.create);
+        let first = options.create.then(|| options.first.clone());
+        let opener = database::opener(path, options.cache_bytes, first);
         Self::open_with(opener, options, versions).map_err(|reason| {
             let url = format!("redb:{path}");
             if reason == database::LOCKED {
@@ -328,8 +329,13 @@ impl Redb {
     }
 
     /// Replaces whole keys, in one transaction, without a time-out: a restore takes as long as it needs.
-    pub(super) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
-        self.ask_writer(|reply| Task::Restore(entries, reply)).await
+    /// Their times to live count from a moment, or from the writing.
+    pub(super) async fn restore(
+        &self,
+        entries: Vec<Entry>,
+        as_of_ms: Option<u64>,
+    ) -> Result<(), KeyspaceError> {
+        self.ask_writer(|reply| Task::Restore(entries, as_of_ms, reply)).await
     }
 
     /// Subscribes to a channel. On a closed store the subscription ends at once.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 use tantivy::collector::DocSetCollector;
 use tantivy::directory::INDEX_WRITER_LOCK;
-use tantivy::directory::error::LockError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::query::RangeQuery;
 use tantivy::schema::{
@@ -40,6 +40,8 @@ const MOST_REMOVED: f32 = 0.25;
 const MERGE_ATTEMPTS: usize = 5;
 /// The highest number of a folder; so many servers may share a working folder.
 const MOST_FOLDERS: usize = 16;
+/// The errors of a system on which too many files are open: ENFILE and EMFILE.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
 /// The mode of a folder: it has addresses of members, and words of hidden posts.
 const FOLDER_MODE: u32 = 0o700;
 /// The longest text that is indexed, in bytes; what comes after it is not found.
@@ -62,9 +64,47 @@ pub enum IndexError {
     /// The threads that search cannot be started.
     #[error("cannot start the threads that search: {0}")]
     Threads(String),
+    /// A file has other bytes than were written.
+    #[error("the file {0} is damaged")]
+    Damaged(PathBuf),
     /// Other processes use all the folders.
     #[error("{MOST_FOLDERS} other servers use the folder {0} and those beside it for their search indexes")]
     Taken(PathBuf),
+}
+
+impl IndexError {
+    /// Whether the files of the index are damaged, so that only a new one helps: not if the disk is full, or another
+    /// process uses it.
+    pub fn is_damage(&self) -> bool {
+        use std::io::ErrorKind::{
+            FileTooLarge, Interrupted, OutOfMemory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
+            StorageFull,
+        };
+        let Self::Failed(error) = self else { return matches!(self, Self::Damaged(_)) };
+        let cause = match error {
+            TantivyError::IoError(error) => error,
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => io_error,
+            TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => io_error,
+            TantivyError::OpenWriteError(_)
+            | TantivyError::LockFailure(..)
+            | TantivyError::ErrorInThread(_)
+            | TantivyError::Poisoned
+            | TantivyError::InvalidArgument(_) => return false,
+            // What it has read makes no sense.
+            _ => return true,
+        };
+        let is_of_disk = matches!(
+            cause.kind(),
+            FileTooLarge
+                | Interrupted
+                | OutOfMemory
+                | PermissionDenied
+                | QuotaExceeded
+                | ReadOnlyFilesystem
+                | StorageFull
+        );
+        !is_of_disk && !TOO_MANY_FILES.iter().any(|number| cause.raw_os_error() == Some(*number))
+    }
 }
 
 /// A kind of document.
@@ -676,6 +716,32 @@ impl Index {
             ids.extend(stored.get_first(fields.id).and_then(|id| id.as_str()).map(str::to_owned));
         }
         Ok(ids)
+    }
+
+    /// Compares every file with its checksum.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`], or when the files cannot be read.
+    pub fn check_files(&self) -> Result<(), IndexError> {
+        let damaged = self.view.index.validate_checksum()?;
+        damaged.into_iter().next().map_or(Ok(()), |file| Err(IndexError::Damaged(file)))
+    }
+
+    /// Removes its files. The next index in the folder is empty.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    pub fn remove_files(self) -> Result<(), IndexError> {
+        let Some(folder) = self.folder.as_ref().map(|folder| of_version(folder, self.language)) else {
+            return Ok(());
+        };
+        drop(self);
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(IndexError::Folder { folder, error })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The folder that it uses.

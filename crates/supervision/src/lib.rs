@@ -8,6 +8,7 @@
 
 pub mod panics;
 pub mod places;
+pub mod steps;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

@@ -67,6 +67,8 @@ pub enum RequestError {
     TooManySearches,
     /// The search index cannot be used.
     SearchUnavailable,
+    /// The index of the search was damaged, and is made anew.
+    SearchIndexDamaged,
     /// A page of another site has sent a vote on a site, or asks for a voter's votes.
     ForeignPage,
     /// The request took too long.
@@ -327,6 +329,7 @@ impl RequestError {
             Self::TooManyWrites
             | Self::TooManySearches
             | Self::SearchUnavailable
+            | Self::SearchIndexDamaged
             | Self::Timeout
             | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
@@ -399,6 +402,10 @@ impl RequestError {
             Self::TooManySearches => "too many searches are running. Try again in a moment".to_owned(),
             Self::SearchUnavailable => {
                 "search doesn't work at the moment. The rest of the site does".to_owned()
+            }
+            Self::SearchIndexDamaged => {
+                "the search index is being made. Please try again in a minute. The rest of the site works"
+                    .to_owned()
             }
             Self::ForeignPage => {
                 "other web sites can't vote here. Vote with the browser extension or on this site".to_owned()

@@ -7,7 +7,7 @@
 mod aside;
 mod reader;
 
-use super::super::{CreateOption, WrongUse, patiently, reach_store, site_on};
+use super::super::{CreateOption, WrongUse, patiently, reach_store_to_import, site_on};
 use super::{demand_all, say_how_to_administer};
 use crate::config::Config;
 use crate::progress::progress_bar;
@@ -27,6 +27,7 @@ use tidings_domain::imports::archive::{
     Archive, Imported, LINES_AT_ONCE, NumberedLine, import_lines, is_own_export,
 };
 use tidings_domain::imports::lines::ArchiveLine;
+use tidings_domain::migrations::unfinished;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::imported::ImportSource;
@@ -88,7 +89,7 @@ impl ImportArchive {
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         let mut input = Input::open(&self.file)?;
         let about = input.about()?;
-        let store = reach_store(config).await?;
+        let store = reach_store_to_import(config, "hn", &self.file).await?;
         let site = site_on(&store, config);
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
@@ -117,6 +118,9 @@ impl ImportArchive {
         bar.finish_and_clear();
         let report = import.report;
         report.say()?;
+        if outcome.is_ok() {
+            unfinished::end(&store).await?;
+        }
         say_how_to_administer(&site).await?;
         store.close().await;
         outcome?;

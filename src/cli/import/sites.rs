@@ -3,7 +3,7 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{CreateOption, patiently, reach_store, site_on};
+use super::super::{CreateOption, patiently, reach_store_to_import, site_on};
 use super::{LineNumbers, demand_all};
 use crate::config::Config;
 use crate::progress::progress_bar;
@@ -12,6 +12,7 @@ use clap::Args;
 use csv::StringRecord;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use tidings_domain::migrations::unfinished;
 use tidings_domain::site::Site;
 use tidings_domain::sites::{Listed, StartingVoters};
 use tidings_domain::values::clock::Timestamp;
@@ -55,7 +56,7 @@ impl ImportSites {
         for (line, reason) in &list.refused {
             eprintln!("line {line}: {reason}");
         }
-        let store = reach_store(config).await?;
+        let store = reach_store_to_import(config, "sites", &self.file).await?;
         let site = site_on(&store, config);
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
@@ -63,6 +64,7 @@ impl ImportSites {
             None => now,
         };
         let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
+        unfinished::end(&store).await?;
         say!(
             "changed {} on {}; {} up to date; {} refused",
             counted(votes, "vote", "votes"),

@@ -4,6 +4,7 @@ use super::service_manager;
 use crate::cli::{NoSite, open_store, store_options};
 use crate::config::Config;
 use std::time::{Duration, Instant};
+use tidings_domain::migrations::UnusableStore;
 use tidings_keyspace::{OpenError, Store};
 use tokio::time::sleep;
 
@@ -68,14 +69,16 @@ pub async fn wait_for(store: &Store, config: &Config) -> anyhow::Result<()> {
             Ok(_) => break,
             Err(error) => error,
         };
-        let reason = match (error.downcast_ref::<OpenError>(), error.downcast_ref::<NoSite>()) {
-            (Some(OpenError::Absent { reason, .. }), _) => reason.clone(),
+        let is_unfilled =
+            error.is::<NoSite>() || matches!(error.downcast_ref(), Some(UnusableStore::Unfinished(_)));
+        let reason = match error.downcast_ref::<OpenError>() {
+            Some(OpenError::Absent { reason, .. }) => reason.clone(),
             // It may be filled yet, by a backup or by its own file.
-            (_, Some(no_site)) => {
+            None if is_unfilled => {
                 if !std::mem::replace(&mut is_logged, true) {
-                    tracing::error!("{no_site}");
+                    tracing::error!("{error}");
                 }
-                no_site.to_string()
+                error.to_string()
             }
             _ => return Err(error),
         };

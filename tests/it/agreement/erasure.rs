@@ -66,7 +66,7 @@ impl Walk {
             }
         }
         self.follow_index().await;
-        let searching = self.server.app.search.get().cloned();
+        let searching = self.server.app.search.get();
         compact(self.server.store(), searching).await.unwrap();
         look_into(index, &mut |path, content| {
             let kind = path.extension().map_or("none".into(), |kind| kind.to_string_lossy());

@@ -241,6 +241,71 @@ async fn the_operator_sees_how_the_index_is_and_makes_it_anew() {
     demand_private(place.0.path());
 }
 
+/// Overwrites the middle of all files of an index with this ending. Returns whether there are some.
+fn damage(folder: &Path, ending: &str) -> bool {
+    let mut is_damaged = false;
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            is_damaged |= damage(&path, ending);
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            let length = file.metadata().unwrap().len();
+            // The end says what kind of file it is.
+            let (start, end) = (length / 8, length.saturating_sub(length / 8 + 120));
+            std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(start)).unwrap();
+            let bytes = vec![0xD5; usize::try_from(end.saturating_sub(start)).unwrap()];
+            std::io::Write::write_all(&mut file, &bytes).unwrap();
+            is_damaged |= !bytes.is_empty();
+        }
+    }
+    is_damaged
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_made_anew_and_searches_say_so_meanwhile() {
+    let place = Place::new();
+    let mut program = place.start();
+    let alice = Client::new(http_client(), program.address).register("alice").await;
+    for number in 0..300 {
+        alice
+            .submit_text(&format!("Needle {number}"), &format!("hay of word{number} {}", "straw ".repeat(20)))
+            .await;
+    }
+    place.is_up_to_date().await;
+    let (mut damaged, mut rebuilt) = (0, 0);
+    for ending in ["term", "idx", "pos", "store", "fast", "fieldnorm"] {
+        for is_served in [true, false] {
+            if !is_served {
+                program.kill();
+            }
+            damaged += usize::from(damage(&place.index(), ending));
+            if !is_served {
+                program = place.start();
+            }
+            let visitor = Client::new(http_client(), program.address);
+            let deadline = Instant::now() + TIMEOUT;
+            let mut good = 0;
+            // Until it has found everything for a while.
+            while good < 3 {
+                assert!(Instant::now() < deadline, "{ending}: {}", program.log());
+                let answer = visitor.get("/api/search?q=straw+needle&sort=votes").await;
+                let text = String::from_utf8(answer.body.clone()).unwrap();
+                let is_all = answer.status == 200 && text.contains("\"total\":300");
+                good = if is_all { good + 1 } else { 0 };
+                // 500 for a search that stumbles over the damage first.
+                let is_said = matches!(answer.status.as_u16(), 200 | 429 | 500)
+                    || text.contains("earch index is being made")
+                    || text.contains("earch doesn't work");
+                assert!(is_said, "{ending}: {} {text}", answer.status);
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            rebuilt += program.log().matches("the search index is damaged; it is made anew").count();
+        }
+    }
+    assert!(damaged >= 8 && rebuilt >= 4, "{damaged} {rebuilt}");
+    drop(program);
+}
+
 /// Checks that nobody else may read what the program has made in a folder.
 fn demand_private(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -4,12 +4,14 @@ use super::journal::{Journal, JournalFile, JournalStorage};
 use super::recovery::{close_journal, open_journal, prepare_journal};
 use super::store_file::{StoreFile, Trouble};
 use super::tables::{LAYOUT_VERSION, META, META_LAYOUT, META_SEALED, Tables};
-use crate::KeyspaceError;
 use crate::limits::JOURNAL_BYTES;
+use crate::{Batch, KeyspaceError};
 use redb::backends::FileBackend;
 use redb::{Database, DatabaseError, ReadableDatabase, StorageBackend, StorageError, TableError};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
+use tidings_disk::{Folder, RealFolder};
+use tidings_supervision::steps::step;
 
 /// The path that stands for a store in memory.
 const MEMORY: &str = ":memory:";
@@ -124,8 +126,11 @@ pub(super) fn begin_write(database: &Database) -> Result<redb::WriteTransaction,
     Ok(transaction)
 }
 
-/// How to open the store at a path.
-pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
+/// A key that a new store has from its first moment, and its text.
+pub(super) type First = Option<(String, String)>;
+
+/// How to open the store at a path. `create` says what a new one has, if the file may be created.
+pub(super) fn opener(path: &str, cache_bytes: usize, create: Option<First>) -> Opener {
     let path = path.to_owned();
     if path == MEMORY {
         let opened = std::sync::atomic::AtomicBool::new(false);
@@ -136,13 +141,20 @@ pub(super) fn opener(path: &str, cache_bytes: usize, create: bool) -> Opener {
             }
             let backend = redb::backends::InMemoryBackend::new();
             let database = redb::Builder::new().set_cache_size(cache_bytes).create_with_backend(backend);
-            let database = prepared(database.map_err(|error| error.to_string())?)?;
+            let database = database.map_err(|error| error.to_string())?;
+            lay_out(&database, true, create.as_ref().and_then(Option::as_ref))
+                .map_err(|error| error.to_string())?;
             Ok(OpenedStore { database, files: None })
         });
     }
     Box::new(move || {
         let path = Path::new(&path);
-        let file = open_file(path, create)?;
+        if let Some(first) = &create
+            && is_missing(path)
+        {
+            make(path, first.as_ref())?;
+        }
+        let file = open_file(path, false)?;
         let backend = FileBackend::new(file).map_err(|error| advice(&error))?;
         let journal = Box::new(JournalFile::beside(path));
         let mut opened = open_files(Box::new(backend), journal, cache_bytes, JOURNAL_BYTES)?;
@@ -189,9 +201,37 @@ fn note_repair() {
     super::tests::REPAIRS.with(|repairs| repairs.set(repairs.get() + 1));
 }
 
-/// Whether there is no file at the path of a store.
-pub(super) fn is_missing(path: &str) -> bool {
-    path != MEMORY && !path.is_empty() && !Path::new(path).exists()
+/// Whether there is no store at a path: no file, or an empty one, as a process leaves behind that was killed
+/// when it had just made it.
+pub(super) fn is_missing(path: &Path) -> bool {
+    path != Path::new(MEMORY)
+        && !path.as_os_str().is_empty()
+        && path.metadata().map_or_else(|_| !path.exists(), |file| file.is_file() && file.len() == 0)
+}
+
+/// Makes a new store file. It is made beside the path and gets its name when it is whole and on disk, so nobody
+/// ever finds half of it.
+fn make(path: &Path, first: Option<&(String, String)>) -> Result<(), String> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push("-new");
+    let file = open_file(&path.with_file_name(&name), true)?;
+    // Locks it: one process makes the store, and others find it made.
+    let backend = FileBackend::new(file).map_err(|error| advice(&error))?;
+    if !is_missing(path) {
+        return Ok(());
+    }
+    // A process that was killed may have left something.
+    backend.set_len(0).map_err(|error| error.to_string())?;
+    let store = StoreFile::new(Box::new(backend));
+    let database = redb::Builder::new().create_with_backend(store.clone()).map_err(|error| advice(&error))?;
+    lay_out(&database, true, first).map_err(|error| error.to_string())?;
+    if let Some(trouble) = store.trouble() {
+        return Err(trouble.cause);
+    }
+    step();
+    let folder = RealFolder::of(path);
+    let named = folder.rename(&name, path.file_name().unwrap_or_default()).and_then(|()| folder.sync());
+    named.map_err(|error| error.to_string())
 }
 
 /// Opens the store file, or creates it if `create` is set. Only its owner may read it, because
@@ -200,30 +240,19 @@ pub(super) fn open_file(path: &Path, create: bool) -> Result<std::fs::File, Stri
     if path.as_os_str().is_empty() {
         return Err("the path is missing; write redb:store.redb, for example".to_owned());
     }
-    let new = !path.exists();
-    if new && !create {
-        return Err("there is no such file; check the path".to_owned());
-    }
     let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(true).create(create).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(|error| match error.kind() {
+    options.open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if !create => "there is no such file; check the path".to_owned(),
         std::io::ErrorKind::NotFound => "its folder does not exist; create it first".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
             format!("{error}; let the user that runs this program read and write the file and its folder")
         }
         std::io::ErrorKind::IsADirectory => "it is a folder; name a file in it".to_owned(),
         _ => error.to_string(),
-    })?;
-    if new {
-        // A power cut could lose a new file until its folder is flushed.
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if let Err(error) = std::fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-            tracing::warn!(%error, "cannot flush the folder of the new store file");
-        }
-    }
-    Ok(file)
+    })
 }
 
 /// Why a file cannot be opened that another process has open.
@@ -263,7 +292,7 @@ pub(super) fn prepared(database: Database) -> Result<Database, String> {
         Layout::Version(LAYOUT_VERSION) => {}
         // Every layout so far extends the one before it.
         Layout::Version(version) if version < LAYOUT_VERSION => {
-            lay_out(&database, false).map_err(|error| error.to_string())?;
+            lay_out(&database, false, None).map_err(|error| error.to_string())?;
         }
         Layout::Version(version) => {
             return Err(format!(
@@ -272,7 +301,7 @@ pub(super) fn prepared(database: Database) -> Result<Database, String> {
             ));
         }
         Layout::Foreign => return Err(damaged("a redb file of another program")),
-        Layout::Empty => lay_out(&database, true).map_err(|error| error.to_string())?,
+        Layout::Empty => lay_out(&database, true, None).map_err(|error| error.to_string())?,
     }
     Ok(database)
 }
@@ -298,13 +327,22 @@ fn layout(database: &Database) -> Result<Layout, redb::Error> {
     }
 }
 
-/// Creates the tables that are missing. In a new file, all rows there will ever be have check values.
-fn lay_out(database: &Database, is_new: bool) -> Result<(), redb::Error> {
+/// Creates the tables that are missing. In a new file, all rows there will ever be have check values, and there
+/// is a first key.
+fn lay_out(database: &Database, is_new: bool, first: Option<&(String, String)>) -> Result<(), redb::Error> {
     let transaction = begin_write(database)?;
-    Tables::write(&transaction)?;
-    transaction.open_table(META)?.insert(META_LAYOUT, LAYOUT_VERSION)?;
-    if is_new {
-        transaction.open_table(META)?.insert(META_SEALED, 1)?;
+    {
+        let mut tables = Tables::write(&transaction)?;
+        if let Some((key, text)) = first {
+            let mut batch = Batch::new();
+            batch.set(key, text);
+            tables.apply(&batch, &[], 0)?;
+        }
+        let mut meta = transaction.open_table(META)?;
+        meta.insert(META_LAYOUT, LAYOUT_VERSION)?;
+        if is_new {
+            meta.insert(META_SEALED, 1)?;
+        }
     }
     transaction.commit()?;
     Ok(())

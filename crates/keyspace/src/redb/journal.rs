@@ -38,6 +38,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Result};
 use std::path::Path;
 use tidings_disk::{DiskFile, Folder, RealFolder};
+use tidings_supervision::steps::step;
 
 const MAGIC: &[u8; 16] = b"tidings journal\n";
 
@@ -353,6 +354,7 @@ impl JournalStorage for JournalFile {
         // It is complete before it gets its name, so a partial journal is never found.
         let mut new = self.name.clone();
         new.push(".new");
+        step();
         match self.create(&new, &bytes) {
             Ok(file) => self.file = Some(file),
             Err(error) => {
@@ -361,20 +363,24 @@ impl JournalStorage for JournalFile {
                 return Err(error);
             }
         }
+        step();
         self.folder.rename(&new, &self.name)?;
         self.folder.sync()
     }
 
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        step();
         self.file()?.write_at(u64::try_from(offset).unwrap_or(u64::MAX), bytes)
     }
 
     fn flush(&mut self) -> Result<()> {
+        step();
         self.file()?.sync()
     }
 
     fn remove(&mut self) -> Result<()> {
         self.file = None;
+        step();
         match self.folder.remove(&self.name) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => self.folder.sync(),

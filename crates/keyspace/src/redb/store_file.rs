@@ -23,6 +23,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tidings_supervision::steps::step;
 
 /// The open store file. Clones share it.
 #[derive(Clone)]
@@ -214,6 +215,7 @@ impl StoreFile {
 
     fn perform(&self, operation: &Operation) -> std::result::Result<(), Trouble> {
         let file = &self.0.file;
+        step();
         match operation {
             Operation::Write(offset, data) => {
                 self.keep_for_view(*offset, offset.saturating_add(as_offset(data.len())));

@@ -60,7 +60,7 @@ pub(super) struct QueuedBatch {
 pub(super) enum Task {
     Commit(QueuedBatch),
     /// To replace whole keys, in one transaction.
-    Restore(Vec<Entry>, oneshot::Sender<Result<(), KeyspaceError>>),
+    Restore(Vec<Entry>, Option<u64>, oneshot::Sender<Result<(), KeyspaceError>>),
     /// To pin the store file as of a checkpoint.
     Pin(oneshot::Sender<Result<PinnedFile, Unpinned>>),
     /// To write the store file anew, without what was deleted.
@@ -221,7 +221,7 @@ impl WriterThread {
         for task in tasks {
             match task {
                 Task::Commit(batch) => group.push(batch),
-                Task::Restore(entries, reply) => restores.push((entries, reply)),
+                Task::Restore(entries, as_of, reply) => restores.push((entries, as_of, reply)),
                 Task::Pin(reply) => pins.push(reply),
                 Task::Compact(reply) => compactions.push(reply),
             }
@@ -230,9 +230,9 @@ impl WriterThread {
         if !group.is_empty() {
             health.during(DISK_HANGS, || self.commit_group(group));
         }
-        for (entries, reply) in restores {
+        for (entries, as_of, reply) in restores {
             // This fails if nobody waits any more.
-            let _ = reply.send(health.during(IS_REWRITTEN, || self.restore(&entries)));
+            let _ = reply.send(health.during(IS_REWRITTEN, || self.restore(&entries, as_of)));
         }
         for reply in pins {
             // This fails if the check was dropped.
@@ -281,7 +281,7 @@ impl WriterThread {
     }
 
     /// Replaces whole keys. They are too much for the journal, so they are flushed to the store file at once.
-    fn restore(&mut self, entries: &[Entry]) -> Result<(), KeyspaceError> {
+    fn restore(&mut self, entries: &[Entry], as_of_ms: Option<u64>) -> Result<(), KeyspaceError> {
         if let Some(trouble) = self.trouble() {
             return Err(KeyspaceError::ReadOnly(trouble.cause));
         }
@@ -289,7 +289,7 @@ impl WriterThread {
             let transaction = self.database.begin_write()?;
             let mut tables = Tables::write(&transaction)?;
             let now = self.clock.now_ms();
-            tables.replace(entries, now)?;
+            tables.replace(entries, as_of_ms.unwrap_or(now))?;
             drop(tables);
             // If the flush fails, readers see what may be lost, unless the store is opened again.
             self.in_doubt = self.files.is_some();

@@ -21,6 +21,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tidings_supervision::steps::step;
 
 /// Why nothing was sent to a server with another history.
 pub(super) const WAS_REPLACED: &str =
@@ -231,6 +232,7 @@ impl ReconnectingConnection {
             return Err(RedisRequestError::NotConnected(NoConnection::NoPrimary(WAS_REPLACED.to_owned())));
         }
         *used = generation;
+        step();
         let sent = self.elapsed();
         let values = connection
             .send_packed_commands(pipeline, 0, pipeline.len())

@@ -129,11 +129,16 @@ impl Redis {
         Ok(entries)
     }
 
-    /// Replaces whole keys, in pipelines of bounded size.
-    pub(crate) async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
+    /// Replaces whole keys, in pipelines of bounded size. Their times to live count from a moment, or from the
+    /// writing.
+    pub(crate) async fn restore(
+        &self,
+        entries: Vec<Entry>,
+        as_of_ms: Option<u64>,
+    ) -> Result<(), KeyspaceError> {
         let mut pipeline = Pipeline::new();
         let mut bytes = 0;
-        for command in entries.into_iter().flat_map(restoring) {
+        for command in entries.into_iter().flat_map(|entry| restoring(entry, as_of_ms)) {
             bytes += command.get_packed_command().len();
             pipeline.add_command(command);
             if bytes >= MAX_PIPELINE_BYTES || pipeline.len() >= MAX_PIPELINE_COMMANDS {
@@ -215,7 +220,7 @@ pub(super) fn exact_text(key: &str, bytes: Vec<u8>) -> Result<String, KeyspaceEr
 }
 
 /// The commands that replace what a key holds by an entry.
-fn restoring(entry: Entry) -> Vec<redis::Cmd> {
+fn restoring(entry: Entry, as_of_ms: Option<u64>) -> Vec<redis::Cmd> {
     let Entry { key, value, time_to_live } = entry;
     let command = |name: &str| {
         let mut command = cmd(name);
@@ -253,8 +258,9 @@ fn restoring(entry: Entry) -> Vec<redis::Cmd> {
         })),
     }
     if let Some(time_to_live) = time_to_live {
-        let mut expire = command("PEXPIRE");
-        expire.arg(u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX));
+        let left = u64::try_from(time_to_live.as_millis()).unwrap_or(u64::MAX);
+        let mut expire = command(if as_of_ms.is_some() { "PEXPIREAT" } else { "PEXPIRE" });
+        expire.arg(as_of_ms.unwrap_or(0).saturating_add(left));
         commands.push(expire);
     }
     commands

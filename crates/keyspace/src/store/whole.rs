@@ -121,9 +121,22 @@ impl Store {
     /// # Errors
     /// [`KeyspaceError::Unavailable`]; then some of the entries may be written.
     pub async fn restore(&self, entries: Vec<Entry>) -> Result<(), KeyspaceError> {
+        self.replace(entries, None).await
+    }
+
+    /// The same for entries whose times to live count from a moment, in Unix milliseconds. So a key expires when
+    /// it should, however long the writing takes. Through a server they count from the writing.
+    ///
+    /// # Errors
+    /// As [`Store::restore`].
+    pub async fn restore_as_of(&self, entries: Vec<Entry>, as_of_ms: u64) -> Result<(), KeyspaceError> {
+        self.replace(entries, Some(as_of_ms)).await
+    }
+
+    async fn replace(&self, entries: Vec<Entry>, as_of_ms: Option<u64>) -> Result<(), KeyspaceError> {
         let outcome = match &self.engine {
-            Engine::Redb(engine) => engine.restore(entries).await,
-            Engine::Redis(engine) => engine.restore(entries).await,
+            Engine::Redb(engine) => engine.restore(entries, as_of_ms).await,
+            Engine::Redis(engine) => engine.restore(entries, as_of_ms).await,
             Engine::Remote(engine) => engine.restore(&entries).await,
         };
         self.versions.note_all_written();

@@ -327,7 +327,8 @@ rules! {
         scan_walks_over_many_keys
         large_collections_are_copied
         collections_are_copied_whatever_their_length
-        keys_are_counted;
+        keys_are_counted
+        times_to_live_count_from_the_given_moment;
     snapshots:
         a_snapshot_has_every_key_once
         an_empty_store_has_an_empty_snapshot

@@ -125,6 +125,24 @@ pub(super) async fn collections_are_copied_whatever_their_length(subject: Subjec
     }
 }
 
+pub(super) async fn times_to_live_count_from_the_given_moment(subject: Subject) {
+    let now_ms = tidings_keyspace::EngineClock::System.now_ms();
+    let entry = |key: &str, left| Entry {
+        key: key.to_owned(),
+        value: Value::String("x".to_owned()),
+        time_to_live: Some(left),
+    };
+    let (later, gone) = (entry("later", LONG), entry("gone", LONG / 4));
+    subject.store.restore_as_of(vec![later, gone], now_ms - millis(LONG / 2)).await.unwrap();
+    let found = subject.dump().await;
+    let left: Vec<_> = found.iter().map(|entry| (entry.key.as_str(), entry.time_to_live.unwrap())).collect();
+    assert!(matches!(left[..], [("later", left)] if left <= LONG / 2 && left > LONG / 3), "{left:?}");
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap()
+}
+
 pub(super) async fn keys_are_counted(subject: Subject) {
     assert_eq!(subject.store.count_keys().await.unwrap(), 0);
     subject.write_one_of_each().await;

@@ -187,7 +187,7 @@ fn a_group_that_is_too_long_for_the_journal_goes_to_the_store_file() {
 fn what_waits_for_a_flush_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.redb");
-    let opener = database::opener(path.to_str().unwrap(), 1 << 20, true);
+    let opener = database::opener(path.to_str().unwrap(), 1 << 20, Some(None));
     let mut rig = Rig::open(opener, &clock()).unwrap();
     let value = "v".repeat(1000);
     let settings = |numbers: &mut dyn Iterator<Item = usize>| {

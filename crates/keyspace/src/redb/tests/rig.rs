@@ -61,7 +61,7 @@ impl Rig {
 
     /// A store in memory, which has no journal.
     pub(super) fn in_memory(clock: &Arc<AtomicU64>) -> Self {
-        Self::open(database::opener(":memory:", 1 << 20, true), clock).unwrap()
+        Self::open(database::opener(":memory:", 1 << 20, Some(None)), clock).unwrap()
     }
 
     /// Commits batches as one group.

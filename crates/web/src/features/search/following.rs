@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use tidings_domain::changes::{self, FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::site::Site;
+use tidings_domain::supervision::steps::step;
 use tidings_domain::texts::{self, Text, TextWalk};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -32,6 +33,8 @@ const COMPARE_EVERY: Duration = Duration::from_secs(5);
 const LOOKS_OF_WALK: u64 = 3_600;
 /// How long to wait before another attempt to open the index.
 const OPEN_AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// The shortest time from one damaged index to the next new one.
+const MAKE_AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// Changes that are read at once, and keys that are compared at once.
 const CHANGES_AT_ONCE: usize = 500;
 /// Texts that are committed together while the first index is made.
@@ -66,35 +69,52 @@ pub async fn run(app: App) {
     if !app.settings.search.is_on {
         return;
     }
-    let Some(searching) = open(&app).await else { return };
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let written = app.site.store.watch_keys(texts::are_in);
-    let mut follower = Follower { app, searching, written, compared: Instant::now(), at: None };
     loop {
-        looks.tick().await;
-        let outcome = follower.look().await;
-        follower.app.health.tell(conditions::SEARCH, outcome.as_ref().err().and_then(FollowError::fault));
-        if outcome.is_err() {
-            follower.at = None;
-            follower.searching.index.roll_back().ok();
-        }
+        let searching = open(&app).await;
+        let opened = Instant::now();
+        let follower = Follower {
+            app: app.clone(),
+            searching,
+            written: written.clone(),
+            compared: Instant::now(),
+            at: None,
+        };
+        let damaged = follower.follow().await;
+        app.search.close();
+        discard(damaged).await;
+        // A disk that damages every new index is not to be kept busy.
+        tokio::time::sleep(MAKE_AGAIN_AFTER.saturating_sub(opened.elapsed())).await;
     }
 }
 
 /// Opens the index, as soon as that is possible.
-async fn open(app: &App) -> Option<Arc<Searching>> {
+async fn open(app: &App) -> Arc<Searching> {
     let mut looks = tokio::time::interval(OPEN_AGAIN_AFTER);
     loop {
         looks.tick().await;
         let settings = app.settings.search.clone();
         match blocking(move || Searching::open(&settings)).await {
             Ok(searching) => {
-                app.search.set(searching).ok();
-                return app.search.get().cloned();
+                app.search.set(searching.clone());
+                return searching;
             }
             Err(error) => app.health.tell(conditions::SEARCH, Some(error.to_string())),
         }
+    }
+}
+
+/// Removes the files of a damaged index, once nobody reads them any more.
+async fn discard(mut searching: Arc<Searching>) {
+    let searching = loop {
+        match Arc::try_unwrap(searching) {
+            Ok(alone) => break alone,
+            Err(shared) => searching = shared,
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    if let Err(error) = blocking(move || searching.index.remove_files()).await {
+        tracing::error!(%error, "cannot remove the damaged search index");
     }
 }
 
@@ -121,6 +141,33 @@ struct At {
 }
 
 impl Follower {
+    /// Follows until the index is damaged, and returns it.
+    async fn follow(mut self) -> Arc<Searching> {
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            looks.tick().await;
+            let failed = self.look().await.err();
+            let fault = failed.as_ref().and_then(FollowError::fault);
+            self.app.health.tell(conditions::SEARCH, fault);
+            if let Some(error) = &failed {
+                let is_damage =
+                    matches!(error, FollowError::Index(error) if self.searching.note_failure(error));
+                if !is_damage {
+                    self.at = None;
+                    if let Err(error) = self.searching.index.roll_back() {
+                        self.searching.note_failure(&error);
+                    }
+                }
+            }
+            let looked = self.searching.clone();
+            let is_damaged = blocking(move || Ok(looked.is_damaged())).await;
+            if is_damaged.unwrap_or(false) {
+                return self.searching;
+            }
+        }
+    }
+
     async fn look(&mut self) -> Result<(), FollowError> {
         let mut at = match self.at.take() {
             Some(at) if !self.searching.wants_rebuild() => at,
@@ -276,7 +323,7 @@ pub async fn make(site: &Site, searching: &Arc<Searching>, now: Timestamp) -> Re
     while let Some(texts) = walk.next(site, now).await? {
         waiting += texts.len();
         let held = searching.clone();
-        blocking(move || texts.iter().try_for_each(|text| held.index.put(&document(text)))).await?;
+        blocking(move || texts.iter().try_for_each(|text| put(&held, text))).await?;
         if waiting >= COMMIT_EVERY && !had_complete {
             waiting = 0;
             commit(searching, Progress { store: store.clone(), place: 0, is_complete: false }).await?;
@@ -302,7 +349,14 @@ fn merge_all(searching: Arc<Searching>) {
     }
 }
 
+/// Puts a text into an index that is being made.
+fn put(searching: &Searching, text: &Text) -> Result<(), IndexError> {
+    step();
+    searching.index.put(&document(text))
+}
+
 async fn commit(searching: &Arc<Searching>, progress: Progress) -> Result<(), IndexError> {
+    step();
     let searching = searching.clone();
     blocking(move || searching.index.commit(progress)).await
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::accounts::{mutes, people};
@@ -40,6 +40,10 @@ pub struct Searching {
     made: AtomicU64,
     /// Whether an operator wants a new index.
     is_rebuild_wanted: AtomicBool,
+    /// Whether its files are damaged.
+    is_damaged: AtomicBool,
+    /// Whether a search has panicked, as damaged files can make it.
+    is_suspected: AtomicBool,
     /// When it last had everything.
     caught_up: Mutex<Instant>,
     threads: ThreadPool,
@@ -49,8 +53,32 @@ pub struct Searching {
     places: Arc<Semaphore>,
 }
 
-/// Where the search of this server is, once it is open.
-pub type SearchPlace = OnceLock<Arc<Searching>>;
+/// Where the search of this server is, while it is open.
+#[derive(Default)]
+pub struct SearchPlace {
+    open: RwLock<Option<Arc<Searching>>>,
+    /// Whether the index was damaged, and is not open again.
+    is_made_anew: AtomicBool,
+}
+
+impl SearchPlace {
+    /// The search, if it is open.
+    pub fn get(&self) -> Option<Arc<Searching>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the search for everybody.
+    pub(super) fn set(&self, searching: Arc<Searching>) {
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(searching);
+        self.is_made_anew.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes the search away, because its index is made anew.
+    pub(super) fn close(&self) {
+        self.is_made_anew.store(true, Ordering::Relaxed);
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
 
 /// How the search of a server is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -69,9 +97,13 @@ impl App {
     /// The search of this server.
     ///
     /// # Errors
-    /// [`RequestError::SearchUnavailable`] while its index cannot be used.
+    /// [`RequestError::SearchUnavailable`] while its index cannot be used, and
+    /// [`RequestError::SearchIndexDamaged`] while a damaged one is made anew.
     pub fn searching(&self) -> Result<Arc<Searching>, RequestError> {
-        self.search.get().cloned().ok_or(RequestError::SearchUnavailable)
+        self.search.get().ok_or_else(|| match self.search.is_made_anew.load(Ordering::Relaxed) {
+            true => RequestError::SearchIndexDamaged,
+            false => RequestError::SearchUnavailable,
+        })
     }
 }
 
@@ -94,6 +126,8 @@ impl Searching {
             has_all: AtomicBool::new(has_all),
             made: AtomicU64::new(if is_complete { WHOLE } else { 0 }),
             is_rebuild_wanted: AtomicBool::new(false),
+            is_damaged: AtomicBool::new(false),
+            is_suspected: AtomicBool::new(false),
             caught_up: Mutex::new(Instant::now()),
             threads: pool(settings.threads)?,
             patience: settings.patience,
@@ -153,6 +187,26 @@ impl Searching {
         self.is_rebuild_wanted.load(Ordering::Relaxed)
     }
 
+    /// Notes an error of the index. If its files are damaged, the follower makes it anew. Returns whether they are.
+    pub(super) fn note_failure(&self, error: &IndexError) -> bool {
+        let is_damage = error.is_damage();
+        if is_damage && !self.is_damaged.swap(true, Ordering::Relaxed) {
+            tracing::error!(%error, "the search index is damaged; it is made anew");
+            metrics::counter!("tidings_search_rebuilds_total").increment(1);
+        }
+        is_damage
+    }
+
+    /// Whether the files of the index are damaged. After a search has panicked, their checksums say so.
+    pub(super) fn is_damaged(&self) -> bool {
+        if self.is_suspected.swap(false, Ordering::Relaxed)
+            && let Err(error) = self.index.check_files()
+        {
+            self.note_failure(&error);
+        }
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
     /// Notes that the index has all changes.
     pub(super) fn has_caught_up(&self) {
         *self.caught_up.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
@@ -175,7 +229,14 @@ impl Searching {
             answer.send(work(&searching.answering(), Instant::now() + searching.patience)).ok();
         });
         // A search that panics drops its end.
-        answered.await.map_err(|_| RequestError::Panic)?.map_err(|error| {
+        let answer = answered.await.map_err(|_| {
+            self.is_suspected.store(true, Ordering::Relaxed);
+            RequestError::Panic
+        })?;
+        answer.map_err(|error| {
+            if self.note_failure(&error) {
+                return RequestError::SearchIndexDamaged;
+            }
             tracing::error!(%error, "search failed");
             RequestError::SearchUnavailable
         })
