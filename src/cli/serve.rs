@@ -150,7 +150,7 @@ async fn upgrade(app: &App, config: &Config) -> anyhow::Result<Option<Economy>> 
     let now_ms = EngineClock::System.now_ms();
     upgrade::prepare(&app.site, config, now_ms, service_manager::tell_migrating).await?;
     // From now on the version is there. Without it the database has lost the site.
-    let layout = tidings_domain::migrations::LAYOUT_VERSION.to_string();
+    let layout = migrations::LAYOUT_VERSION.to_string();
     app.site.store.guard((keys::LAYOUT_VERSION, &layout), keys::UNFINISHED);
     let economy = karma::stored_economy(&app.site.store).await?;
     if economy.is_some() {

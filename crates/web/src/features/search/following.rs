@@ -148,7 +148,8 @@ impl Follower {
         loop {
             looks.tick().await;
             let failed = self.look().await.err();
-            self.app.health.tell(conditions::SEARCH, failed.as_ref().and_then(FollowError::fault));
+            let fault = failed.as_ref().and_then(FollowError::fault);
+            self.app.health.tell(conditions::SEARCH, fault);
             if let Some(error) = &failed {
                 let is_damage =
                     matches!(error, FollowError::Index(error) if self.searching.note_failure(error));
