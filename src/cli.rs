@@ -291,6 +291,7 @@ async fn reach_existing_store_at(url: &str, config: &Config) -> anyhow::Result<S
 fn site_on(store: &Store, config: &Config) -> Site {
     Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str())
+        .called(&config.site.name)
 }
 
 /// Does something with the configured site, in a store that must exist.

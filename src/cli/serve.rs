@@ -172,6 +172,7 @@ fn app(
 ) -> App {
     let site = Site::new(store, config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str())
+        .called(&config.site.name)
         .listening_on(address.ip())
         .sending_mail(mailer.is_some())
         .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));

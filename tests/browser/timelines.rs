@@ -222,7 +222,7 @@ async fn deactivating_an_account_needs_the_password() {
     browser.wait_for("[role=alert]").await;
     browser.fill("Your password", crate::client::PASSWORD).await;
     browser.press("Deactivate my account").await;
-    browser.wait_for_text("h1", "Account deactivated").await;
+    browser.wait_for_text("h1", "Deactivated accounts").await;
     browser.wait_until_logged_out().await;
     browser.go("/@alice").await;
     browser.wait_for(".trouble").await;

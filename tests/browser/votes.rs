@@ -233,3 +233,55 @@ async fn stories_voted_up_are_listed() {
     browser.go("/upvoted").await;
     assert_eq!(browser.text("[data-item] h2").await, "The story");
 }
+
+#[tokio::test]
+async fn a_page_that_comes_back_asks_for_its_votes() {
+    let (server, bob, news, comment) = site_with_bob().await;
+    let browser = Browser::open_as(&server, &bob).await;
+    for (page, event) in [
+        (format!("/news/{news}"), "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"),
+        ("/".to_owned(), "document.dispatchEvent(new Event('visibilitychange'))"),
+    ] {
+        browser.go(&page).await;
+        browser.mark_page().await;
+        // In another tab.
+        ok(bob.vote(news, "up").await);
+        ok(bob.vote_comment(news, comment, "up").await);
+        browser.run(event).await;
+        browser.wait_for(&format!("#news-{news} .vote .up[aria-pressed=true][value=none]")).await;
+        assert_eq!(browser.text(&format!("#news-{news} [data-count=up]")).await, "2");
+        if page != "/" {
+            browser.wait_for(&format!("#comment-{comment} .vote .up[aria-pressed=true]")).await;
+        }
+        ok(bob.vote(news, "none").await);
+        ok(bob.vote_comment(news, comment, "none").await);
+        browser.run(event).await;
+        browser.wait_for(&format!("#news-{news} .vote .up[aria-pressed=false][value=up]")).await;
+        assert_eq!(browser.text(&format!("#news-{news} [data-count=up]")).await, "1");
+        assert!(browser.is_marked().await);
+    }
+    // After Back, whether the browser has kept the page or asks for it.
+    browser.go("/").await;
+    browser.go(&format!("/news/{news}")).await;
+    browser.click(&format!("#news-{news} .vote .up")).await;
+    browser.wait_for(&format!("#news-{news} .vote .up[value=none]")).await;
+    browser.run("history.back()").await;
+    browser.arrive("/").await;
+    browser.wait_for(".vote .up[aria-pressed=true][value=none]").await;
+    assert_eq!(browser.text("[data-count=up]").await, "2");
+}
+
+#[tokio::test]
+async fn a_refused_vote_corrects_its_row() {
+    let (server, bob, news, _) = site_with_bob().await;
+    server.set_karma(&bob, 50).await;
+    let browser = Browser::open_as(&server, &bob).await;
+    browser.go("/").await;
+    ok(bob.vote(news, "up").await);
+    browser.click(".vote .down").await;
+    assert!(browser.text("#news-1 [role=alert]").await.contains("already voted"));
+    browser.wait_for(".vote .up[aria-pressed=true][value=none]").await;
+    browser.wait_for(".vote .down[aria-pressed=false]:disabled").await;
+    assert_eq!(browser.text("[data-count=up]").await, "2");
+    assert_eq!(browser.count("[data-count=down]").await, 0);
+}

@@ -201,6 +201,7 @@ async fn ask_about_news(asker: &mut Asker, alice: &Client, bob: &Client, pages: 
     asker.good(alice, "post", "/api/submit", Form(&text)).await;
     let vote = [("news_id", "1"), ("vote_type", "up")];
     asker.form(bob, "/api/votenews", &vote, &[("news_id", "1"), ("vote_type", "sideways")]).await;
+    asker.get(bob, "/api/votes", "/api/votes?of=1", "/api/votes?of=x").await;
     let taken_back = [("news_id", "1"), ("vote_type", "none")];
     asker.good(bob, "post", "/api/votenews", Form(&taken_back)).await;
     asker.bad(bob, "post", "/api/votenews", Form(&taken_back)).await;

@@ -139,3 +139,19 @@ async fn without_sites_the_page_of_a_host_has_its_stories_and_no_votes() {
     }
     ok(alice.api_get("/api/getnews/top/0/30").await);
 }
+
+#[tokio::test]
+async fn nothing_redirects_to_what_is_switched_off() {
+    let settings = ["features.timelines", "features.sites", "search.enabled"].map(|name| (name, "false"));
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &settings).await;
+    let beginnings = [TIMELINES.1, SITES.1, &["/search", "/search.atom", "/search.json", "/opensearch.xml"]];
+    for path in beginnings.concat().into_iter().filter(|path| !path.starts_with("/api/")) {
+        for client in [&alice, &server.visitor()] {
+            let status = client.get(&format!("{path}/")).await.status;
+            assert_eq!(status, StatusCode::NOT_FOUND, "{path}/");
+        }
+    }
+    // What is on still leads to its page.
+    let led = alice.get("/comments/").await;
+    assert_eq!((led.status, &*led.headers["location"]), (StatusCode::PERMANENT_REDIRECT, &b"/comments"[..]));
+}

@@ -46,6 +46,11 @@ const BAN_OF_DOMAIN: Call = (
 );
 const LIFT: Call = ("/api/moderate/unban", &[("ban_id", "1"), ("reason", "over")]);
 
+const STOP: Call = on!("stop_signups", "site", ("id", "signups"), ("hours", "5"));
+const RESUME: Call = on!("resume_signups", "site", ("id", "signups"));
+const HOLD_YOUNG: Call = on!("hold_young", "site", ("id", "young_posts"), ("hours", "5"), ("age", "24"));
+const UNHOLD_YOUNG: Call = on!("unhold_young", "site", ("id", "young_posts"));
+
 /// An action on a person that is lifted by another.
 macro_rules! restriction {
     ($set:literal, $lift:literal, $field:literal) => {
@@ -79,6 +84,14 @@ fn cases() -> Vec<Case> {
     .into_iter()
     .flatten()
     .collect();
+    for (set, lift, before, field) in [
+        (STOP, RESUME, &[STOP], &["signups_stopped"]),
+        (HOLD_YOUNG, UNHOLD_YOUNG, &[HOLD_YOUNG], &["young_held"]),
+    ] {
+        let about: (_, &[&str]) = ("site", field);
+        cases.push(Case { action: set.1[0].1, about, before: &[], act: set, later: Some((lift, LATER)) });
+        cases.push(Case { action: lift.1[0].1, about, before, act: lift, later: Some((set, LATER)) });
+    }
     cases.extend([
         Case {
             action: "make_moderator",

@@ -203,3 +203,45 @@ async fn a_karma_that_is_no_number_is_not_made_up() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_refused_vote_carries_the_votes_and_a_page_can_ask_for_them() {
+    each_engine(&[], async |server| {
+        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+        let id = alice.submit_text("One", "text").await;
+        let comment = alice.comment(id, "words").await;
+        let removed = alice.submit_text("Two", "text").await;
+        server.set_karma(&bob, 100).await;
+        let asked = format!("/api/votes?of={id},{id}-{comment},99,{id}-99,{removed}");
+        ok(alice.delete(removed).await);
+        let votes = async |client: &crate::client::Client| ok(client.api_get(&asked).await)["votes"].clone();
+        let state = |of: String, voted: &str, up: u64, down: u64| {
+            serde_json::json!({"of": of, "voted": voted, "up": up, "down": down})
+        };
+        let story = id.to_string();
+        let on_comment = format!("{id}-{comment}");
+        let none = [state(story.clone(), "none", 1, 0), state(on_comment.clone(), "none", 1, 0)];
+        assert_eq!(votes(&bob).await, serde_json::json!(none));
+        ok(bob.vote(id, "up").await);
+        ok(bob.vote_comment(id, comment, "down").await);
+        let cast = [state(story, "up", 2, 0), state(on_comment, "down", 1, 1)];
+        assert_eq!(votes(&bob).await, serde_json::json!(cast));
+        for (refused, up, down, voted) in [
+            (bob.vote(id, "down").await, 2, 0, "up"),
+            (bob.vote_comment(id, comment, "up").await, 1, 1, "down"),
+            (alice.vote(id, "up").await, 2, 0, "up"),
+        ] {
+            assert_eq!(refused["error"], ALREADY);
+            let expected = serde_json::json!({"voted": voted, "up": up, "down": down});
+            assert_eq!(refused["votes"], expected, "{refused}");
+        }
+        let carol = server.member("carol").await;
+        let none = serde_json::json!({"voted": "none", "up": 2, "down": 0});
+        assert_eq!(carol.vote(id, "none").await["votes"], none);
+        refused(server.visitor().api_get(&asked).await);
+        let most = |count: usize| format!("/api/votes?of={}", vec!["1"; count].join(","));
+        ok(bob.api_get(&most(300)).await);
+        refused(bob.api_get(&most(301)).await);
+    })
+    .await;
+}

@@ -15,6 +15,7 @@ use crate::values::rules::Lacking;
 use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
+use crate::values::vote_state::VoteState;
 use crate::values::words::{counted, every, grouped, grouped_signed, wait};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
@@ -91,6 +92,8 @@ pub enum Refusal {
     TooManySignupsFromNetwork { seconds: u64 },
     #[error("sign-up is closed on this site")]
     SignupClosed,
+    #[error("{}", .0.signups_stopped())]
+    SignupsStopped(Restriction),
     #[error("this is not the answer to the site's question")]
     SignupAnswerWrong,
     /// For programs, which have not seen the question.
@@ -237,11 +240,12 @@ pub enum Refusal {
     NotYourNews,
     #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
     TooLateToChange { window_seconds: u64 },
+    /// With the votes as they are, if they are known.
     #[error("you have already voted on this")]
-    VotedAlready,
-    /// The user has not voted on this, or has taken the vote back.
+    VotedAlready(Option<VoteState>),
+    /// The user has not voted on this, or has taken the vote back. With the votes as they are.
     #[error("you have no vote on this")]
-    NoVoteToTakeBack,
+    NoVoteToTakeBack(VoteState),
     /// A post has its author's vote from the beginning.
     #[error("you can't take back your vote on your own post")]
     OwnFirstVote,

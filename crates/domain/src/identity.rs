@@ -20,6 +20,7 @@ use crate::values::identity::{
     FooterLink, SiteAbout, SiteDescription, SiteName, SiteRules, TagOrigin, read_links,
 };
 use crate::values::logo::LogoFile;
+use crate::values::restriction::{Restriction, YoungHold};
 use crate::values::saved_reason::SavedReasons;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -35,6 +36,10 @@ pub(crate) const LINKS: &str = "links";
 pub(crate) const LOGO: &str = "logo";
 pub(crate) const ANNOUNCEMENT: &str = "announcement";
 pub(crate) const REASONS: &str = "reasons";
+/// The field with the [`Restriction`] while nobody can sign up.
+pub(crate) const SIGNUPS_STOPPED: &str = "signups_stopped";
+/// The field with the [`YoungHold`] while the posts of young accounts wait.
+pub(crate) const YOUNG_HELD: &str = "young_held";
 
 /// The site's name, colours and texts, as far as administrators have changed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,6 +62,10 @@ pub struct Identity {
     pub announcement: Option<Announcement>,
     /// The reasons that moderators have at hand.
     pub reasons: Option<SavedReasons>,
+    /// That nobody can sign up, in force or ended.
+    pub signups_stopped: Option<Restriction>,
+    /// That the posts of young accounts wait, in force or ended.
+    pub young_held: Option<YoungHold>,
     /// How the ids of entries in feeds begin, once a feed was read.
     pub tag: Option<TagOrigin>,
 }
@@ -100,6 +109,8 @@ impl Identity {
             links: checked(&fields, LINKS, |text| read_links(text).map(Some)).unwrap_or_default(),
             announcement: checked(&fields, ANNOUNCEMENT, |text| Announcement::from_json(text).map(Some)),
             reasons: checked(&fields, REASONS, |text| SavedReasons::from_json(text).map(Some)),
+            signups_stopped: checked(&fields, SIGNUPS_STOPPED, |text| text.parse().ok().map(Some)),
+            young_held: checked(&fields, YOUNG_HELD, |text| text.parse().ok().map(Some)),
             logo: checked(&fields, LOGO, |text| text.parse().ok().map(Some)),
             tag: fields::read_string(tag, || keys::SITE_TAG.to_owned()),
         }
@@ -117,7 +128,11 @@ impl Identity {
             self.links.iter().map(|link| size_of::<FooterLink>() + link.label().len() + link.address().len());
         let announced = self.announcement.as_ref().map(Announcement::text_bytes);
         let reasons = self.reasons.as_ref().map(SavedReasons::text_bytes);
-        texts.into_iter().flatten().map(str::len).chain(links).chain(announced).chain(reasons).sum()
+        let measures =
+            self.signups_stopped.iter().chain(self.young_held.iter().map(|held| &held.restriction));
+        let measures = measures.map(|measure| measure.reason.len());
+        let texts = texts.into_iter().flatten().map(str::len);
+        texts.chain(links).chain(announced).chain(reasons).chain(measures).sum()
     }
 }
 
@@ -161,6 +176,19 @@ impl Site {
         let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };
         self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.of::<LastRead>().get())
     }
+}
+
+/// The identity of the site as it is now. Rounds: 1; none once it is cached.
+pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
+    let (cache, view) =
+        (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true, keeps: true });
+    if let Some(identity) = cache.get(view, &()) {
+        return Ok(identity);
+    }
+    let mut query = Query::new();
+    let read = IdentityRead::ask(&mut query);
+    let mut answers = site.store.query(query).await?;
+    Ok(cache.insert(view, (), read.take(&mut answers), None))
 }
 
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the

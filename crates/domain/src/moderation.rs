@@ -25,6 +25,7 @@ mod answers;
 pub mod appeals;
 mod applications;
 pub(crate) mod bans;
+mod batches;
 mod case;
 mod changes;
 mod comment_edits;

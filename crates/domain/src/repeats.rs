@@ -405,7 +405,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_so_already_is_refused_unless_a_form_sets_a_state() {
         let already =
-            |request: Option<&NamedRequest>| Decision::done_already(request, 1, Refusal::VotedAlready);
+            |request: Option<&NamedRequest>| Decision::done_already(request, 1, Refusal::VotedAlready(None));
         let request = named(1, "a", "/x");
         assert!(already(None).is_err() && already(request.as_ref()).is_err());
         assert!(matches!(

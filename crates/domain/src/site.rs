@@ -23,6 +23,8 @@ pub struct Site {
     pub passwords: PasswordWorker,
     /// The address of the site, without a slash at the end.
     pub address: String,
+    /// The configured name of the site.
+    pub name: String,
     /// Whether only this machine can reach the server directly: it listens on a loopback address.
     pub is_local: bool,
     /// Whether the site sends mail.
@@ -50,6 +52,7 @@ impl Site {
             rules: rules.into(),
             passwords,
             address: DEFAULT_ADDRESS.to_owned(),
+            name: String::new(),
             is_local: false,
             sends_mail: false,
             is_for_command: false,
@@ -67,6 +70,13 @@ impl Site {
     #[must_use]
     pub fn reached_at(mut self, address: &str) -> Self {
         address.trim_end_matches('/').clone_into(&mut self.address);
+        self
+    }
+
+    /// The same site with a name.
+    #[must_use]
+    pub fn called(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
         self
     }
 

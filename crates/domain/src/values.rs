@@ -100,6 +100,7 @@ pub mod text;
 pub mod title_prefixes;
 pub mod topic;
 pub mod urls;
+pub mod vote_state;
 pub mod voter_id;
 pub mod withheld;
 pub mod words;

@@ -18,9 +18,11 @@ use crate::news::ranks::{self, write_rank};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::limits::MAX_VOTES_ASKED;
 use crate::values::ranking;
 use crate::values::rates::RatedAction;
 use crate::values::rules::VotePrice;
+use crate::values::vote_state::VoteState;
 use tidings_keyspace::{Batch, Committed, Fetch, read};
 
 /// Votes on an item. A vote up also saves the item, gives the author karma, and counts for the article
@@ -51,9 +53,10 @@ pub async fn vote_news(
         let article = article.map(|article| ArticleVote::new(article, now, &news, voter));
         match my_vote {
             Some((cast, _)) if cast == direction => {
-                return Decision::done_already(request, None, Refusal::VotedAlready);
+                let refusal = Refusal::VotedAlready(Some(state_of(&news, Some(cast))));
+                return Decision::done_already(request, None, refusal);
             }
-            Some(_) => return Err(Refusal::VotedAlready.into()),
+            Some((cast, _)) => return Err(Refusal::VotedAlready(Some(state_of(&news, Some(cast)))).into()),
             None => {}
         }
         standing.refuse_second_vote()?;
@@ -85,6 +88,44 @@ pub async fn vote_news(
     Ok(())
 }
 
+/// The votes on at most [`MAX_VOTES_ASKED`] stories and comments as a voter sees them, without those that the voter
+/// cannot vote on. Rounds: 1.
+pub async fn states(
+    site: &Site,
+    now: Timestamp,
+    voter: &User,
+    asked: &[VotedOn],
+) -> Result<Vec<(VotedOn, VoteState)>, Error> {
+    let asked = asked.iter().copied().take(MAX_VOTES_ASKED);
+    let (mut stories, mut comments) = (Vec::new(), Vec::new());
+    for thing in asked {
+        match thing {
+            VotedOn::News(id) => stories.push(VotedItem::of(site, now, id, voter).or_absent()),
+            VotedOn::Comment(address) => comments.push(read_comment(site, now, address, voter).or_absent()),
+        }
+    }
+    let (stories, comments) = site.store.fetch((stories, comments)).await?;
+    let stories = stories.into_iter().flatten().map(|item| {
+        let my_vote = item.my_vote.map(|(vote, _)| vote);
+        (VotedOn::News(item.news.id), state_of(&item.news, my_vote))
+    });
+    let comments = comments.into_iter().flatten().map(|(stored, ..)| {
+        let address = CommentAddress { news: stored.news.id, comment: stored.comment.id };
+        (VotedOn::Comment(address), stored.comment.votes_for(voter.id))
+    });
+    Ok(stories.chain(comments).collect())
+}
+
+/// The votes on a story as a voter with this vote sees them.
+const fn state_of(news: &News, vote: Option<Direction>) -> VoteState {
+    let [up, down] = news.votes();
+    let is_up = match vote {
+        Some(vote) => Some(matches!(vote, Direction::Up)),
+        None => None,
+    };
+    VoteState { is_up, up, down }
+}
+
 /// Takes the voter's own vote on an item back. Everything that it did is undone: the counters,
 /// karma of voter and author as they were moved then, the vote on the article, and the saved
 /// item, unless it was saved without the vote. The author's karma may then be below zero.
@@ -110,7 +151,8 @@ pub async fn take_back_news_vote(
         let article = ArticleVote::new(article, now, &news, voter);
         let is_first = |time: f64| voter == news.user_id && is_same_time(time, news.ctime);
         let Some((direction, time)) = my_vote else {
-            return Decision::done_already(request, None, Refusal::NoVoteToTakeBack);
+            let refusal = Refusal::NoVoteToTakeBack(state_of(&news, None));
+            return Decision::done_already(request, None, refusal);
         };
         let record = recent.record().filter(|record| is_same_time(time, Timestamp(record.time)));
         let record = record.ok_or_else(|| why_final(site, is_first(time)))?;
@@ -341,7 +383,8 @@ pub async fn vote_comment(
         let (user, read) = site.store.fetch(reads).await?;
         let (user, (mut stored, recent, standing)) = (user.ok_or(Refusal::NoSuchUser)?, read?);
         if stored.comment.vote_of(voter) == Some(direction) {
-            return Decision::done_already(request, false, Refusal::VotedAlready);
+            let refusal = Refusal::VotedAlready(Some(stored.comment.votes_for(voter)));
+            return Decision::done_already(request, false, refusal);
         }
         stored.comment.vote(voter, direction)?;
         standing.refuse_second_vote_on(address.comment)?;
@@ -380,7 +423,8 @@ pub async fn take_back_comment_vote(
         let read = site.store.fetch(read_comment(site, now, address, account)).await?;
         let (mut stored, recent, standing) = read?;
         if stored.comment.vote_of(voter).is_none() {
-            return Decision::done_already(request, (), Refusal::NoVoteToTakeBack);
+            let refusal = Refusal::NoVoteToTakeBack(stored.comment.votes_for(voter));
+            return Decision::done_already(request, (), refusal);
         }
         let record = recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
         stored.comment.take_back_vote(voter);

@@ -237,6 +237,7 @@ impl Server {
         adjust(&mut web_settings);
         let site = Site::new(store, config.rules.clone(), PasswordWorker::new(2, 1_000))
             .reached_at(config.site.url.as_str())
+            .called(&config.site.name)
             .listening_on(config.server.listen.ip())
             .sending_mail(mailer.is_some())
             .with_cache_bytes(config.server.site_cache_mebibytes * MEBIBYTE);

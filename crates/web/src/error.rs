@@ -13,6 +13,7 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hook::NotAHook;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::origin_ban::OriginKind;
+use tidings_domain::values::vote_state::VoteState;
 use tidings_domain::{Error, Refusal};
 use tidings_keyspace::{KeyspaceError, StoreHealth, report_unreadable};
 
@@ -299,6 +300,16 @@ impl RequestError {
         }
     }
 
+    /// The votes as they are, if a vote was refused because of them.
+    pub(crate) fn votes(&self) -> Option<VoteState> {
+        let Self::Domain(error) = self else { return None };
+        match &**error {
+            Error::Refused(Refusal::VotedAlready(votes)) => *votes,
+            Error::Refused(Refusal::NoVoteToTakeBack(votes)) => Some(*votes),
+            _ => None,
+        }
+    }
+
     /// The status of the response for a page.
     pub fn status(&self) -> StatusCode {
         match self {
@@ -541,8 +552,8 @@ fn refusal_status(refusal: &Refusal) -> StatusCode {
         | Refusal::UsernameReserved
         | Refusal::FullNameReserved
         | Refusal::UrlPostedRecently
-        | Refusal::VotedAlready
-        | Refusal::NoVoteToTakeBack
+        | Refusal::VotedAlready(_)
+        | Refusal::NoVoteToTakeBack(_)
         | Refusal::TopicExists(_)
         | Refusal::TotpOn
         | Refusal::TotpOff

@@ -60,6 +60,7 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         stories::calls::delete,
         stories::calls::list,
         stories::calls::past,
+        stories::calls::votes,
         stories::submitting_calls::fetch_title,
         stories::submitting_calls::duplicate,
         search::calls::search,

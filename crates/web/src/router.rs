@@ -36,7 +36,8 @@ use writes::Writes;
 pub fn router(app: App, writes: Arc<Writes>) -> Router {
     let (forms, calls) = action_routes();
     let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
-    let known = pages.clone().with_state(app.clone());
+    let known = pages.clone().layer(from_fn_with_state(app.clone(), parts_that_are_on));
+    let known = known.with_state(app.clone());
     let forms = FormPages::new(known.clone());
     let all = pages
         .merge(api_routes())
@@ -79,6 +80,14 @@ async fn admit(app: App, forms: FormPages, request: Request, handler: Next) -> R
         Err(refusal) => refusal.into_response(),
     };
     failures::error_responses((&app, &forms), request, admit).await
+}
+
+/// Refuses what is switched off, so that nothing leads to it.
+async fn parts_that_are_on(State(app): State<App>, request: Request, handler: Next) -> Response {
+    match Parts::of(&app).admit(&request) {
+        Ok(()) => handler.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at
@@ -145,7 +154,7 @@ const OF_WINDOWS: &[&str] = &["count", "before", "since"];
 /// The parameters of a page of a list that has no order by time.
 const OF_LISTS: &[&str] = &["start"];
 /// The parameters of the moderation log.
-const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action"];
+const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action", "person", "part_of"];
 
 /// The addresses of responses that can be cached.
 pub(crate) fn shared_addresses() -> SharedAddresses {
@@ -501,6 +510,7 @@ fn api_routes() -> Router<App> {
         .route("/api/fetchtitle", post(stories::submitting_calls::fetch_title))
         .route("/api/duplicate", get(stories::submitting_calls::duplicate))
         .route("/api/delnews", post(stories::calls::delete))
+        .route("/api/votes", get(stories::calls::votes))
         .route("/api/search", get(search::calls::search))
         .route("/api/search/suggest", get(search::calls::suggest))
         .route("/api/search/similar", get(search::calls::similar))

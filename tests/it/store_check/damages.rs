@@ -371,6 +371,10 @@ pub const DAMAGES: &[Damage] = &[
     named("a subscriber is nobody", "news.subscribers:1", |b, key| b.sorted_add(key, "77", 5.0)),
     named("removed posts that are none", "moderation:1:posts", |b, key| b.sorted_add(key, "x", 5.0)),
     named("the facts of a line are none", "moderation:1", |b, key| b.set_field(key, "changed", "x")),
+    named("the parts of a batch are none", "moderation:1", |b, key| b.set_field(key, "parts", "x")),
+    mended("a part does not name its batch", "moderation:2", |b, _| {
+        b.set_field("moderation:2", "parts", "1")
+    }),
     named("visits of nobody", "user:77:visits", |b, key| b.set_field(key, "1", "5 5 0 0 0")),
     named("a counter of votes is no number", "news:1", |b, key| b.set_field(key, "up", "x")),
 ];

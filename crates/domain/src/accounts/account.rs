@@ -9,7 +9,7 @@ use crate::accounts::outbox;
 use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
 use crate::accounts::sessions::{self, SessionReplacement};
-use crate::accounts::users::{Role, User};
+use crate::accounts::users::User;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -127,8 +127,8 @@ pub async fn update_profile(
     } else {
         None
     };
-    if let Some(password) = change.password.as_ref().filter(|_| user.given_role() > Role::Member) {
-        password.demand_of_staff()?;
+    if let Some(password) = &change.password {
+        roles::demand_password((site, now), user.id, password).await?;
     }
     let key = keys::user(user.id);
     let mut profile = Vec::new();
@@ -219,7 +219,7 @@ pub async fn set_password(
     id: UserId,
     password: &NewPassword,
 ) -> Result<(), Error> {
-    roles::demand_password(site, id, password).await?;
+    roles::demand_password((site, now), id, password).await?;
     let hash = site.passwords.hash(password.clear_text().to_owned()).await?;
     let replacement = SessionReplacement { session: Session::new(id)?, device: None, now };
     sessions::end_all_sessions(site, &replacement, |batch| {

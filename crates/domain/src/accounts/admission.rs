@@ -1,17 +1,18 @@
 //! Whether a post is accepted at once, has to wait for a moderator, or is refused: by the rules
-//! for posts, and because a moderator has decided that what the author posts waits.
+//! for posts, and because a moderator has decided that what the author posts waits, or what young accounts post.
 //!
 //! Moderators and administrators are trusted: nothing of theirs is checked.
 
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
+use crate::identity;
 use crate::post_rules::{self, CheckedPost};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::restriction::RestrictionKind;
 
 /// Why a new post has to wait for a moderator; `None` if it need not. Rounds: none once the
-/// rules are cached.
+/// rules and the identity of the site are cached.
 ///
 /// # Errors
 /// [`Refusal::RefusedByRule`], or the store's.
@@ -25,8 +26,11 @@ pub(crate) async fn admit(
         return Ok(None);
     }
     let by_rule = post_rules::check(site, now, post).await?;
+    let identity = identity::of_site(site, now).await?;
+    let of_young = identity.young_held.as_ref().filter(|held| held.covers(author.ctime, now));
     let of_author = author.restrictions.in_force(RestrictionKind::Hold, now);
-    Ok(by_rule.or_else(|| of_author.map(|restriction| restriction.reason.clone())))
+    let waits = of_author.or(of_young.map(|held| &held.restriction));
+    Ok(by_rule.or_else(|| waits.map(|restriction| restriction.reason.clone())))
 }
 
 /// Refuses a change of a post that readers already see, if the change would have to wait as a new

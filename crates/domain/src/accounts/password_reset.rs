@@ -157,7 +157,7 @@ pub async fn set_new_password(
     password: &NewPassword,
 ) -> Result<(), Error> {
     let account = read_link(site, token).await?;
-    roles::demand_password(site, account.user_id, password).await?;
+    roles::demand_password((site, now), account.user_id, password).await?;
     let hash = site
         .passwords
         .hash_for(HashingSource::Account(account.user_id), password.clear_text().to_owned())

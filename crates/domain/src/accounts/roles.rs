@@ -14,15 +14,20 @@ use crate::action::Decision;
 use crate::audit::{self, AccountDeed};
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::identity;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
+use crate::values::identity::SiteName;
 use crate::values::ids::UserId;
 use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
 use crate::values::text::NewPassword;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, read};
+
+/// The words for the name and the host of the site in a refusal.
+const SITE_NAME: &str = "the name of this site";
 
 /// Somebody with a role, as read. A batch that depends on them checks that they still have it.
 pub(crate) struct Holder {
@@ -94,16 +99,45 @@ pub(crate) async fn note_password(site: &Site, user: &Hash, password: &str) -> R
     Ok(())
 }
 
-/// Whether an account may have this password: one with a role needs a longer one. Rounds: 1.
+/// Whether an account may have this password: it is neither the name of the account nor that of the site, and one
+/// with a role needs a longer one. Rounds: 2; 1 if the identity of the site is cached.
 ///
 /// # Errors
-/// [`InputError::TooShort`](crate::values::text::InputError::TooShort), or the store's.
-pub(crate) async fn demand_password(site: &Site, id: UserId, password: &NewPassword) -> Result<(), Error> {
-    let flags = site.store.fetch(read::field(keys::user(id), "flags")).await?;
+/// [`InputError::TooShort`](crate::values::text::InputError::TooShort),
+/// [`InputError::NamePassword`](crate::values::text::InputError::NamePassword), or the store's.
+pub(crate) async fn demand_password(
+    (site, now): (&Site, Timestamp),
+    id: UserId,
+    password: &NewPassword,
+) -> Result<(), Error> {
+    let fields = read::fields(keys::user(id), ["flags", "username"]);
+    let [flags, username] = site.store.fetch(fields).await?;
+    demand_no_name((site, now), username.as_deref().unwrap_or_default(), password).await?;
     if Flags::parse(flags.as_deref().unwrap_or_default()).given_role() > Role::Member {
         password.demand_of_staff()?;
     }
     Ok(())
+}
+
+/// Refuses a password that is the name of its account or of the site. Rounds: none if the identity is cached.
+///
+/// # Errors
+/// [`InputError::NamePassword`](crate::values::text::InputError::NamePassword), or the store's.
+pub(crate) async fn demand_no_name(
+    (site, now): (&Site, Timestamp),
+    username: &str,
+    password: &NewPassword,
+) -> Result<(), Error> {
+    let identity = identity::of_site(site, now).await?;
+    let host = site.address.split("//").last().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    let names = [
+        (username, "your username"),
+        (&*site.name, SITE_NAME),
+        (identity.name.as_ref().map_or("", SiteName::as_str), SITE_NAME),
+        (host, SITE_NAME),
+    ];
+    Ok(password.demand_unlike(&names)?)
 }
 
 /// Somebody who has at least a role, which counts, and is none of `others`. Rounds: 1, and 1

@@ -12,6 +12,7 @@ use crate::accounts::names;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
 use crate::accounts::outbox;
+use crate::accounts::roles;
 use crate::accounts::session_store::{self, Device, LoginMethod, Opening, Session};
 use crate::accounts::signup_limits::SignupLimits;
 use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
@@ -23,6 +24,7 @@ use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::hooks::{self, Event};
+use crate::identity::SIGNUPS_STOPPED;
 use crate::keys;
 use crate::passwords::HashingSource;
 use crate::site::Site;
@@ -30,6 +32,7 @@ use crate::values::clock::Timestamp;
 use crate::values::email::Email;
 use crate::values::ids::UserId;
 use crate::values::limits::FOLDING_CHUNKS_OF_ONE_ACTION;
+use crate::values::restriction::Restriction;
 use crate::values::rules::AccountRules;
 use crate::values::secrets::random_token;
 use crate::values::signup::{ApplicationText, InvitationCode, SignupAnswer, SignupMode, WelcomeToken};
@@ -75,7 +78,7 @@ pub struct SignedUp {
 /// whoever has the token of the link does. A refused sign-up counts nowhere.
 ///
 /// # Errors
-/// [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing; [`Refusal::SignupAnswerWrong`]; [`Refusal::SignupAnswerMissing`];
+/// [`Refusal::SignupsStopped`]; [`Refusal::SignupClosed`]; [`InputError::Empty`] for what the site asks for and is missing; [`Refusal::SignupAnswerWrong`]; [`Refusal::SignupAnswerMissing`];
 /// [`Refusal::WelcomeLinkInvalid`], [`Refusal::UsernameReserved`], [`Refusal::UsernameTaken`], [`Refusal::UsernameConfusable`], [`Refusal::InvitationInvalid`],
 /// [`Refusal::AccountCreatedRecently`], [`Refusal::TooManySignupsFromNetwork`], [`Refusal::OriginBanned`], or the store's.
 pub async fn create_account(
@@ -87,6 +90,7 @@ pub async fn create_account(
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let email = sign_up.email.map_or("", Email::as_str);
     origin_bans::demand_may_sign_up(site, now, (device.address, email)).await?;
+    roles::demand_no_name((site, now), sign_up.username.as_str(), sign_up.password).await?;
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, Applicant::Visitor(sign_up, device)).await?.admit(site)?;
     let source = HashingSource::Address(device.address);
@@ -133,6 +137,9 @@ async fn insert_for_operator(
 ) -> Result<SignedUp, Error> {
     names::fold_usernames(site, FOLDING_CHUNKS_OF_ONE_ACTION).await?;
     let applicant = Applicant::Operator(username, password);
+    if let Some(password) = password {
+        roles::demand_no_name((site, now), username.as_str(), password).await?;
+    }
     // Refuses before the hashing what the batch would refuse anyway.
     Gate::read(site, now, applicant).await?.admit(site)?;
     let hash = match password {
@@ -197,6 +204,8 @@ struct Gate<'a> {
     folded: u64,
     limits: Option<SignupLimits>,
     invitation: Option<Invitation>,
+    /// That moderators have stopped sign-ups.
+    stopped: Option<Restriction>,
 }
 
 impl<'a> Gate<'a> {
@@ -207,6 +216,7 @@ impl<'a> Gate<'a> {
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
         let holders = holders.map(|key| query.string(key));
         let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
+        let stopped = query.ask(read::field(keys::SITE, SIGNUPS_STOPPED));
         let limits = applicant.visitor().map(|(_, device)| query.ask(SignupLimits::of(device.address)));
         let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
         let token = token.map(|token| TokenRead::ask(&mut query, token));
@@ -214,6 +224,9 @@ impl<'a> Gate<'a> {
         let holders = holders.map(|holder| answers.take(holder));
         let is_used = answers.take(count).is_some();
         let folded = answers.take(folded);
+        let stopped = answers.of(stopped);
+        let stopped = fields::read(stopped.as_deref(), || keys::SITE.to_owned(), SIGNUPS_STOPPED);
+        let stopped = stopped.filter(|stopped: &Restriction| stopped.is_in_force(now));
         let limits = limits.map(|limits| answers.of(limits));
         let has_token = token.is_some();
         if let Some(token) = token {
@@ -229,7 +242,7 @@ impl<'a> Gate<'a> {
         };
         let folded = fields::read_string(folded.as_deref(), || keys::USERNAMES_FOLDED.to_owned());
         let folded = folded.unwrap_or(0);
-        Ok(Self { applicant, names, is_used, is_administrator, folded, limits, invitation })
+        Ok(Self { applicant, names, is_used, is_administrator, folded, limits, invitation, stopped })
     }
 
     /// Whether the account may be created.
@@ -240,6 +253,9 @@ impl<'a> Gate<'a> {
         if !self.is_administrator
             && let Some((sign_up, _)) = self.applicant.visitor()
         {
+            if let Some(stopped) = &self.stopped {
+                return Err(Refusal::SignupsStopped(stopped.clone()).into());
+            }
             self.admit_by_mode(site.rules.accounts.signup, sign_up)?;
             self.admit_by_answer(&site.rules.accounts, sign_up.answer)?;
             if site.rules.accounts.confirm_email && sign_up.email.is_none() {
@@ -467,8 +483,8 @@ pub struct Admittance<'a> {
     pub is_local: bool,
 }
 
-/// Reads the facts that the sign-up page depends on. Rounds: none where anyone can sign up and
-/// nothing is brought; else at most 4.
+/// Reads the facts that the sign-up page depends on. Rounds: none if nothing is brought and
+/// the visitor is elsewhere; else at most 4.
 ///
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
@@ -479,7 +495,7 @@ pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupF
         first_administrator::demand_token(visit, token).await?;
         return Ok(SignupFacts { is_administrator: true, ..facts });
     }
-    if site.rules.accounts.signup != SignupMode::Open && site.is_local && brought.is_local {
+    if site.is_local && brought.is_local {
         facts.is_administrator = visit.fetch(read::string(keys::USERS_COUNT)).await?.is_none();
     }
     if let Some(code) = brought.invitation {

@@ -36,6 +36,7 @@ use crate::values::limits;
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
+use crate::values::vote_state::VoteState;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -446,10 +447,16 @@ impl Comment {
         voters.insert(place.min(voters.len()), voter.0);
     }
 
+    /// The votes as a voter sees them.
+    pub(crate) fn votes_for(&self, voter: UserId) -> VoteState {
+        let [up, down] = [&self.up, &self.down].map(|votes| i64::try_from(votes.len()).unwrap_or(i64::MAX));
+        VoteState { is_up: self.vote_of(voter).map(|vote| vote == Direction::Up), up, down }
+    }
+
     /// Adds a user's vote.
     pub(crate) fn vote(&mut self, voter: UserId, direction: Direction) -> Result<(), Refusal> {
         if self.vote_of(voter).is_some() {
-            return Err(Refusal::VotedAlready);
+            return Err(Refusal::VotedAlready(Some(self.votes_for(voter))));
         }
         match direction {
             Direction::Up => self.up.push(voter.0),
@@ -1015,9 +1022,10 @@ mod tests {
     fn a_user_votes_once_in_one_direction() {
         let json = r#"{"body":"b","parent_id":-1,"user_id":1,"ctime":1,"up":[1]}"#;
         let mut comment = Comment::from_field("1", json).unwrap();
-        assert_eq!(comment.vote(UserId(1), Direction::Down), Err(Refusal::VotedAlready));
+        let state = |up, down, is_up| Refusal::VotedAlready(Some(VoteState { is_up: Some(is_up), up, down }));
+        assert_eq!(comment.vote(UserId(1), Direction::Down), Err(state(1, 0, true)));
         assert_eq!(comment.vote(UserId(2), Direction::Down), Ok(()));
-        assert_eq!(comment.vote(UserId(2), Direction::Up), Err(Refusal::VotedAlready));
+        assert_eq!(comment.vote(UserId(2), Direction::Up), Err(state(1, 1, false)));
         assert_eq!(comment.score(), 0);
     }
 }

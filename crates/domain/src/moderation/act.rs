@@ -1,5 +1,6 @@
 //! The one way in which moderators act: an effect and its line in the log, in one batch.
 
+use super::batches;
 use super::case::{Case, ModerationRequest};
 use super::changes;
 use super::effect::effect_of;
@@ -70,7 +71,8 @@ pub async fn moderate_as_administrator(
 ///
 /// # Errors
 /// [`Refusal::NoSuchModeration`], [`Refusal::UndoneAlready`], [`Refusal::CannotBeUndone`],
-/// [`Refusal::ChangedSince`] if what it changed has changed again, and those of [`moderate`].
+/// [`Refusal::ChangedSince`] if what it changed has changed again, and those of [`moderate`]. Of a batch, all parts are
+/// undone that can be; it is refused if none can.
 pub async fn undo(
     site: &Site,
     now: Moment,
@@ -82,10 +84,27 @@ pub async fn undo(
     if let Some(by) = line.undone_by {
         return Err(Refusal::UndoneAlready(by).into());
     }
+    if line.parts.is_empty() {
+        undo_line((site, now), moderator, &line, (reason, anonymous)).await
+    } else {
+        batches::undo((site, now), moderator, &line, (reason, anonymous)).await
+    }
+}
+
+/// Undoes a line that is no batch and was read.
+pub(super) async fn undo_line(
+    (site, now): (&Site, Moment),
+    moderator: &User,
+    line: &Line,
+    (reason, anonymous): (&Reason, bool),
+) -> Result<ModerationId, Error> {
+    if let Some(by) = line.undone_by {
+        return Err(Refusal::UndoneAlready(by).into());
+    }
     let deed = line.inverse().ok_or(Refusal::CannotBeUndone)?;
     let request =
         ModerationRequest { deed, thing: line.thing.clone(), reason: reason.clone(), anonymous, seen: None };
-    act(site, now, moderator, &request, Some(&line)).await
+    act(site, now, moderator, &request, Some(line)).await
 }
 
 /// One batch: the effect, the line, the message to the person whom it concerns, and the mark on
@@ -165,6 +184,8 @@ async fn act(
             before: effect.before,
             changed: effect.changed,
             row: row_before,
+            parts: Vec::new(),
+            part_of: None,
         };
         line.write(&mut batch);
         let mut decision = Decision::commit(batch, (id, effect.then));

@@ -4,14 +4,14 @@
 use super::case::{Case, Effect};
 use super::keep::DELETED;
 use super::log::{self, Line};
-use super::{origin_changes, rule_changes};
+use super::{origin_changes, rule_changes, site_changes};
 use crate::accounts::applications::REJECTED;
 use crate::accounts::inbox::WITHDRAWN_BY;
 use crate::accounts::message_threads::CLOSED_BY;
 use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
-use crate::identity::ANNOUNCEMENT;
+use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::keys;
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::site::Site;
@@ -183,6 +183,8 @@ impl ChangedFact {
             (_, EDITED) => "the note that this story was edited",
             (_, LOCKED) => "the lock of this thread",
             (_, ANNOUNCEMENT) => "the announcement",
+            (_, SIGNUPS_STOPPED) => "whether people can sign up",
+            (_, YOUNG_HELD) => "whether the posts of young accounts wait",
             (_, REJECTED | DEACTIVATED) => "the application",
             (_, CLOSED_BY) => "this thread of messages",
             _ if self.key == keys::RULES => "this rule",
@@ -201,6 +203,9 @@ impl ChangedFact {
     fn end_of(&self, value: &str) -> Option<Timestamp> {
         if self.key == keys::ORIGIN_BANS {
             return OriginBan::from_json(self.field.parse().ok()?, value)?.until;
+        }
+        if self.key == keys::SITE {
+            return site_changes::end_of_measure(&self.field, value);
         }
         let is_restriction = RestrictionKind::ALL.iter().any(|kind| kind.field() == self.field);
         value.parse::<Restriction>().ok().filter(|_| is_restriction)?.until
@@ -305,11 +310,11 @@ pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
     for (change, field) in line.changed.iter().zip(fields) {
         let back = change.restored(field.as_deref());
         if let Some(back) = &back {
+            effect.until = effect.until.or(change.end_of(back));
             match &*change.key {
                 keys::RULES => rule_changes::demand_admissible(case, &change.field, back).await?,
                 keys::ORIGIN_BANS => {
                     origin_changes::demand_admissible(case, &mut effect.batch, (&change.field, back)).await?;
-                    effect.until = change.end_of(back);
                 }
                 _ => {}
             }

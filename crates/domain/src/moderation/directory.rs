@@ -4,6 +4,7 @@
 //! found without an index.
 
 use super::act::moderate;
+use super::batches::NewBatch;
 use super::case::ModerationRequest;
 use crate::accounts::origins;
 use crate::accounts::people::{People, ids_of};
@@ -14,13 +15,14 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::flags::decided_flags;
 use crate::keys;
+use crate::repeats::KeptAnswer;
 use crate::site::Site;
 use crate::texts::AccountTags;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::{DIRECTORY_ROWS, NEIGHBOUR_DAYS};
-use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::moderation::{Action, Deed, Reason, Thing};
 use crate::values::network::NetworkTag;
 use crate::values::restriction::RestrictionKind;
 use crate::values::rules::TrustRules;
@@ -258,7 +260,27 @@ pub async fn all_matching(
     }
 }
 
-/// Does the same to several people, with a line in the log for each deed. Returns the numbers of the lines. Before
+/// The lines of what was done to several people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoneForAll {
+    /// The line of the log that stands for all: that of the batch, or the only one. `None` if nothing was to be done.
+    pub line: Option<ModerationId>,
+    /// The line of each deed.
+    pub parts: Vec<ModerationId>,
+}
+
+impl KeptAnswer for DoneForAll {
+    fn to_text(&self) -> String {
+        (self.line, self.parts.clone()).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (line, parts) = KeptAnswer::from_text(text)?;
+        Some(Self { line, parts })
+    }
+}
+
+/// Does the same to several people: one line in the log, with a line for each deed. Before
 /// the first deed it is sure that everybody is there and of no higher role. Rounds: 2, and those of [`moderate`] for
 /// each deed.
 ///
@@ -268,9 +290,9 @@ pub async fn act_on_all(
     visit: &mut Visit,
     now: Moment,
     (names, deeds, reason): (&[String], &[Deed], &Reason),
-) -> Result<Vec<ModerationId>, Error> {
+) -> Result<DoneForAll, Error> {
     let site = visit.site_too();
-    let mut moderator = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
+    let moderator = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
     moderator.demand_may_moderate(now)?;
     let ids = ids_of(visit, names).await?;
     if names.iter().any(|name| !ids.contains_key(name)) {
@@ -286,13 +308,14 @@ pub async fn act_on_all(
             return Err(Refusal::HigherRole.into());
         }
     }
-    let request = moderator.request.take();
-    let mut lines = Vec::new();
+    let mut user = moderator.clone();
+    let request = user.request.take();
+    let mut parts = Vec::new();
     for name in names {
         for deed in deeds {
             let thing = Thing::User(name.as_str().into());
             // Each deed is noted by itself. So a repeat after a failure half-way does what was not done.
-            moderator.request = request.as_ref().map(|all| all.part(&format!("{thing} {}", deed.action())));
+            user.request = request.as_ref().map(|all| all.part(&format!("{thing} {}", deed.action())));
             let asked = ModerationRequest {
                 deed: deed.clone(),
                 thing,
@@ -300,13 +323,32 @@ pub async fn act_on_all(
                 anonymous: false,
                 seen: None,
             };
-            match moderator.once(&site, moderate(&site, now, &moderator, &asked)).await {
-                Ok(line) => lines.push(line),
+            match user.once(&site, moderate(&site, now, &user, &asked)).await {
+                Ok(line) => parts.push(line),
                 // Such as a person who has posted nothing.
                 Err(Error::Refused(Refusal::NothingToModerate(_))) => {}
                 Err(error) => return Err(error),
             }
         }
     }
-    Ok(lines)
+    let [_, _, ..] = parts.as_slice() else {
+        return Ok(DoneForAll { line: parts.first().copied(), parts });
+    };
+    let first = deeds.first();
+    let hours = match first {
+        Some(Deed::Ban(hours) | Deed::Silence(hours)) => *hours,
+        _ => None,
+    };
+    let batch = NewBatch {
+        action: first.map_or(Action::Note, Deed::action),
+        people: names.len() as u64,
+        // A note is for moderators alone.
+        reason: if matches!(first, Some(Deed::Note)) { "" } else { reason.as_str() },
+        anonymous: false,
+        until: hours.map(|hours| Timestamp(now.timestamp().0.saturating_add(hours.saturating_mul(3_600)))),
+        parts: &parts,
+        undoes: None,
+    };
+    let done = |line| DoneForAll { line: Some(line), parts: parts.clone() };
+    Ok(done(batch.write((&site, now), &moderator, done).await?))
 }

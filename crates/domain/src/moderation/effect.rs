@@ -6,6 +6,7 @@ use super::{
     origin_changes, people, profiles, removals, remove_all, rule_changes, site_changes, story_edits, threads,
 };
 use crate::error::Error;
+use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::values::moderation::{Deed, SitePart, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
@@ -90,6 +91,18 @@ pub(super) fn effect_of<'a>(case: &'a Case<'_>) -> BoxFuture<'a, Result<Effect, 
         }
         (Deed::SetReasons(change), Thing::Site(SitePart::Reasons)) => {
             Box::pin(site_changes::set_reasons(case, change))
+        }
+        (Deed::StopSignups(hours), Thing::Site(SitePart::Signups)) => {
+            Box::pin(site_changes::stop_signups(case, *hours))
+        }
+        (Deed::ResumeSignups, Thing::Site(SitePart::Signups)) => {
+            Box::pin(site_changes::end_measure(case, SIGNUPS_STOPPED))
+        }
+        (Deed::HoldYoung { age, hours }, Thing::Site(SitePart::YoungPosts)) => {
+            Box::pin(site_changes::hold_young(case, (*age, *hours)))
+        }
+        (Deed::UnholdYoung, Thing::Site(SitePart::YoungPosts)) => {
+            Box::pin(site_changes::end_measure(case, YOUNG_HELD))
         }
         (Deed::Approve, Thing::Application(name)) => Box::pin(applications::approve(case, name)),
         (Deed::Reject, Thing::Application(name)) => Box::pin(applications::reject(case, name)),

@@ -19,7 +19,7 @@ use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
-use crate::values::limits::{LOG_LINES_SCANNED, NOTICE_SECONDS};
+use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
 use crate::values::moderation::{Action, Deed, SitePart, Thing};
 use crate::values::withheld::Withheld;
 use std::fmt;
@@ -40,6 +40,10 @@ pub(super) const CHANGED: &str = "changed";
 pub(super) const UNDONE_BY: &str = "undone_by";
 /// The field with the number of posts that an action was about.
 pub(super) const COUNT: &str = "count";
+/// The field of the line of a batch with the lines of its parts, with blanks between them.
+pub(super) const PARTS: &str = "parts";
+/// The field with the line of the batch that a line is a part of.
+pub(super) const PART_OF: &str = "part_of";
 /// The field that says that a job is doing the rest of the action.
 pub(super) const IN_PROGRESS: &str = "in_progress";
 
@@ -107,6 +111,15 @@ pub(super) struct Line {
     pub(super) changed: Vec<ChangedFact>,
     /// The row of the review queue that it settled.
     pub(super) row: Option<SettledRow>,
+    /// The lines of its parts, if it is the line of a batch.
+    pub(super) parts: Vec<ModerationId>,
+    /// The line of the batch that it is a part of.
+    pub(super) part_of: Option<ModerationId>,
+}
+
+/// The numbers in the field [`PARTS`].
+pub(super) fn parts_in(stored: &str) -> Option<Vec<ModerationId>> {
+    stored.split_whitespace().map(|id| id.parse().ok()).collect()
 }
 
 impl Line {
@@ -135,6 +148,8 @@ impl Line {
             before: text(BEFORE),
             changed: changed.unwrap_or_default(),
             row: fields.read("row"),
+            parts: fields.text(PARTS).and_then(parts_in).unwrap_or_default(),
+            part_of: fields.read(PART_OF),
         };
         if stored.is_none() {
             line.changed = changes::of_older_line(&line);
@@ -203,6 +218,10 @@ impl Line {
             Action::Unrule => put_back(Action::Rule),
             Action::Bar => put_back(Action::Unbar),
             Action::Unbar => put_back(Action::Bar),
+            Action::StopSignups => put_back(Action::ResumeSignups),
+            Action::ResumeSignups => put_back(Action::StopSignups),
+            Action::HoldYoung => put_back(Action::UnholdYoung),
+            Action::UnholdYoung => put_back(Action::HoldYoung),
             Action::Announce | Action::SetReasons => put_back(self.action),
             Action::Erase
             | Action::Split
@@ -251,11 +270,16 @@ impl Line {
                 (!self.changed.is_empty()).then(|| serde_json::to_string(&self.changed).unwrap_or_default()),
             ),
             ("row", self.row.map(|row| row.to_string())),
+            (
+                PARTS,
+                (!self.parts.is_empty())
+                    .then(|| self.parts.iter().map(ModerationId::to_string).collect::<Vec<_>>().join(" ")),
+            ),
         ];
         fields.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         batch.set_fields(key, fields);
-        // Webhooks are not told of themselves.
-        if self.action != Action::SetHooks {
+        // Webhooks are not told of themselves, and of a batch with its parts.
+        if self.action != Action::SetHooks && self.parts.is_empty() {
             hooks::write(batch, &Event::Decision(self.id));
         }
         batch.sorted_add(keys::MODERATION_LOG, self.id.to_string(), self.id.0 as f64);
@@ -312,6 +336,8 @@ async fn write_line(
         before: None,
         changed: Vec::new(),
         row: None,
+        parts: Vec::new(),
+        part_of: None,
     };
     line.write(batch);
     Ok(())
@@ -369,6 +395,10 @@ pub struct LogEntry {
     pub count: Option<u64>,
     /// Whether a job is still at it: the count grows.
     pub in_progress: bool,
+    /// How many lines it has as its parts, if it is the line of a batch.
+    pub parts: Option<u64>,
+    /// The line of the batch that it is a part of.
+    pub part_of: Option<ModerationId>,
 }
 
 /// The moderator of an action, as a viewer may know them.
@@ -397,6 +427,17 @@ pub struct LogWindow {
     pub action: Option<Action>,
     /// Only actions that concern this person. The log says that to moderators alone.
     pub concerns: Option<UserId>,
+    /// The same by name.
+    pub person: Option<String>,
+    /// Only the parts of this batch.
+    pub part_of: Option<ModerationId>,
+}
+
+impl LogWindow {
+    /// Whether it asks for parts, and not for batches.
+    const fn asks_for_parts(&self) -> bool {
+        self.kind.is_some() || self.action.is_some() || self.concerns.is_some() || self.person.is_some()
+    }
 }
 
 /// A part of the log.
@@ -435,21 +476,32 @@ fn shown_thing(line: &Line, sees: Sees) -> Thing {
     }
 }
 
-/// A part of the log. Rounds: 4; with a filter at most 13.
+/// A part of the log. Rounds: 4, 5 with batches; with a filter, or with parts of batches in between, at most 14.
 ///
 /// # Errors
-/// [`Refusal::NoSuchUser`] for an unknown moderator, or the store's.
+/// [`Refusal::NoSuchUser`] for an unknown person, [`Refusal::ModeratorsOnly`] for others who ask about a person,
+/// [`Refusal::NoSuchModeration`] for an unknown batch, or the store's.
 pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Error> {
+    let sees = Sees::of(visit).await?;
+    if let Some(batch) = window.part_of {
+        return parts_page(visit, window, (batch, sees)).await;
+    }
     let moderator = match &window.moderator {
         Some(name) => Some(id_of(visit, name).await?),
         None => None,
     };
-    let sees = Sees::of(visit).await?;
+    let person = match &window.person {
+        Some(_) if !sees.what_is_hidden => return Err(Refusal::ModeratorsOnly.into()),
+        Some(name) => Some(id_of(visit, name).await?),
+        None => window.concerns,
+    };
     let is_wanted = |line: &Line| {
-        moderator.is_none_or(|id| line.moderator == id && (sees.unnamed_moderators || !line.anonymous))
+        let is_batch = !line.parts.is_empty();
+        (if window.asks_for_parts() { !is_batch } else { line.part_of.is_none() })
+            && moderator.is_none_or(|id| line.moderator == id && (sees.unnamed_moderators || !line.anonymous))
             && window.kind.is_none_or(|kind| line.thing.kind() == kind)
             && window.action.is_none_or(|action| line.action == action)
-            && window.concerns.is_none_or(|person| line.concerns == Some(person))
+            && person.is_none_or(|person| line.concerns == Some(person))
     };
     let (mut found, mut scanned, mut next) = (Vec::new(), 0, None);
     let mut before = window.before;
@@ -477,6 +529,24 @@ pub async fn page(visit: &mut Visit, window: &LogWindow) -> Result<LogPage, Erro
         }
     }
     Ok(LogPage { entries: show(visit, found, sees).await?, next })
+}
+
+/// The parts of a batch, the newest first. Rounds: 5.
+async fn parts_page(
+    visit: &mut Visit,
+    window: &LogWindow,
+    (batch, sees): (ModerationId, Sees),
+) -> Result<LogPage, Error> {
+    let hash = visit.fetch(read::hash(keys::moderation(batch))).await?;
+    let batch = Line::from_hash(batch, &hash).ok_or(Refusal::NoSuchModeration)?;
+    let mut ids = batch.parts;
+    ids.retain(|id| window.before.is_none_or(|before| *id < before));
+    ids.sort_unstable_by(|left, right| right.cmp(left));
+    let is_more = ids.len() > window.count;
+    ids.truncate(window.count);
+    let next = ids.last().copied().filter(|_| is_more);
+    let lines = lines_of(visit, &ids).await?;
+    Ok(LogPage { entries: show(visit, lines, sees).await?, next })
 }
 
 /// The newest lines since a time, at most so many. Rounds: 2 for each 200 of them.
@@ -515,6 +585,11 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
     let mut ids: Vec<ModerationId> = fields::members(ids, keys::MODERATION_LOG, |(id, _)| id.parse().ok());
     let is_more = ids.len() as u64 > CHUNK;
     ids.truncate(usize::try_from(CHUNK).unwrap_or(usize::MAX));
+    Ok((lines_of(visit, &ids).await?, is_more))
+}
+
+/// Lines by their numbers. Rounds: 1, none for no lines.
+async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>, Error> {
     let mut query = Query::new();
     let reads: Vec<_> =
         ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)).or_absent(&mut query))).collect();
@@ -526,7 +601,7 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
         }
         line
     });
-    Ok((lines.collect(), is_more))
+    Ok(lines.collect())
 }
 
 /// The subject of a line: the title of the story, and the author, each only if the viewer may see it.
@@ -582,7 +657,7 @@ impl LineSubject {
     }
 }
 
-/// The lines as the viewer may see them: with names and titles. Rounds: 2, 3 for moderators.
+/// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
     let mut query = Query::new();
     let subjects: Vec<_> = lines.iter().map(|line| LineSubject::ask(&mut query, &line.thing, sees)).collect();
@@ -593,7 +668,12 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
     // Of what is gone, only a decision about its flags can be undone.
     let is_there =
         |(line, subject): &(&Line, &LineSubject)| !subject.is_gone || line.before.as_deref() == Some(DELETED);
-    let there: Vec<&Line> = lines.iter().zip(&subjects).filter(is_there).map(|(line, _)| line).collect();
+    // A batch can be undone while one of its parts can.
+    let open = lines.iter().filter(|line| line.undone_by.is_none() && sees.what_is_hidden);
+    let parts: Vec<ModerationId> = open.flat_map(|line| line.parts.iter().copied()).take(LOG_PARTS).collect();
+    let parts = lines_of(visit, &parts).await?;
+    let there = lines.iter().zip(&subjects).filter(is_there).map(|(line, _)| line);
+    let there: Vec<&Line> = there.filter(|line| line.parts.is_empty()).chain(&parts).collect();
     let undoable = changes::undoable(visit, &there).await?;
     let entry = |(line, subject): (Line, LineSubject)| {
         let moderator = match people.get(line.moderator) {
@@ -603,9 +683,13 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
         };
         let LineSubject { title, author, .. } = subject;
         let author = author.and_then(|id| people.get(id)).map(|names| names.username.clone());
-        let can_be_undone = undoable.contains(&line.id);
+        let is_open = line.undone_by.is_none();
+        let can_be_undone =
+            undoable.contains(&line.id) || is_open && line.parts.iter().any(|part| undoable.contains(part));
         let thing = shown_thing(&line, sees);
-        let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, .. } = line;
+        let parts = (!line.parts.is_empty()).then_some(line.parts.len() as u64);
+        let Line { id, time, action, reason, undoes, undone_by, until, count, in_progress, part_of, .. } =
+            line;
         LogEntry {
             can_be_undone,
             id,
@@ -621,6 +705,8 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
             until,
             count,
             in_progress,
+            parts,
+            part_of,
         }
     };
     Ok(lines.into_iter().zip(subjects).map(entry).collect())

@@ -47,6 +47,10 @@ const fn verdict(deed: &Deed) -> Option<FlagVerdict> {
         | Deed::Unbar
         | Deed::Announce(..)
         | Deed::SetReasons(_)
+        | Deed::StopSignups(_)
+        | Deed::ResumeSignups
+        | Deed::HoldYoung { .. }
+        | Deed::UnholdYoung
         | Deed::PutBack(_)
         | Deed::Reopen => None,
     }

@@ -1,14 +1,16 @@
-//! The effects of changing the announcement, the pinned stories and the saved reasons.
+//! The effects of changing the announcement, the pinned stories and the saved reasons, and of the measures against a
+//! raid.
 
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart, reason_json};
 use crate::error::{Error, Refusal};
-use crate::identity::{ANNOUNCEMENT, REASONS};
+use crate::identity::{ANNOUNCEMENT, REASONS, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::keys;
 use crate::news::item::News;
 use crate::values::announcement::Announcement;
 use crate::values::clock::Timestamp;
 use crate::values::limits::MAX_SAVED_REASONS;
+use crate::values::restriction::{Restriction, YoungHold};
 use crate::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
 use tidings_keyspace::{Fetch, read};
 
@@ -76,4 +78,53 @@ pub(super) async fn set_reasons(case: &Case<'_>, change: &ReasonChange) -> Resul
     let part = (REASONS, FactPart::Reason(id));
     effect.changed.push(ChangedFact::of_part(keys::SITE, part, (was.as_deref(), is.as_deref())));
     Ok(effect)
+}
+
+/// The effect of stopping sign-ups for some hours.
+pub(super) async fn stop_signups(case: &Case<'_>, hours: u64) -> Result<Effect, Error> {
+    let restriction = measure(case, hours);
+    take_measure(case, SIGNUPS_STOPPED, (restriction.until, &restriction.to_string())).await
+}
+
+/// The effect of holding the posts of accounts below an age for some hours.
+pub(super) async fn hold_young(case: &Case<'_>, (age, hours): (u64, u64)) -> Result<Effect, Error> {
+    let hold = YoungHold { age, restriction: measure(case, hours) };
+    take_measure(case, YOUNG_HELD, (hold.restriction.until, &hold.to_string())).await
+}
+
+fn measure(case: &Case<'_>, hours: u64) -> Restriction {
+    let until = Timestamp(case.now.timestamp().0.saturating_add(hours.saturating_mul(3_600)));
+    Restriction { until: Some(until), moderation: case.id, reason: case.reason.as_str().into() }
+}
+
+async fn take_measure(
+    case: &Case<'_>,
+    field: &'static str,
+    (until, after): (Option<Timestamp>, &str),
+) -> Result<Effect, Error> {
+    let [before] = case.site.store.fetch(read::fields(keys::SITE, [field])).await?;
+    let mut effect = Effect { until, ..Effect::default() };
+    effect.change(keys::SITE, field, (before.as_deref(), Some(after)));
+    Ok(effect)
+}
+
+/// The effect of ending such a measure before its time.
+pub(super) async fn end_measure(case: &Case<'_>, field: &'static str) -> Result<Effect, Error> {
+    let [before] = case.site.store.fetch(read::fields(keys::SITE, [field])).await?;
+    let until = before.as_deref().and_then(|before| end_of_measure(field, before));
+    if until.is_none_or(|until| until <= case.now.timestamp()) {
+        return Err(Refusal::NothingToModerate("this is not in force").into());
+    }
+    let mut effect = Effect::default();
+    effect.change(keys::SITE, field, (before.as_deref(), None));
+    Ok(effect)
+}
+
+/// When a measure in a field of the site ends; `None` for other fields.
+pub(super) fn end_of_measure(field: &str, value: &str) -> Option<Timestamp> {
+    match field {
+        SIGNUPS_STOPPED => value.parse::<Restriction>().ok()?.until,
+        YOUNG_HELD => value.parse::<YoungHold>().ok()?.restriction.until,
+        _ => None,
+    }
 }

@@ -4,7 +4,7 @@ use crate::accounts::message_threads::MessageThread;
 use crate::flags::LEFT_HIDDEN;
 use crate::keys::{self, families};
 use crate::moderation::changes::ChangedFact;
-use crate::moderation::log::CHANGED;
+use crate::moderation::log::{CHANGED, PART_OF, PARTS, parts_in};
 use crate::review::QueuePlace;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
@@ -78,6 +78,11 @@ fn line(subject: &Subject, claims: &mut Claims) {
     if hash.get(CHANGED).is_some_and(|changed| !is_list(changed)) {
         claims.of(CHANGED).malformed("no facts in changed", "a list of facts as JSON");
     }
+    match hash.get(PARTS).map(parts_in) {
+        Some(None) => claims.of(PARTS).malformed("no numbers in parts", "the numbers of lines"),
+        Some(Some(parts)) => part_claims(claims, id, parts),
+        None => {}
+    }
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
     let place = id.0 as f64;
@@ -86,6 +91,21 @@ fn line(subject: &Subject, claims: &mut Claims) {
         let before = ModerationId(id.0 - 1);
         claims.refers(format!("line {id} after line {before}"), keys::moderation(before), GAP);
     }
+}
+
+/// The parts of a batch name it.
+fn part_claims(claims: &mut Claims, batch: ModerationId, parts: Vec<ModerationId>) {
+    let reads = parts.iter().map(|part| fields(keys::moderation(*part), [PART_OF])).collect();
+    claims.of(PARTS).expects("lines that name this line as their batch", reads, move |answers| {
+        let is_other = |at: &usize| field_in(answers, *at, 0) != Some(&*batch.to_string());
+        let at = (0..parts.len()).find(is_other)?;
+        let mut write = Batch::new();
+        let part = parts.get(at)?;
+        write.key_present(keys::moderation(*part));
+        write.field_unchanged(keys::moderation(*part), PART_OF, field_in(answers, at, 0));
+        write.set_field(keys::moderation(*part), PART_OF, batch.to_string());
+        Some((format!("the part {part}, which does not"), Mend::write(write, "name it in the part")))
+    });
 }
 
 fn listed_line(_: &Subject, claims: &mut Claims) {

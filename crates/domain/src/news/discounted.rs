@@ -99,12 +99,12 @@ impl VoterStanding {
 
     /// Refuses a second vote on the story while the first one is out.
     pub(crate) fn refuse_second_vote(&self) -> Result<(), Refusal> {
-        if self.votes.story.is_some() { Err(Refusal::VotedAlready) } else { Ok(()) }
+        if self.votes.story.is_some() { Err(Refusal::VotedAlready(None)) } else { Ok(()) }
     }
 
     /// The same for a comment.
     pub(crate) fn refuse_second_vote_on(&self, comment: CommentId) -> Result<(), Refusal> {
-        if self.votes.comments.contains_key(&comment.0) { Err(Refusal::VotedAlready) } else { Ok(()) }
+        if self.votes.comments.contains_key(&comment.0) { Err(Refusal::VotedAlready(None)) } else { Ok(()) }
     }
 
     /// Makes a batch fail if a moderator has decided about the user's votes meanwhile. Votes that

@@ -189,6 +189,14 @@ pub const ACCOUNTS_CHUNK: u64 = 500;
 pub const ENDED_BANS_CHUNK: u64 = 100;
 /// The most hours that a silence, a hold or a ban can last, unless it lasts forever: ten years.
 pub const MAX_HOURS: u64 = 87_660;
+/// The most hours that moderators stop sign-ups, or hold the posts of young accounts: a week.
+pub const MAX_RAID_HOURS: u64 = 168;
+/// The most hours that an account is young for that: 30 days.
+pub const MAX_YOUNG_HOURS: u64 = 720;
+/// The stories and comments whose votes are asked for at once: more than a page shows.
+pub const MAX_VOTES_ASKED: usize = 300;
+/// The parts of batches that a page of the moderation log looks at for what can be undone.
+pub const LOG_PARTS: usize = 1_000;
 /// The most rules that new posts are checked with.
 pub const MAX_RULES: usize = 200;
 /// The most characters in the pattern of a rule.

@@ -52,6 +52,12 @@ pub enum SitePart {
     Reasons,
     /// The webhooks.
     Hooks,
+    /// Whether people can sign up.
+    Signups,
+    /// Whether the posts of young accounts wait for approval.
+    YoungPosts,
+    /// Several people at once: the line of a batch.
+    People,
 }
 
 impl From<MessageThreadId> for Thing {
@@ -245,6 +251,14 @@ actions! {
     SetReasons = "set_reasons";
     /// A webhook was added, changed or removed.
     SetHooks = "set_hooks";
+    /// Nobody can sign up for some time.
+    StopSignups = "stop_signups";
+    /// People can sign up again.
+    ResumeSignups = "resume_signups";
+    /// The posts of young accounts wait for approval for some time.
+    HoldYoung = "hold_young";
+    /// They no longer wait.
+    UnholdYoung = "unhold_young";
     /// A message to the moderators was answered.
     Answer = "answer";
     /// A message to the moderators was closed without an answer.
@@ -345,6 +359,19 @@ pub enum Deed {
     Announce(Announcement, Option<Timestamp>),
     /// [`Action::SetReasons`].
     SetReasons(ReasonChange),
+    /// [`Action::StopSignups`], for so many hours.
+    StopSignups(u64),
+    /// [`Action::ResumeSignups`].
+    ResumeSignups,
+    /// [`Action::HoldYoung`].
+    HoldYoung {
+        /// The age below which an account is young, in hours.
+        age: u64,
+        /// For so many hours.
+        hours: u64,
+    },
+    /// [`Action::UnholdYoung`].
+    UnholdYoung,
     /// [`Action::Answer`], if the last message is still this one.
     Answer(MessageText, Option<u64>),
     /// [`Action::Close`].
@@ -388,6 +415,10 @@ impl Deed {
             Self::Unbar => Action::Unbar,
             Self::Announce(..) => Action::Announce,
             Self::SetReasons(_) => Action::SetReasons,
+            Self::StopSignups(_) => Action::StopSignups,
+            Self::ResumeSignups => Action::ResumeSignups,
+            Self::HoldYoung { .. } => Action::HoldYoung,
+            Self::UnholdYoung => Action::UnholdYoung,
             Self::Answer(..) => Action::Answer,
             Self::Close => Action::Close,
         }

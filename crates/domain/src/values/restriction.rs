@@ -4,6 +4,7 @@
 //! itself when the clock has passed it, so nothing has to be done then.
 
 use crate::values::clock::Timestamp;
+use crate::values::day;
 use crate::values::ids::ModerationId;
 use crate::values::text::printable;
 use std::fmt;
@@ -53,6 +54,12 @@ impl Restriction {
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
     }
+
+    /// The sentence about sign-ups that it stops, without the full stop.
+    pub fn signups_stopped(&self) -> String {
+        let until = self.until.map(|until| format!(" until {}", day::to_the_minute(until)));
+        format!("moderators have stopped sign-ups{}: {}", until.unwrap_or_default(), self.reason)
+    }
 }
 
 /// A stored text that is not a restriction.
@@ -77,6 +84,37 @@ impl FromStr for Restriction {
         let moderation = part()?.parse().map_err(|_| NotARestriction)?;
         let reason = printable(part()?.to_owned()).into_boxed_str();
         Ok(Self { until: (until > 0).then_some(Timestamp(until)), moderation, reason })
+    }
+}
+
+/// That the posts of young accounts wait for approval: `<hours>:<restriction>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct YoungHold {
+    /// The age below which an account is young, in hours.
+    pub age: u64,
+    /// When it ends, by which line, and why.
+    pub restriction: Restriction,
+}
+
+impl YoungHold {
+    /// Whether the posts of an account wait that was made at a time.
+    pub fn covers(&self, made: Timestamp, now: Timestamp) -> bool {
+        self.restriction.is_in_force(now) && now.seconds_since(made) < self.age.saturating_mul(3_600)
+    }
+}
+
+impl fmt::Display for YoungHold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.age, self.restriction)
+    }
+}
+
+impl FromStr for YoungHold {
+    type Err = NotARestriction;
+
+    fn from_str(stored: &str) -> Result<Self, NotARestriction> {
+        let (age, restriction) = stored.split_once(':').ok_or(NotARestriction)?;
+        Ok(Self { age: age.parse().map_err(|_| NotARestriction)?, restriction: restriction.parse()? })
     }
 }
 
@@ -131,6 +169,16 @@ mod tests {
         assert!(timed.is_in_force(Timestamp(99)) && !timed.is_in_force(Timestamp(100)));
         let forever: Restriction = "0:7:spam".parse().unwrap();
         assert!(forever.is_in_force(Timestamp(u64::MAX)));
+    }
+
+    #[test]
+    fn young_accounts_are_covered_until_they_are_old_enough_or_it_ends() {
+        let hold: YoungHold = "24:100000:7:a: raid".parse().unwrap();
+        assert_eq!(hold.to_string(), "24:100000:7:a: raid");
+        let covers = |made, now| hold.covers(Timestamp(made), Timestamp(now));
+        assert!(covers(1_000, 87_399) && !covers(1_000, 87_400));
+        assert!(covers(99_999, 99_999) && !covers(99_999, 100_000));
+        assert!("x:0:7:spam".parse::<YoungHold>().is_err() && "24".parse::<YoungHold>().is_err());
     }
 
     #[test]

@@ -88,8 +88,13 @@ pub enum InputError {
         most: usize,
     },
     /// The password is one of the most common.
-    #[error("this password is one of the 10,000 most common. Choose another")]
+    #[error(
+        "this password is one of the 10,000 most common, or one of them with digits after it. Choose another"
+    )]
     CommonPassword,
+    /// The password is a name that everybody knows.
+    #[error("your password is {0}, or that with digits after it. Choose another")]
+    NamePassword(&'static str),
     /// Not the form of an e-mail address.
     #[error("enter an e-mail address such as name@example.com")]
     EmailForm,
@@ -122,7 +127,7 @@ impl InputError {
             | Self::TopicCharacter { field, .. }
             | Self::TooManyTopics { field, .. } => field,
             Self::UsernameStart | Self::UsernameCharacter => "username",
-            Self::CommonPassword => "password",
+            Self::CommonPassword | Self::NamePassword(_) => "password",
             Self::EmailForm | Self::EmailName | Self::EmailDomain { .. } => "email",
         }
     }
@@ -346,8 +351,8 @@ impl Username {
 /// The name of the field of a password.
 const PASSWORD: &str = "password";
 
-/// Those of the 10,000 most common passwords that are long enough, one a line, in lower case. They are from
-/// zxcvbn (MIT licence).
+/// Those of the 10,000 most common passwords that are long enough, or would be with digits after them, one a line, in
+/// order and in lower case. They are from zxcvbn (MIT licence).
 const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
 
 /// A new password: long enough, and not so long that hashing it is an attack.
@@ -360,17 +365,36 @@ impl NewPassword {
     ///
     /// # Errors
     /// When it has fewer than [`PASSWORD_MIN`] characters or more than
-    /// [`PASSWORD_MAX_BYTES`] bytes, or is one of the most common, in any case.
+    /// [`PASSWORD_MAX_BYTES`] bytes, or is one of the most common, in any case, also with digits after it.
     pub fn parse(input: &str) -> Result<Self, InputError> {
         refuse_shorter(PASSWORD, input, PASSWORD_MIN)?;
         if input.len() > PASSWORD_MAX_BYTES {
             return Err(InputError::TooManyBytes { field: PASSWORD, most: PASSWORD_MAX_BYTES });
         }
         let lower = input.to_lowercase();
-        if COMMON_PASSWORDS.lines().any(|common| common == lower) {
+        let word = without_digits(&lower);
+        if COMMON_PASSWORDS.lines().any(|common| common == lower || common == word) {
             return Err(InputError::CommonPassword);
         }
         Ok(Self(input.to_owned()))
+    }
+
+    /// Refuses a password that is one of some names, in any case, with or without its blanks, also with digits after
+    /// it. Each name comes with what it is called.
+    ///
+    /// # Errors
+    /// [`InputError::NamePassword`].
+    pub fn demand_unlike(&self, names: &[(&str, &'static str)]) -> Result<(), InputError> {
+        let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<String>();
+        let password = folded(&self.0);
+        let is_name = |name: &str| {
+            let name = folded(name);
+            !name.is_empty() && (password == name || without_digits(&password) == name)
+        };
+        match names.iter().find(|(name, _)| is_name(name)) {
+            Some((_, called)) => Err(InputError::NamePassword(called)),
+            None => Ok(()),
+        }
     }
 
     /// Whether it is long enough for somebody with a role.
@@ -385,6 +409,11 @@ impl NewPassword {
     pub fn clear_text(&self) -> &str {
         &self.0
     }
+}
+
+/// A text without the digits at its end.
+fn without_digits(text: &str) -> &str {
+    text.trim_end_matches(|end: char| end.is_ascii_digit())
 }
 
 impl fmt::Debug for NewPassword {
@@ -493,8 +522,19 @@ mod tests {
     fn common_passwords_are_refused_in_any_case_and_others_are_not() {
         assert!((3_000..10_000).contains(&COMMON_PASSWORDS.lines().count()));
         assert!(COMMON_PASSWORDS.lines().all(|common| common == common.to_lowercase()));
-        for common in ["password1", "PassWord1", "12345678", "baseball"] {
+        for common in [
+            "password1",
+            "PassWord1",
+            "12345678",
+            "baseball",
+            "password1234",
+            "Password20262026",
+            "dragon123456",
+        ] {
             assert_eq!(NewPassword::parse(common), Err(InputError::CommonPassword), "{common}");
+        }
+        for other in ["correct horse", "passwords of mine 1", "1234-5678-90", "dragons in may 12"] {
+            NewPassword::parse(other).unwrap();
         }
         let short = NewPassword::parse("password2-x").unwrap();
         assert_eq!(
@@ -700,6 +740,19 @@ mod tests {
         assert!(NewPassword::parse(&"é".repeat(512)).is_ok());
         let long = NewPassword::parse(&("é".repeat(512) + "x")).unwrap_err();
         assert_eq!(long.to_string(), "your password is too long (1,024 bytes at most)");
+    }
+
+    #[test]
+    fn a_password_is_no_name() {
+        let names =
+            [("gardener", "your username"), ("The Garden Site", "the name of this site"), ("", "nothing")];
+        for password in ["gardener", "GARDENER", "gardener2026", "the garden site", "TheGardenSite1"] {
+            let refused = NewPassword::parse(password).unwrap().demand_unlike(&names);
+            assert!(matches!(refused, Err(InputError::NamePassword(_))), "{password}");
+        }
+        for password in ["gardeners", "my gardener", "gardener-x"] {
+            assert_eq!(NewPassword::parse(password).unwrap().demand_unlike(&names), Ok(()), "{password}");
+        }
     }
 
     #[test]

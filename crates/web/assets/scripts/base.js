@@ -10,8 +10,8 @@ const parseNumber = (text) => Number(text.replaceAll(",", ""));
 // repeats the request, and is answered as if it were the first time.
 const unsureRequests = new Map();
 
-// Returns the error message, or undefined on success.
-async function post(url, fields) {
+// Returns the error message, or undefined on success. What is refused with the votes as they are hands them on.
+async function post(url, fields, takeVotes) {
   const asked = `${url}?${fields}`;
   const request = unsureRequests.get(asked) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
   unsureRequests.set(asked, request);
@@ -20,6 +20,7 @@ async function post(url, fields) {
     const response = await fetch(url, { method: "POST", body: fields });
     const answer = await response.json();
     if (response.status < 500) unsureRequests.delete(asked);
+    if (answer.votes) takeVotes?.(answer.votes);
     return answer.status === "ok" ? undefined : answer.error || CONNECTION_ERROR;
   } catch {
     return CONNECTION_ERROR;

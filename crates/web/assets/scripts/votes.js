@@ -30,7 +30,7 @@ async function vote(pair, button) {
   const item = pair.closest("[data-item]");
   item.querySelector(".refusal")?.remove();
   voteStatus.textContent = "";
-  const error = await post(pair.dataset.api, fields);
+  const error = await post(pair.dataset.api, fields, (votes) => takeVotes(pair, votes));
   delete pair.dataset.busy;
   if (error) {
     showError(item, error);
@@ -56,6 +56,43 @@ function showVote(pair, vote) {
     button.disabled = vote !== "none" && !pressed;
   }
 }
+
+// The votes as the site says they are.
+function takeVotes(pair, { voted, up, down }) {
+  const item = pair.closest("[data-item]");
+  for (const [direction, votes] of [["up", up], ["down", down]]) {
+    const shown = item.querySelector(`[data-count="${direction}"]`);
+    const by = votes - (shown ? parseNumber(shown.textContent) : 0);
+    if (by !== 0) changeCount(item, direction, by);
+  }
+  showVote(pair, voted);
+}
+
+// A page that the browser has kept, or that was in another tab, asks for its votes again.
+async function askForVotes() {
+  const pairs = new Map();
+  for (const pair of document.querySelectorAll(".vote[data-api]")) {
+    const fields = new URL(pair.querySelector("button").formAction).searchParams;
+    pairs.set(fields.get("news_id") ?? fields.get("comment_id"), pair);
+  }
+  if (pairs.size === 0) return;
+  try {
+    const response = await fetch(`/api/votes?of=${[...pairs.keys()].join(",")}`);
+    for (const votes of (await response.json()).votes ?? []) {
+      const pair = pairs.get(votes.of);
+      if (!pair.dataset.busy) takeVotes(pair, votes);
+    }
+  } catch {
+    // The votes stay as they were.
+  }
+}
+
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) askForVotes();
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) askForVotes();
+});
 
 // The karma beside the name of the viewer. A vote never takes it below 0.
 function changeKarma(by) {

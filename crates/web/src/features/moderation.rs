@@ -23,6 +23,7 @@ pub mod moderating;
 pub mod person_page;
 pub mod person_tools;
 pub mod post_tools;
+mod raid;
 pub mod reasons;
 pub mod review;
 pub mod rule_calls;

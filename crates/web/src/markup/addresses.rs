@@ -8,7 +8,7 @@ use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::{
     CommentAddress, MessageAddress, MessageThreadId, ModerationId, NewsId, TweetId,
 };
-use tidings_domain::values::moderation::Thing;
+use tidings_domain::values::moderation::{SitePart, Thing};
 use tidings_domain::values::signup::InvitationCode;
 use tidings_domain::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::Within;
@@ -143,6 +143,8 @@ pub fn address_of_thing(thing: &Thing) -> String {
         Thing::Appeal(id) => format!("/moderations?before={}#line-{id}", id.0.saturating_add(1)),
         Thing::Message(id) => message_thread_address(*id),
         Thing::Rule(_) | Thing::Origin(_) => "/moderations".to_owned(),
+        Thing::Site(SitePart::People) => "/people".to_owned(),
+        Thing::Site(SitePart::Signups | SitePart::YoungPosts) => "/moderate#raid".to_owned(),
         Thing::Site(_) => "/".to_owned(),
     }
 }

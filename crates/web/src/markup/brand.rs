@@ -12,9 +12,11 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::cache::{Caches, Shared};
 use tidings_domain::identity::Identity;
 use tidings_domain::values::announcement::Announcement;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::colour::{Colour, READABLE_CONTRAST};
 use tidings_domain::values::identity::FooterLink;
 use tidings_domain::values::logo::LogoFile;
+use tidings_domain::values::restriction::{Restriction, YoungHold};
 use tidings_domain::values::saved_reason::SavedReasons;
 
 /// How much of the accent colour is in the tint of notices, in percent.
@@ -78,6 +80,10 @@ pub struct Brand {
     pub announcement: Announcement,
     /// The reasons that moderators have at hand.
     pub reasons: SavedReasons,
+    /// That nobody can sign up, in force or ended.
+    stopped: Option<Restriction>,
+    /// That the posts of young accounts wait, in force or ended.
+    young_held: Option<YoungHold>,
     /// Markup that its pages share.
     pub markup: SharedMarkup,
 }
@@ -103,7 +109,7 @@ impl Brand {
     /// The brand of an identity on a site with this configuration.
     #[must_use]
     pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
-        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons, tag: _ } =
+        let Identity { name, description, accent, logo, about, rules, links, announcement, reasons, .. } =
             identity;
         let mut site = configured.clone();
         if let Some(name) = name {
@@ -122,10 +128,24 @@ impl Brand {
             links: links.clone(),
             announcement: announcement.clone().unwrap_or_default(),
             reasons: reasons.clone().unwrap_or_default(),
+            stopped: identity.signups_stopped.clone(),
+            young_held: identity.young_held.clone(),
             about: about.as_ref().map(ToString::to_string).unwrap_or_default(),
             rules: rules.as_ref().map(ToString::to_string).unwrap_or_default(),
             markup: SharedMarkup::default(),
         }
+    }
+
+    /// That nobody can sign up now, because moderators have stopped it.
+    #[must_use]
+    pub fn signups_stopped(&self, now: Timestamp) -> Option<&Restriction> {
+        self.stopped.as_ref().filter(|stopped| stopped.is_in_force(now))
+    }
+
+    /// That the posts of young accounts wait now.
+    #[must_use]
+    pub fn young_held(&self, now: Timestamp) -> Option<&YoungHold> {
+        self.young_held.as_ref().filter(|held| held.restriction.is_in_force(now))
     }
 
     /// The same, from the cache if possible.

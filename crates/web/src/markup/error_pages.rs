@@ -7,24 +7,35 @@ use crate::server::request_id;
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+/// The failure: its status, and whether a form that reached its handler was sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Failing {
+    /// The status.
+    pub status: StatusCode,
+    /// Whether a form was sent, whose target is there.
+    pub was_sent: bool,
+}
+
 /// The page for a request that failed, with the navigation of its viewer.
 #[must_use]
-pub fn error_page(frame: &Frame<'_>, status: StatusCode, message: &str) -> Markup {
-    let heading = error_heading(status);
-    frame.page(heading, &error_content(heading, status, message))
+pub fn error_page(frame: &Frame<'_>, failing: Failing, message: &str) -> Markup {
+    let heading = error_heading(failing);
+    frame.page(heading, &error_content(heading, failing.status, message))
 }
 
 /// The page for a request that failed. It needs nothing from the store, which may
 /// be unavailable.
 #[must_use]
-pub fn bare_error_page(app: &App, status: StatusCode, message: &str) -> Markup {
-    let heading = error_heading(status);
-    let content = error_content(heading, status, message);
+pub fn bare_error_page(app: &App, failing: Failing, message: &str) -> Markup {
+    let heading = error_heading(failing);
+    let content = error_content(heading, failing.status, message);
     bare_page(&app.known_brand(), &app.site.rules.features, heading, &content)
 }
 
-fn error_heading(status: StatusCode) -> &'static str {
+fn error_heading(Failing { status, was_sent }: Failing) -> &'static str {
     match status {
+        // A form was sent that cannot do anything any more, such as a vote on a story that is gone.
+        StatusCode::NOT_FOUND if was_sent => "That didn't work",
         StatusCode::NOT_FOUND => "Page not found",
         StatusCode::FORBIDDEN | StatusCode::CONFLICT => "You can't do that",
         StatusCode::TOO_MANY_REQUESTS => "Please wait",
@@ -54,7 +65,8 @@ mod tests {
 
     #[test]
     fn the_error_page_escapes_its_message() {
-        let page = test_support::framed(None, |frame| error_page(frame, StatusCode::NOT_FOUND, "<script>"));
+        let failing = Failing { status: StatusCode::NOT_FOUND, was_sent: false };
+        let page = test_support::framed(None, |frame| error_page(frame, failing, "<script>"));
         let page = page.into_string();
         assert!(page.contains("&lt;script&gt;") && page.contains(r#"role="alert""#), "{page}");
         assert!(!page.contains("<script>"), "{page}");

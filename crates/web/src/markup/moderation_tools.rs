@@ -15,6 +15,7 @@ use tidings_domain::moderation::log::{self, LogEntry};
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::{Action, SitePart, Thing};
+use tidings_domain::values::words::counted;
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
 pub const DONE: &str = "moderated";
@@ -138,7 +139,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                     a href=(address_of_thing(&done.thing)) {
                         @match &done.thing {
                             Thing::User(name) => (name),
-                            other => (thing_name(other)),
+                            _ => (target_name(done)),
                         }
                     }
                     " (" (log_link(done.id)) " of the moderation log)."
@@ -199,6 +200,10 @@ pub const fn action_words(action: Action) -> &'static str {
         Action::Bar => "banned",
         Action::Unbar => "lifted",
         Action::Announce | Action::SetReasons | Action::SetHooks => "changed",
+        Action::StopSignups => "stopped",
+        Action::ResumeSignups => "resumed",
+        Action::HoldYoung => "now holds",
+        Action::UnholdYoung => "no longer holds",
         Action::Answer => "answered",
         Action::Close => "closed without an answer",
     }
@@ -220,6 +225,18 @@ pub fn thing_name(thing: &Thing) -> String {
         Thing::Site(SitePart::Announcement) => "the announcement".to_owned(),
         Thing::Site(SitePart::Reasons) => "the saved reasons".to_owned(),
         Thing::Site(SitePart::Hooks) => "the webhooks".to_owned(),
+        Thing::Site(SitePart::Signups) => "sign-ups".to_owned(),
+        Thing::Site(SitePart::YoungPosts) => "the posts of young accounts".to_owned(),
+        Thing::Site(SitePart::People) => "several people".to_owned(),
+    }
+}
+
+/// The same for the thing of a line of the log, which knows how many people a batch is about.
+#[must_use]
+pub fn target_name(entry: &LogEntry) -> String {
+    match (&entry.thing, entry.count) {
+        (Thing::Site(SitePart::People), Some(count)) => counted(count, "person", "people"),
+        (thing, _) => thing_name(thing),
     }
 }
 

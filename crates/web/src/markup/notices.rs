@@ -55,8 +55,6 @@ pub enum Notice {
     MovingTopic,
     /// The votes of a voter are being updated.
     UpdatingVotes,
-    /// Something was done for so many people.
-    DoneForPeople,
 }
 
 impl Notice {
@@ -144,10 +142,6 @@ impl Notice {
                 }
                 Self::UpdatingVotes => {
                     "The votes are still being updated. Reload this page to see the progress."
-                }
-                Self::DoneForPeople => {
-                    "Done for " (counted(number, "person", "people")) ". The "
-                    a href="/moderations" { "moderation log" } " has a line for each, and can undo it."
                 }
             }
         }

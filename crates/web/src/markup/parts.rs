@@ -161,6 +161,23 @@ pub fn site_badge(score: Score) -> Markup {
     html! { span class={ "site-score " (class) } { span.hidden { "site: " } (word) } }
 }
 
+/// How long the text of what its author deletes is kept, for the forms that delete it.
+pub const KEPT_AFTER_DELETION: &str =
+    "It is kept until you leave and have erased what you wrote, or an administrator erases it.";
+
+/// The text for an empty page of a list: on a later page, that there is no more of this, with the address of the first
+/// page; or else that there is nothing, with a link to the first step.
+#[must_use]
+pub fn empty_page(later: Option<(&str, &str)>, text: &str, step: (&str, &str)) -> Markup {
+    later.map_or_else(|| empty_but(text, step), |(what, first_page)| no_more(what, first_page))
+}
+
+/// The text for a page after the last one of a list.
+#[must_use]
+pub fn no_more(what: &str, first_page: &str) -> Markup {
+    empty_but(&format!("No more {what}."), (first_page, "Go to the first page"))
+}
+
 /// The text for an empty list, with a link to the first step.
 #[must_use]
 pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {

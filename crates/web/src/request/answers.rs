@@ -2,6 +2,7 @@
 
 use super::values;
 use serde::Serialize;
+use tidings_domain::values::vote_state::VoteState;
 use utoipa::ToSchema;
 
 /// The status of a successful call.
@@ -40,6 +41,51 @@ pub struct ErrorResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     pub code_required: Option<bool>,
+    /// The votes as they are, if a vote was refused because of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub votes: Option<VotesResponse>,
+}
+
+/// The votes on a story or a comment.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Votes)]
+pub struct VotesResponse {
+    /// The caller's vote: `up`, `down` or `none`.
+    #[schema(value_type = values::OwnVote)]
+    voted: &'static str,
+    up: i64,
+    down: i64,
+}
+
+/// The votes on a story or a comment that were asked for.
+#[derive(Serialize, ToSchema)]
+#[schema(as = VotesOn)]
+pub struct VotesOnResponse {
+    /// The number of the story; `7-3` for comment 3 of story 7.
+    #[schema(value_type = values::VotedOnId)]
+    of: String,
+    /// The caller's vote: `up`, `down` or `none`.
+    #[schema(value_type = values::OwnVote)]
+    voted: &'static str,
+    up: i64,
+    down: i64,
+}
+
+impl VotesOnResponse {
+    /// The votes on this.
+    #[must_use]
+    pub fn new(of: String, state: VoteState) -> Self {
+        let VotesResponse { voted, up, down } = state.into();
+        Self { of, voted, up, down }
+    }
+}
+
+impl From<VoteState> for VotesResponse {
+    fn from(VoteState { is_up, up, down }: VoteState) -> Self {
+        let voted = is_up.map_or("none", |is_up| if is_up { "up" } else { "down" });
+        Self { voted, up, down }
+    }
 }
 
 /// The status of a failure.

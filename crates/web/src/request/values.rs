@@ -47,6 +47,12 @@ macro_rules! values {
 }
 
 values! {
+    /// A story, or a comment of one.
+    VotedOnId = pattern("^[1-9][0-9]*(-[1-9][0-9]*)?$".to_owned(), "7-3");
+    /// Numbers of stories, and comments such as `7-3`, with commas between them.
+    VotesAsked = text(1, 8_000);
+    /// The caller's vote.
+    OwnVote = choice(["up", "down", "none"]);
     /// A username that is valid for a new account.
     Username = pattern(
         format!("^[A-Za-z][A-Za-z0-9_-]{{{},{}}}$", limits::USERNAME_MIN - 1, limits::USERNAME_MAX - 1),
@@ -258,6 +264,8 @@ values! {
     Appeal = text(1, limits::MAX_APPEAL);
     /// A number of hours; 0 for ever.
     Hours = whole(0, limits::MAX_HOURS);
+    /// The age below which an account is young, in hours.
+    YoungAge = whole(1, limits::MAX_YOUNG_HOURS);
     /// A number of days.
     RemovedDays = whole(1, limits::MAX_REMOVED_DAYS);
     /// A state of an account.

@@ -7,9 +7,9 @@ use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
 use crate::markup::addresses::login_to;
-use crate::markup::error_pages::{bare_error_page, error_page};
+use crate::markup::error_pages::{Failing, bare_error_page, error_page};
 use crate::markup::frame::Frame;
-use crate::request::answers::{ErrorResponse, ErrorStatus};
+use crate::request::answers::{ErrorResponse, ErrorStatus, VotesResponse};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -54,7 +54,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
     let failed = Failed { app, method: &method, address: &address, failure: &failure };
     let format = ErrorFormat::of(address.path());
     if format != ErrorFormat::Page || failed.login().is_some() {
-        return failed.response(format, |message| bare_error_page(app, failure.status(), message));
+        return failed.response(format, |message| bare_error_page(app, failed.failing(), message));
     }
     if let Some(sent) = sent
         && let Some(form) = sent.shown_again(forms, &failure).await
@@ -69,7 +69,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
     let failed = Failed { app, method, address, failure };
     failed
-        .response(ErrorFormat::of(address.path()), |message| bare_error_page(app, failure.status(), message))
+        .response(ErrorFormat::of(address.path()), |message| bare_error_page(app, failed.failing(), message))
 }
 
 /// The sender of a request, as far as known from its head.
@@ -89,14 +89,14 @@ impl ErrorVisitor {
     /// without a session; for others at most 3, and none if their session is cached. It has the
     /// bare navigation if the viewer cannot be found out, as when the store is unavailable.
     async fn page(self, failed: &Failed<'_>) -> Response {
-        let (app, status) = (failed.app, failed.failure.status());
+        let (app, failing) = (failed.app, failed.failing());
         let here = failed.here();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            return failed.response(ErrorFormat::Page, |message| bare_error_page(app, status, message));
+        if failing.status == StatusCode::SERVICE_UNAVAILABLE {
+            return failed.response(ErrorFormat::Page, |message| bare_error_page(app, failing, message));
         }
         let Self::Token(token) = self else {
             let frame = Frame::known(app, &here, None);
-            return failed.response(ErrorFormat::Page, |message| error_page(&frame, status, message));
+            return failed.response(ErrorFormat::Page, |message| error_page(&frame, failing, message));
         };
         let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
         let found = tokio::time::timeout(ERROR_PAGE_READS, async {
@@ -108,9 +108,9 @@ impl ErrorVisitor {
         match found.await {
             Ok(Ok(viewer)) => {
                 let frame = Frame::known(app, &here, viewer.as_ref());
-                failed.response(ErrorFormat::Page, |message| error_page(&frame, status, message))
+                failed.response(ErrorFormat::Page, |message| error_page(&frame, failing, message))
             }
-            _ => failed.response(ErrorFormat::Page, |message| bare_error_page(app, status, message)),
+            _ => failed.response(ErrorFormat::Page, |message| bare_error_page(app, failing, message)),
         }
     }
 }
@@ -128,6 +128,11 @@ impl Failed<'_> {
     fn here(&self) -> LocalPath {
         let wanted = self.address.path_and_query().map_or(self.address.path(), PathAndQuery::as_str);
         LocalPath::of_request(if *self.method == Method::GET { wanted } else { "/" })
+    }
+
+    fn failing(&self) -> Failing {
+        let is_missing = matches!(self.failure, RequestError::NotFound);
+        Failing { status: self.failure.status(), was_sent: *self.method == Method::POST && !is_missing }
     }
 
     /// The login page to redirect to, if that is all that is missing.
@@ -170,7 +175,8 @@ impl Failed<'_> {
             ErrorFormat::Page => (failure.status(), page(&message)).into_response(),
             ErrorFormat::Api => {
                 let code_required = failure.needs_code().then_some(true);
-                let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required };
+                let votes = failure.votes().map(VotesResponse::from);
+                let body = ErrorResponse { status: ErrorStatus::Err, error: message, code_required, votes };
                 (failure.api_status(), Json(body)).into_response()
             }
             ErrorFormat::HackerNews => {

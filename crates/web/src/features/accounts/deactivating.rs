@@ -73,15 +73,19 @@ pub async fn deactivate(
     }
 }
 
-/// GET /settings/deactivated: confirms a deactivation, which has ended the session.
+/// GET /settings/deactivated: where a deactivation leads, which has ended the session. Anybody can open it, so it says what
+/// is so for everybody.
 pub async fn deactivated(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_active = frame.viewer.is_some();
-    let heading = if is_active { "Your account is active" } else { "Account deactivated" };
+    let heading = if is_active { "Your account is active" } else { "Deactivated accounts" };
     let content = html! {
         h1 { (heading) }
         @if !is_active {
-            p { "You are logged out, and your profile is gone. Thank you for your time here." }
+            p {
+                "You are logged out. If you have deactivated your account, nobody can log in to it any more, and its \
+                 profile is gone. Thank you for your time here."
+            }
         }
         p { a.action href="/" { "Go to the front page" } }
     };

@@ -42,6 +42,11 @@ impl InvitationsPage<'_> {
                 "Everyone can see who you invited, in the "
                 a href="/people/tree" { "tree of invitations" } " and on their profiles."
             }
+            @if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
+                p.notice role="status" {
+                    (sentence(&stopped.signups_stopped())) " Invitations cannot be used until then."
+                }
+            }
             (self.form(frame))
             (self.open(frame))
             (self.invited(frame))

@@ -4,7 +4,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
-use crate::markup::parts::{DELETED_USER, age, empty_but, paging};
+use crate::markup::parts::{DELETED_USER, age, empty_but, no_more, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{AtName, ListPath, PathOf, Start};
 use maud::{Markup, html};
@@ -51,6 +51,7 @@ fn branch_item(frame: &Frame<'_>, person: &Branch) -> Markup {
 /// The people of a page, and the links to the pages before and after it.
 fn people(frame: &Frame<'_>, page: &TreePage, (address, start): (&str, u64)) -> Markup {
     html! {
+        @if page.branches.is_empty() { (no_more("people", address)) }
         (branches(frame, &page.branches))
         (paging(&|start| format!("{address}/{start}"), start, (TREE_PAGE, TREE_PAGE), page.total))
     }

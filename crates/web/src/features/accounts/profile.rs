@@ -18,7 +18,7 @@ use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::notices::Notice;
-use crate::markup::parts::{age, empty_but, number, search_within};
+use crate::markup::parts::{age, empty_page, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -42,10 +42,11 @@ use tidings_domain::values::words::counted;
 const AVATAR: u32 = 64;
 
 /// The text instead of the posts of somebody who has none.
-fn no_posts(is_own: bool) -> Markup {
+fn no_posts(frame: &Frame<'_>, is_own: bool) -> Markup {
     let step =
         if is_own { ("/home", "Write your first post") } else { ("/everyone", "See everyone’s posts") };
-    empty_but("No posts here.", step)
+    let later = frame.here.parameter("before").map(|_| ("posts", frame.here.path()));
+    empty_page(later, "No posts here.", step)
 }
 
 /// A user's page.
@@ -83,7 +84,7 @@ impl ProfilePage<'_> {
             }
             @if let Some(tweets) = self.tweets {
                 h2 { "Posts" }
-                @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(is_own)) }
+                @if tweets.lines.is_empty() && tweets.unlisted == 0 { (no_posts(frame, is_own)) }
                 (tweet_list(frame, &tweets.lines))
                 (rest_of_timeline(frame, &profile_address(&user.username, ""), tweets))
             }

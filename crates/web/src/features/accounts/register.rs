@@ -4,7 +4,7 @@
 use super::form::{Registration, welcome_token};
 use super::signup_mail;
 use crate::App;
-use crate::error::RequestError;
+use crate::error::{RequestError, sentence};
 use crate::features::sessions::login::{WantedPage, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, RefusedForm, summary};
@@ -21,6 +21,7 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{
     MAX_APPLICATION, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
+use tidings_domain::values::restriction::Restriction;
 use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
 use tidings_domain::values::words::{counted, grouped, span};
 
@@ -31,6 +32,9 @@ const FIELDS: [&str; 6] = ["username", "password", "email", "invitation", "appli
 /// The ways to sign up, in sentences.
 pub fn ways_in(frame: &Frame<'_>) -> String {
     let rules = frame.rules;
+    if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
+        return sentence(&stopped.signups_stopped());
+    }
     let who = match rules.accounts.signup {
         SignupMode::Open => "Anyone can sign up",
         SignupMode::Invite => "People can sign up if a member invites them",
@@ -55,6 +59,16 @@ pub fn ways_in(frame: &Frame<'_>) -> String {
     format!("{who}.{each}{a_day}{confirm}")
 }
 
+/// The notice that moderators have stopped sign-ups, where somebody wants to sign up.
+fn stopped_notice(stopped: &Restriction, is_invited: bool) -> Markup {
+    html! {
+        p.notice role="status" {
+            (sentence(&stopped.signups_stopped())) " You can still read everything here."
+            @if is_invited { " Your invitation can be used afterwards, until it expires." }
+        }
+    }
+}
+
 /// The page.
 struct RegisterPage<'a> {
     /// The fields as they were typed, if any.
@@ -71,10 +85,14 @@ impl RegisterPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         // The first administrator is let in always.
         let mode = if self.facts.is_administrator { SignupMode::Open } else { frame.rules.accounts.signup };
+        let stopped = frame.brand.signups_stopped(frame.now).filter(|_| !self.facts.is_administrator);
         let content = html! {
             h1 { (HEADING) }
             (self.wanted.notice(HEADING))
-            @if mode == SignupMode::Closed {
+            @if let Some(stopped) = stopped {
+                (self.invited())
+                (stopped_notice(stopped, self.facts.inviter.is_some()))
+            } @else if mode == SignupMode::Closed {
                 p.notice { "Sign-up is closed. You can still read everything here." }
             } @else {
                 (self.invited())

@@ -9,7 +9,7 @@ use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{empty_but, fitting, more_link};
+use crate::markup::parts::{empty_page, fitting, more_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use axum::response::Redirect;
@@ -42,7 +42,7 @@ pub async fn page(
     let content = html! {
         h1 { "New comments" }
         @if shown.is_empty() && next.is_none() {
-            (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss")))
+            (empty_page(before.map(|_| ("comments", "/comments")), "No comments here yet.", ("/latest/0", "Find a story to discuss")))
         }
         @for (_, comment) in shown { (listed(&frame, comment)) }
         (more_link(next.map(|next| format!("/comments?before={next}"))))

@@ -18,7 +18,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
-use crate::markup::parts::{empty_but, paging};
+use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, paging};
 use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, id_or_none};
 use crate::request::local_path::LocalPath;
@@ -204,7 +204,7 @@ impl CommentFormPage<'_> {
                 input type="hidden" name="parent_id" value="-1";
                 input type="hidden" name="comment" value="";
                 (frame.signed_fields())
-                p.hint { "Its text will no longer be shown. Replies to it stay." }
+                p.hint { "Its text will no longer be shown. " (KEPT_AFTER_DELETION) " Replies to it stay." }
                 button.button.grave { "Delete comment" }
             }
         }
@@ -417,12 +417,16 @@ pub async fn of_user(
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Comments by {}", user.username);
+    let base = user_address("usercomments", &user.username, "/");
+    let first_page = format!("{base}0");
     let content = html! {
         h1 { (heading) }
-        @if page.comments.is_empty() && page.unlisted == 0 { (empty_but("No comments here yet.", ("/latest/0", "Find a story to discuss"))) }
+        @if page.comments.is_empty() && page.unlisted == 0 {
+            @let later = (start > 0).then_some(("comments", &*first_page));
+            (empty_page(later, "No comments here yet.", ("/latest/0", "Find a story to discuss")))
+        }
         (comments_with_news(&frame, &page.comments))
         (unlisted_note(&frame, page.unlisted, ("comment", "comments")))
-        @let base = user_address("usercomments", &user.username, "/");
         (paging(
             &|start| frame.here.keeping_hidden(format!("{base}{start}")),
             start,

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
-use tidings_domain::values::limits::SESSION_SECONDS;
+use tidings_domain::values::limits::{MAX_PINNED, SESSION_SECONDS};
 use tidings_domain::values::rules::{LimitRules, ModerationRules, RankingRules, Rules};
 use tidings_domain::values::words::{every, grouped, span};
 use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
@@ -35,7 +35,8 @@ pub async fn about(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup
             @if !brand.about.is_empty() || !brand.rules.is_empty() { h2 { "How it works" } }
             p {
                 "Anyone can read. With an account you can submit links and texts, vote them up and down, \
-                 and discuss them. Only votes and time decide what is at the top: "
+                 and discuss them. Votes and time decide what is at the top, below up to "
+                (MAX_PINNED) " stories that administrators can pin there: "
                 a href="/ranking" { "how the ranking works" } "."
             }
             @if frame.rules.features.timelines {
@@ -195,7 +196,9 @@ impl RankingPage<'_> {
             div.prose {
                 p {
                     "Two things decide the place of a story on the front page: its votes and its age. \
-                     Nobody moves stories by hand, and it makes no difference who submitted them. \
+                     It makes no difference who submitted it. Administrators can pin up to "
+                    (MAX_PINNED) " stories above all others for a time; they are marked, and the "
+                    a href="/moderations" { "moderation log" } " says who pinned them. \
                      These are the rules, with the numbers that this site uses."
                 }
                 (ranking(&self.rules.ranking))

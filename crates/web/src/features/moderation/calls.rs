@@ -95,13 +95,20 @@ pub struct LogLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     until: Option<Timestamp>,
-    /// How many posts it was about; missing for a single one.
+    /// How many posts, or for a batch how many people, it was about; missing for a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
     /// True while the count still grows; otherwise missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     in_progress: Option<bool>,
+    /// How many lines it has as its parts, if it is a batch; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<u64>,
+    /// The batch that it is a part of; otherwise missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    part_of: Option<ModerationId>,
 }
 
 impl From<LogEntry> for LogLine {
@@ -125,6 +132,8 @@ impl From<LogEntry> for LogLine {
             until: entry.until,
             count: entry.count,
             in_progress: entry.in_progress.then_some(true),
+            parts: entry.parts,
+            part_of: entry.part_of,
         }
     }
 }

@@ -9,11 +9,11 @@ use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
-use tidings_domain::moderation::directory::{self, AccountRow, AccountState, RowFilter};
+use tidings_domain::moderation::directory::{self, AccountRow, AccountState, DoneForAll, RowFilter};
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::Day;
-use tidings_domain::values::ids::{ModerationId, UserId};
+use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{DIRECTORY_DEPTH, DIRECTORY_ROWS, MAX_REMOVED_DAYS};
 use tidings_domain::values::moderation::{Action, Deed, Hours, Reason};
 use tidings_domain::values::network::NetworkTag;
@@ -53,6 +53,9 @@ pub struct DirectoryQuery {
     /// The order; the newest, the highest karma, or the last visit first.
     #[param(value_type = values::AccountOrder, required = false)]
     pub sort: AccountOrder,
+    /// `1` for a page on which everybody but moderators and administrators is chosen.
+    #[param(value_type = values::Switch, required = false)]
+    pub all: bool,
 }
 
 impl FromFields for DirectoryQuery {
@@ -71,6 +74,7 @@ impl FromFields for DirectoryQuery {
             invited_by: text("invited_by"),
             since: fields.parsed_optional("since", "it must be a date like 2026-11-01")?,
             sort: fields.parsed_optional("sort", "it must be age, karma or activity")?.unwrap_or_default(),
+            all: switch(fields, "all")?,
         })
     }
 }
@@ -277,7 +281,7 @@ pub async fn act(
     app: &App,
     (visit, user): (&mut Visit, &User),
     form: &DirectoryForm,
-) -> Result<Vec<ModerationId>, RequestError> {
+) -> Result<DoneForAll, RequestError> {
     let deeds = form.deeds();
     let asked = (&form.usernames[..], &deeds[..], &form.reason);
     Ok(user.once(&app.site, directory::act_on_all(visit, app.moment(), asked)).await?)

@@ -112,7 +112,11 @@ pub async fn list(
 #[schema(as = ModeratedPeople)]
 pub struct ActedResponse {
     status: Status,
-    /// The lines in the log.
+    /// The line in the log that stands for all: that of the batch, or the only one; null if nothing was to be done.
+    /// Its undo undoes all.
+    #[schema(value_type = Option<u64>, required = true)]
+    moderation_id: Option<ModerationId>,
+    /// The line of each action.
     #[schema(value_type = Vec<u64>)]
     moderation_ids: Vec<ModerationId>,
 }
@@ -127,6 +131,7 @@ pub struct ActedResponse {
 )]
 pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
     let asked: DirectoryForm = form.fields.read()?;
-    let moderation_ids = act(&app, (&mut form.visit, &form.user), &asked).await?;
-    Ok(Json(ActedResponse { status: Status::Ok, moderation_ids }))
+    let done = act(&app, (&mut form.visit, &form.user), &asked).await?;
+    let (moderation_id, moderation_ids) = (done.line, done.parts);
+    Ok(Json(ActedResponse { status: Status::Ok, moderation_id, moderation_ids }))
 }

@@ -1,13 +1,13 @@
 //! The page of the directory of accounts.
 
 use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
+use super::moderating;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
-use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
 use crate::request::form::{Form, Next};
 use crate::request::viewer::{SignedFields, SignedIn};
@@ -29,11 +29,11 @@ const ACTIONS: [(Action, &str); 3] =
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
     app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    SignedIn { mut visit, here, .. }: SignedIn,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Markup, RequestError> {
     let part = find(&app, &mut visit, &query).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "People" }
         @if !part.is_searched {
@@ -44,18 +44,26 @@ pub async fn page(
             @if let Some(total) = part.total { p.hint { (counted(total as u64, "account", "accounts")) } }
             form method="post" action=(ADDRESS) {
                 (frame.signed_fields())
-                input type="hidden" name="next" value=(address(&query, query.before));
-                (table(&frame, &part))
-                (tools(&part))
+                input type="hidden" name="next" value=(address(&query, query.before, false));
+                p {
+                    @if query.all {
+                        a href=(address(&query, query.before, false)) { "Choose nobody" }
+                    } @else {
+                        a href=(address(&query, query.before, true)) { "Choose all on this page" }
+                        ", except moderators and administrators"
+                    }
+                }
+                (table(&frame, &part, query.all))
+                (tools())
             }
         }
-        (more_link(part.next.map(|next| address(&query, Some(next)))))
+        (more_link(part.next.map(|next| address(&query, Some(next), false))))
     };
     Ok(frame.page("People", &content))
 }
 
 /// The address of a part of what is asked for.
-fn address(query: &DirectoryQuery, before: Option<u64>) -> String {
+fn address(query: &DirectoryQuery, before: Option<u64>, all: bool) -> String {
     let since = query.since.map(|day| day.to_string()).unwrap_or_default();
     let network = query.network.as_ref().map(ToString::to_string).unwrap_or_default();
     let fields = [
@@ -66,6 +74,7 @@ fn address(query: &DirectoryQuery, before: Option<u64>) -> String {
         ("since", &since),
         ("sort", query.sort.name()),
         ("before", &before.map(|before| before.to_string()).unwrap_or_default()),
+        ("all", if all { "1" } else { "" }),
     ];
     let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
     format!("{ADDRESS}?{}", Serializer::new(String::new()).extend_pairs(given).finish())
@@ -120,7 +129,7 @@ fn filters(query: &DirectoryQuery, part: &DirectoryPart) -> Markup {
     }
 }
 
-fn table(frame: &Frame<'_>, part: &DirectoryPart) -> Markup {
+fn table(frame: &Frame<'_>, part: &DirectoryPart, all: bool) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="People" {
             table.directory {
@@ -137,13 +146,14 @@ fn table(frame: &Frame<'_>, part: &DirectoryPart) -> Markup {
                     th scope="col" { "last seen" }
                     th scope="col" { "network" }
                 } }
-                tbody { @for person in &part.rows { (row(frame, person, part.shows_addresses)) } }
+                tbody { @for person in &part.rows { (row(frame, person, (part.shows_addresses, all))) } }
             }
         }
     }
 }
 
-fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup {
+fn row(frame: &Frame<'_>, person: &AccountRow, (shows_addresses, all): (bool, bool)) -> Markup {
+    let is_chosen = all && person.state != Some(AccountState::Staff);
     let named = |name: &str| html! { a.author href=(profile_address(name, "")) { (name) } };
     html! {
         tr {
@@ -151,7 +161,7 @@ fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup 
                 @match &person.username {
                     Some(name) => {
                         div.choice {
-                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Choose " (name) };
+                            input type="checkbox" name={ (BOX) (person.id) } value=(name) aria-label={ "Choose " (name) } checked[is_chosen];
                             (named(name))
                         }
                     }
@@ -176,12 +186,8 @@ fn row(frame: &Frame<'_>, person: &AccountRow, shows_addresses: bool) -> Markup 
     }
 }
 
-/// Choosing all, and the choice of an action on those who are chosen.
-fn tools(part: &DirectoryPart) -> Markup {
-    let members = part.rows.iter().filter(|person| person.state != Some(AccountState::Staff));
-    // A name of another site may have commas.
-    let all: String =
-        members.filter_map(|person| person.username.as_deref()).flat_map(|name| [name, "\n"]).collect();
+/// The choice of an action on those who are chosen.
+fn tools() -> Markup {
     let reason = Field::new("reason", "Reason (public), or the note").with("list", REASONS).required();
     let hours = Field::new("hours", "Hours").with("inputmode", "numeric");
     let hours = hours.hint(html! { "How long a ban or a silence lasts; 0 or empty until it is lifted." });
@@ -189,10 +195,6 @@ fn tools(part: &DirectoryPart) -> Markup {
     html! {
         div.form.narrow {
             h2 { "Act on those who are chosen" }
-            label.choice {
-                input type="checkbox" name="usernames" value=(all);
-                span { "All on this page, except moderators and administrators" }
-            }
             (choice("action", "Action", actions, ""))
             (reason.input(None))
             (hours.input(None))
@@ -207,7 +209,8 @@ fn tools(part: &DirectoryPart) -> Markup {
 
 /// POST /people: usernames or boxes, action, reason, hours, remove, next, apisecret.
 pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
-    let (asked, Next { next }) = form.fields.read::<(DirectoryForm, Next)>()?;
-    act(&app, (&mut form.visit, &form.user), &asked).await?;
-    Ok(Notice::DoneForPeople.redirect_with(asked.usernames.len() as u64, &app, &form.user, next.as_str()))
+    let (asked, back) = form.fields.read::<(DirectoryForm, Next)>()?;
+    let done = act(&app, (&mut form.visit, &form.user), &asked).await?;
+    let back = back.next.way_back();
+    Ok(done.line.map_or_else(|| Redirect::to(&back), |line| moderating::done(back.clone(), line)))
 }

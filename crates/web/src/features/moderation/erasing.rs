@@ -5,8 +5,8 @@ use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
+use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use axum::extract::Path;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
@@ -30,7 +30,7 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
 /// GET /moderate/erase/{kind}/{id}.
 pub async fn page(
     app: App,
-    Path((kind, id)): Path<(String, String)>,
+    PathOf((kind, id)): PathOf<(String, String)>,
     SignedIn { user, here, .. }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;

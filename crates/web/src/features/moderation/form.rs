@@ -9,7 +9,7 @@ use tidings_domain::moderation::log::LogWindow;
 use tidings_domain::moderation::{ModerationRequest, SeenRow};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{ModerationId, NewsId};
-use tidings_domain::values::limits::MAX_REMOVED_DAYS;
+use tidings_domain::values::limits::{MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS};
 use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
 use tidings_domain::values::text::{Body, InputError, Title};
 use tidings_domain::values::topic::Topics;
@@ -31,9 +31,13 @@ pub struct ModerationForm {
     /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
     #[schema(value_type = values::Reason, required = false)]
     pub reason: Reason,
-    /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever.
+    /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever. How long `stop_signups` and
+    /// `hold_young` last; at least 1, and at most 168.
     #[schema(value_type = values::Hours, required = false)]
     pub hours: Hours,
+    /// For `hold_young`, the age in hours below which an account is young.
+    #[schema(value_type = values::YoungAge, required = false)]
+    pub age: Option<u64>,
     /// For `remove_all`, the posts of how many days.
     #[schema(value_type = values::RemovedDays, required = false)]
     pub days: Option<u64>,
@@ -91,6 +95,7 @@ impl FromFields for ModerationForm {
             kind: id.kind(),
             reason: reason(fields)?,
             hours: hours(fields, "hours")?,
+            age: given("age").map(age).transpose()?,
             days: given("days").map(days).transpose()?,
             // A form with boxes says so, because a browser does not send an empty box.
             posts: match fields.get("posts") {
@@ -194,6 +199,12 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             Action::MakeModerator => Deed::MakeModerator,
             Action::UnmakeModerator => Deed::UnmakeModerator,
             Action::Close => Deed::Close,
+            Action::StopSignups => Deed::StopSignups(raid_hours(hours)?),
+            Action::ResumeSignups => Deed::ResumeSignups,
+            Action::HoldYoung => {
+                Deed::HoldYoung { age: form.age.ok_or_else(|| missing("age"))?, hours: raid_hours(hours)? }
+            }
+            Action::UnholdYoung => Deed::UnholdYoung,
             Action::Rule
             | Action::Unrule
             | Action::Bar
@@ -211,6 +222,18 @@ impl TryFrom<ModerationForm> for ModerationRequest {
         let seen = form.since.map(|since| SeenRow { thing: form.row, since });
         Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous, seen })
     }
+}
+
+/// The hours of a measure against a raid, which has an end.
+fn raid_hours(hours: Hours) -> Result<u64, RequestError> {
+    let expected = "it must be a whole number of hours from 1 to 168";
+    hours.filter(|hours| *hours <= MAX_RAID_HOURS).ok_or(RequestError::field("hours", expected))
+}
+
+/// The age in hours below which an account is young.
+fn age(text: &str) -> Result<u64, RequestError> {
+    let age = text.trim().parse().ok().filter(|age| (1..=MAX_YOUNG_HOURS).contains(age));
+    age.ok_or(RequestError::field("age", "it must be a whole number of hours from 1 to 720"))
 }
 
 /// The new text of a comment, or of a story without a URL.
@@ -288,6 +311,12 @@ pub struct LogQuery {
     /// Only this action.
     #[param(value_type = values::ModerationAction, required = false)]
     pub action: Option<Action>,
+    /// Only actions that concern this person: on them, or on what they posted (moderators only).
+    #[param(value_type = values::StoredUsername, required = false)]
+    pub person: Option<String>,
+    /// Only the parts of this batch. No other filter applies.
+    #[param(value_type = values::Id, required = false)]
+    pub part_of: Option<ModerationId>,
 }
 
 impl FromFields for LogQuery {
@@ -306,14 +335,20 @@ impl FromFields for LogQuery {
             moderator: fields.filled("moderator").map(str::to_owned),
             kind: kind.transpose()?,
             action: action.transpose()?,
+            person: fields.filled("person").map(str::to_owned),
+            part_of: fields.filled("part_of").map(part_of).transpose()?,
         })
     }
 }
 
 impl From<LogQuery> for LogWindow {
-    fn from(LogQuery { count, before, moderator, kind, action }: LogQuery) -> Self {
-        Self { before, count, moderator, kind, action, concerns: None }
+    fn from(LogQuery { count, before, moderator, kind, action, person, part_of }: LogQuery) -> Self {
+        Self { before, count, moderator, kind, action, concerns: None, person, part_of }
     }
+}
+
+fn part_of(text: &str) -> Result<ModerationId, RequestError> {
+    text.parse().map_err(|_| RequestError::field("part_of", "it must be the number of a line of the log"))
 }
 
 /// The thing in the fields `kind` and `id`.

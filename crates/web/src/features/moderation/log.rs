@@ -8,7 +8,7 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, t
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{action_words, thing_name, undo_form};
+use crate::markup::moderation_tools::{action_words, is_moderator, target_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
@@ -22,7 +22,7 @@ use tidings_domain::values::moderation::{Action, Thing};
 use tidings_domain::values::words::counted;
 use url::form_urlencoded::Serializer;
 
-/// GET /moderations: count, before, moderator, kind, action.
+/// GET /moderations: count, before, moderator, kind, action, person, part_of.
 pub async fn page(
     app: App,
     mut visit: Visit,
@@ -43,7 +43,11 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
              list. "
             a href=(FeedKind::Log.address(FeedFormat::Atom)) { "Feed" }
         }
-        (filters(window))
+        @if let Some(batch) = window.part_of {
+            p { "The parts of " (line_link(batch)) ". " a href="/moderations" { "The whole log" } }
+        } @else {
+            (filters(frame, window))
+        }
         @if page.entries.is_empty() {
             p.empty {
                 @if page.next.is_some() { "Nothing in this part of the log matches." }
@@ -65,13 +69,22 @@ fn address(window: &LogWindow, before: Option<ModerationId>) -> String {
         ("moderator", window.moderator.clone()),
         ("kind", window.kind.map(str::to_owned)),
         ("action", window.action.map(|action| action.to_string())),
+        ("person", window.person.clone()),
+        ("part_of", window.part_of.map(|batch| batch.to_string())),
         ("before", before.map(|before| before.to_string())),
     ];
     let given = filters.into_iter().filter_map(|(name, value)| Some((name, value?)));
     format!("/moderations?{}", Serializer::new(String::new()).extend_pairs(given).finish())
 }
 
-fn filters(window: &LogWindow) -> Markup {
+fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
+    let name = |label: &str, name: &str, value: Option<&str>| {
+        html! {
+            label { (label)
+                input type="text" name=(name) value=(value.unwrap_or_default()) maxlength=(LONGEST_NAMED_USERNAME) autocapitalize="none";
+            }
+        }
+    };
     html! {
         form.log-filters action="/moderations" {
             label { "Kind"
@@ -90,9 +103,8 @@ fn filters(window: &LogWindow) -> Markup {
                     }
                 }
             }
-            label { "Moderator"
-                input type="text" name="moderator" value=(window.moderator.as_deref().unwrap_or_default()) maxlength=(LONGEST_NAMED_USERNAME) autocapitalize="none";
-            }
+            (name("Moderator", "moderator", window.moderator.as_deref()))
+            @if is_moderator(frame) { (name("About", "person", window.person.as_deref())) }
             button.button.small { "Show" }
         }
     }
@@ -120,7 +132,7 @@ fn target(entry: &LogEntry) -> Markup {
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
             Thing::Application(name) => { "the application of " (name) },
             Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
-            Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => (thing_name(&entry.thing)),
+            Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => (target_name(entry)),
         }
     }
 }
@@ -146,6 +158,7 @@ pub fn summary(entry: &LogEntry) -> String {
         (Thing::Story(_), Some(title)) => format!("story “{title}”"),
         (Thing::User(name), _) => name.to_string(),
         (Thing::Application(name), _) => format!("the application of {name}"),
+        (Thing::Site(_), _) => target_name(entry),
         (thing, _) => format!("{} {}", thing.kind(), thing.id()),
     };
     let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
@@ -168,7 +181,11 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     other => (moderator_name(other)),
                 }
                 " " (action_words(entry.action)) " " (target(entry))
-                @if let Some(count) = entry.count { " (" (counted(count, "item", "items")) ")" }
+                @if let Some(parts) = entry.parts {
+                    " (" a href={ "/moderations?part_of=" (entry.id) } { (counted(parts, "line", "lines")) } ")"
+                } @else if let Some(count) = entry.count {
+                    " (" (counted(count, "item", "items")) ")"
+                }
                 @if entry.in_progress { " " span.tag { "in progress" } }
                 @if let Some(until) = entry.until { " until " (day::to_the_minute(until)) }
                 " " span.entry-age { (age(frame, entry.time)) }
@@ -183,6 +200,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                 }
             }
             @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
+            @if let Some(batch) = entry.part_of { p.hint { "A part of " (line_link(batch)) "." } }
             @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
             @if entry.can_be_undone {
                 details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }

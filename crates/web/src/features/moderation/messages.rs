@@ -14,7 +14,7 @@ use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
-use crate::markup::parts::{DELETED_USER, age, more_link};
+use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -140,7 +140,10 @@ fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
             p.hint { "What waits for an answer is in the " a href="/moderate" { "review queue" } ", too." }
         }
         p { a.action href="/moderators" { (HEADING) } }
-        @if list.threads.is_empty() { p.empty { "No messages here." } }
+        @if list.threads.is_empty() {
+            @let later = (start > 0).then_some(("messages", frame.here.path()));
+            (empty_page(later, "No messages here.", ("/moderators", "Write to the moderators")))
+        }
         ol.log role="list" {
             @for thread in &list.threads {
                 li data-item {

@@ -43,7 +43,7 @@ pub fn actions() -> Vec<ActionEntry> {
 }
 
 /// Redirects to a page, which then says what was done.
-fn done(mut back: String, id: ModerationId) -> Redirect {
+pub fn done(mut back: String, id: ModerationId) -> Redirect {
     add_parameter(&mut back, DONE, &id.to_string());
     Redirect::to(&back)
 }

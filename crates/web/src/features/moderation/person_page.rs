@@ -22,6 +22,7 @@ use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost, Overvie
 use tidings_domain::values::limits::LOG_LINES_SCANNED;
 use tidings_domain::values::withheld::Withheld;
 use tidings_domain::values::words::counted;
+use url::form_urlencoded::Serializer;
 
 /// GET /moderate/person/:name.
 pub async fn page(
@@ -54,6 +55,7 @@ fn render(
         h2 { "Decisions" }
         p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " lines of the moderation log." }
         @if overview.decisions.is_empty() { p.empty { "None." } }
+        @else { p { a.action href={ "/moderations?" (Serializer::new(String::new()).append_pair("person", username).finish()) } { "All of them, in the moderation log" } } }
         ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(frame, entry)) } } }
         h2 { "Flags" }
         p {

@@ -2,6 +2,7 @@
 
 use super::flag_form::QueueQuery;
 use super::flagging::reason_name;
+use super::raid;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
@@ -93,6 +94,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) {
             p { a.action href="/moderate/bans" { "Banned networks and domains" } }
         }
+        @if is_first { (raid::section(frame)) }
         (rings)
     };
     frame.page("Review queue", &content)

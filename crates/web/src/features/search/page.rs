@@ -10,7 +10,7 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, s
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{age, author, number, tab};
+use crate::markup::parts::{age, author, no_more, number, tab};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
@@ -308,7 +308,7 @@ fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &
     let (one, many) = query.wanted.nouns();
     html! {
         @if query.page > 1 {
-            p.empty { "No more results. " a href=(SearchQuery { page: 1, ..query.clone() }.address("/search")) { "Go to the first page" } }
+            (no_more("results", &SearchQuery { page: 1, ..query.clone() }.address("/search")))
         } @else {
             p.empty role="status" {
                 @if results.kinds.is_empty() && results.partial.is_empty() {

@@ -5,14 +5,15 @@ use super::sending::{delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{Status, is_false};
+use crate::request::answers::{Status, VotesOnResponse, is_false};
 use crate::request::description::FORM;
-use crate::request::form::parse;
+use crate::request::form::{Fields, Form, FromFields, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
-use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm};
+use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm, SignedIn};
 use axum::Json;
 use serde::Serialize;
+use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::hidden;
 use tidings_domain::news::lines::NewsLine;
@@ -23,7 +24,9 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits;
 use tidings_domain::values::period::Period;
-use utoipa::ToSchema;
+use tidings_domain::values::vote_state::VoteState;
+use tidings_domain::votes;
+use utoipa::{IntoParams, ToSchema};
 
 /// The outcome of submitting or editing a story.
 #[derive(Serialize, ToSchema)]
@@ -206,4 +209,50 @@ pub fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
         voted: line.my_vote.filter(|_| has_viewer).map(VoteType::from),
         new_comments: has_viewer.then_some(line.new_comments),
     }
+}
+
+/// The stories and comments whose votes are asked for.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct VotesQuery {
+    /// Numbers of stories, and comments such as `7-3`, with commas between them; at most 300.
+    #[param(value_type = values::VotesAsked)]
+    pub of: Vec<VotedOn>,
+}
+
+impl FromFields for VotesQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let expected =
+            "it must be up to 300 numbers of stories, or comments such as 7-3, with commas between them";
+        let of: Result<Vec<VotedOn>, _> = fields.required("of")?.split(',').map(str::parse).collect();
+        let of = of.ok().filter(|of| of.len() <= limits::MAX_VOTES_ASKED);
+        Ok(Self { of: of.ok_or(RequestError::field("of", expected))? })
+    }
+}
+
+/// The votes on some stories and comments.
+#[derive(Serialize, ToSchema)]
+#[schema(as = VotesList)]
+pub struct VotesListResponse {
+    status: Status,
+    /// Without those that the caller cannot vote on.
+    votes: Vec<VotesOnResponse>,
+}
+
+/// See the votes on stories and comments, with your own, for a page that was kept.
+#[utoipa::path(
+    get,
+    path = "/api/votes",
+    params(VotesQuery),
+    responses((status = 200, body = VotesListResponse)),
+    security(("session" = [])),
+)]
+pub async fn votes(
+    app: App,
+    SignedIn { user, .. }: SignedIn,
+    Form(query): Form<VotesQuery>,
+) -> Result<Json<VotesListResponse>, RequestError> {
+    let states = votes::states(&app.site, app.now(), &user, &query.of).await?;
+    let on = |(of, state): (VotedOn, VoteState)| VotesOnResponse::new(of.to_string(), state);
+    Ok(Json(VotesListResponse { status: Status::Ok, votes: states.into_iter().map(on).collect() }))
 }

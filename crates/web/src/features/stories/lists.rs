@@ -10,7 +10,7 @@ use crate::markup::feed_links::{FeedKind, Written};
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{empty_but, fitting, paging};
+use crate::markup::parts::{empty_page, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
 use crate::request::viewer::{ShowingHidden, SignedIn};
@@ -96,10 +96,9 @@ impl<'a> NewsListPage<'a> {
             @if lines.is_empty() {
                 @if self.page.unlisted > 0 {
                     p.empty { "You have hidden or muted all stories on this page." }
-                } @else if self.start > 0 {
-                    (empty_but("No more stories.", (self.address.first, "Go to the first page")))
                 } @else {
-                    (empty_but(self.empty.0, self.empty.1))
+                    @let later = (self.start > 0).then_some(("stories", self.address.first));
+                    (empty_page(later, self.empty.0, self.empty.1))
                 }
             }
         };

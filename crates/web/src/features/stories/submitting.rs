@@ -12,7 +12,7 @@ use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
 use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
-use crate::markup::parts::{age, author};
+use crate::markup::parts::{KEPT_AFTER_DELETION, age, author};
 use crate::markup::withheld::lock_notice;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -264,7 +264,7 @@ pub async fn delete_form(
     let content = html! {
         h1 { "Delete this story?" }
         p { (title_link(&news_address(id), Some(&news.title))) }
-        p.hint { "It will disappear from all lists. Its comments can still be read." }
+        p.hint { "It will disappear from all lists. " (KEPT_AFTER_DELETION) " Its comments can still be read." }
         form.form method="post" action={ "/delnews/" (id) } {
             input type="hidden" name="news_id" value=(id);
             (frame.signed_fields())

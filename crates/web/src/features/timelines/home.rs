@@ -11,7 +11,7 @@ use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
 use crate::markup::addresses::tweet_address;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
-use crate::markup::parts::{empty_but, tab};
+use crate::markup::parts::{empty_page, no_more, tab};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
@@ -128,7 +128,7 @@ impl HomePage<'_> {
                     }
                 }
             } @else {
-                p.empty { "No older posts. " a href="/home" { "Go to the newest" } }
+                (no_more("posts", "/home"))
             }
         }
     }
@@ -202,12 +202,15 @@ pub async fn everyone(
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
+    let later = query.before.as_ref().map(|_| ("posts", "/everyone"));
     let page = reading::everyone(&mut visit, &query.into()).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1.hidden[frame.viewer.is_some()] { "Everyone’s posts" }
         (tabs(&frame, Tab::Everyone))
-        @if page.lines.is_empty() && page.unlisted == 0 { (empty_but("No posts here yet.", ("/home", "Write the first one"))) }
+        @if page.lines.is_empty() && page.unlisted == 0 {
+            (empty_page(later, "No posts here yet.", ("/home", "Write the first one")))
+        }
         (tweet_list(&frame, &page.lines))
         (rest_of_timeline(&frame, "/everyone", &page))
     };

@@ -9,7 +9,7 @@ use crate::features::action::{Action, ActionEntry};
 use crate::limits::SUGGESTIONS;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
-use crate::markup::parts::empty_but;
+use crate::markup::parts::{empty_but, no_more};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::login_reason::LoginReason;
@@ -149,6 +149,8 @@ impl PeopleOf<'_> {
             h1 { (heading) " " a href=(profile) { (self.name) } }
             @if self.page.count == 0 {
                 (empty_but(empty.0, empty.1))
+            } @else if self.page.people.is_empty() {
+                (no_more("people", &base))
             } @else {
                 p.hint { (counted(self.page.count, "person", "people")) }
             }

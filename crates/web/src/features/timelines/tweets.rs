@@ -241,7 +241,7 @@ pub async fn delete_form(
     let content = html! {
         h1 { "Delete this post?" }
         article.tweet.alone { (tweet(&frame, &line)) }
-        p.hint { "It will disappear from all timelines." }
+        p.hint { "It will disappear from all timelines, and its text is deleted." }
         form.form method="post" action={ "/deltweet/" (id) } {
             (frame.signed_fields())
             button.button.grave { "Delete" }

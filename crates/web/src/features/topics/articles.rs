@@ -10,7 +10,7 @@ use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::parts::{OUTSIDE, age, empty_but, page_links, search_within, tab};
+use crate::markup::parts::{OUTSIDE, age, empty_but, no_more, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -140,9 +140,7 @@ impl ArticlesPage<'_> {
             _ if self.page.unlisted > 0 => {
                 html! { p.empty { "All stories on this page are hidden or in topics you have muted." } }
             }
-            _ if self.number != PageNumber::FIRST => {
-                empty_but("No more stories.", (&first_page, "Go to the first page"))
-            }
+            _ if self.number != PageNumber::FIRST => no_more("stories", &first_page),
             ArticleList::Followed => empty_but(
                 "Stories with the topics you follow appear here.",
                 (TOPICS, "Choose topics to follow"),

@@ -1,0 +1,126 @@
+//! The documents: their links lead to what is there, and they state the limits that the program has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tidings_domain::values::limits::{PASSWORD_MIN, STAFF_PASSWORD_MIN};
+use tidings_web::limits::MAX_FIELDS;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// All documents of the project.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from(ROOT)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let is_ours = !name.starts_with('.') && !["target", "vendor", "node_modules"].contains(&&*name);
+            if path.is_dir() && is_ours && !path.is_symlink() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The lines of a document that are not in a block of code.
+fn prose(text: &str) -> Vec<&str> {
+    let mut is_code = false;
+    let is_prose = |line: &&str| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    };
+    text.lines().filter(is_prose).collect()
+}
+
+/// The fragments that a document has: those of its headings as GitHub makes them, and those that it names.
+fn fragments(text: &str) -> BTreeSet<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for line in prose(text) {
+        for named in line.split("<a id=\"").skip(1) {
+            found.insert(named.split('"').next().unwrap().to_owned());
+        }
+        let heading = line.trim_start_matches('#');
+        if heading.len() == line.len() || !heading.starts_with(' ') {
+            continue;
+        }
+        // Of a link, the text counts.
+        let mut shown = String::new();
+        for part in heading.trim().split("](") {
+            let text =
+                if shown.is_empty() { part } else { part.split_once(')').map_or("", |(_, rest)| rest) };
+            shown.push_str(text);
+        }
+        let kept = shown
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+            .collect::<String>();
+        let slug = kept.replace(' ', "-");
+        let count = counts.entry(slug.clone()).or_default();
+        found.insert(if *count == 0 { slug } else { format!("{slug}-{count}") });
+        *count += 1;
+    }
+    found
+}
+
+/// The links of a document within the project.
+fn links(text: &str) -> Vec<String> {
+    let prose = prose(text).join("\n");
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next());
+    targets.filter(|to| !to.contains("://") && !to.starts_with("mailto:")).map(str::to_owned).collect()
+}
+
+fn broken_links(document: &Path) -> Vec<String> {
+    let text = fs::read_to_string(document).unwrap();
+    let is_broken = |link: &String| {
+        let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
+        let target =
+            if path.is_empty() { document.to_owned() } else { document.parent().unwrap().join(path) };
+        if !target.exists() {
+            return true;
+        }
+        let is_document = target.extension().is_some_and(|extension| extension == "md");
+        !fragment.is_empty()
+            && is_document
+            && !fragments(&fs::read_to_string(&target).unwrap()).contains(fragment)
+    };
+    links(&text).into_iter().filter(is_broken).map(|link| format!("{}: {link}", document.display())).collect()
+}
+
+#[test]
+fn all_links_of_all_documents_lead_to_something() {
+    let documents = documents();
+    assert!(documents.len() > 40, "{documents:?}");
+    let broken: Vec<String> = documents.iter().flat_map(|document| broken_links(document)).collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn links_and_headings_are_found() {
+    let text = "# A [link](x.md) & `code`!\n## Twice\n## Twice\n```sh\n# no [link](y)\n```\n<a id=\"own\"></a> [z](#own)\n";
+    let expected = ["a-link--code", "own", "twice", "twice-1"].map(str::to_owned);
+    assert_eq!(fragments(text), BTreeSet::from(expected));
+    assert_eq!(links(text), ["x.md", "#own"]);
+}
+
+#[test]
+fn documents_state_the_limits_of_the_program() {
+    for (name, sentence) in [
+        ("api.md", format!("at most {MAX_FIELDS} fields")),
+        ("security.md", format!("at most {MAX_FIELDS} fields")),
+        ("security.md", format!("A password has at least {PASSWORD_MIN} characters")),
+        ("security.md", format!("has at least {STAFF_PASSWORD_MIN}.")),
+    ] {
+        let text = fs::read_to_string(Path::new(ROOT).join("docs").join(name)).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&sentence), "{name}: {sentence}");
+    }
+}
