@@ -34,7 +34,15 @@ async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
     ] {
         let shown = page(&alice, path).await;
         let content = shown.content();
-        for untrue in [" yet", "Write the", "Write your", "Submit the", "Submit a story", "No posts here", "No messages here"] {
+        for untrue in [
+            " yet",
+            "Write the",
+            "Write your",
+            "Submit the",
+            "Submit a story",
+            "No posts here",
+            "No messages here",
+        ] {
             assert!(!content.contains(untrue), "{path}: {untrue}: {content}");
         }
         assert!(

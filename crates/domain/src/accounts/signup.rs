@@ -496,7 +496,12 @@ pub async fn facts(visit: &mut Visit, brought: Admittance<'_>) -> Result<SignupF
         return Ok(SignupFacts { is_administrator: true, ..facts });
     }
     if site.is_local && brought.is_local {
-        facts.is_administrator = visit.fetch(read::string(keys::USERS_COUNT)).await?.is_none();
+        facts.is_administrator = match visit.fetch(read::string(keys::USERS_COUNT)).await {
+            Ok(count) => count.is_none(),
+            // The form is the same for everybody else, and can wait for the store.
+            Err(_) if site.rules.accounts.signup == SignupMode::Open => false,
+            Err(error) => return Err(error),
+        };
     }
     if let Some(code) = brought.invitation {
         let found = Invitation::find(&site, visit.now(), code).await?;

@@ -87,8 +87,10 @@ async function askForVotes() {
   }
 }
 
+// After Back, a page may also come from the cache of the browser.
 addEventListener("pageshow", ({ persisted }) => {
-  if (persisted) askForVotes();
+  const [navigation] = performance.getEntriesByType("navigation");
+  if (persisted || navigation?.type === "back_forward") askForVotes();
 });
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) askForVotes();

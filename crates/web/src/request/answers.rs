@@ -49,10 +49,10 @@ pub struct ErrorResponse {
 
 /// The votes on a story or a comment.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Votes)]
+#[schema(as = ItemVotes)]
 pub struct VotesResponse {
     /// The caller's vote: `up`, `down` or `none`.
-    #[schema(value_type = values::OwnVote)]
+    #[schema(value_type = values::VoteOfCaller)]
     voted: &'static str,
     up: i64,
     down: i64,
@@ -60,13 +60,13 @@ pub struct VotesResponse {
 
 /// The votes on a story or a comment that were asked for.
 #[derive(Serialize, ToSchema)]
-#[schema(as = VotesOn)]
+#[schema(as = ItemVotesOn)]
 pub struct VotesOnResponse {
     /// The number of the story; `7-3` for comment 3 of story 7.
     #[schema(value_type = values::VotedOnId)]
     of: String,
     /// The caller's vote: `up`, `down` or `none`.
-    #[schema(value_type = values::OwnVote)]
+    #[schema(value_type = values::VoteOfCaller)]
     voted: &'static str,
     up: i64,
     down: i64,

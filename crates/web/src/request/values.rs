@@ -52,7 +52,7 @@ values! {
     /// Numbers of stories, and comments such as `7-3`, with commas between them.
     VotesAsked = text(1, 8_000);
     /// The caller's vote.
-    OwnVote = choice(["up", "down", "none"]);
+    VoteOfCaller = choice(["up", "down", "none"]);
     /// A username that is valid for a new account.
     Username = pattern(
         format!("^[A-Za-z][A-Za-z0-9_-]{{{},{}}}$", limits::USERNAME_MIN - 1, limits::USERNAME_MAX - 1),

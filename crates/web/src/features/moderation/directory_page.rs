@@ -211,6 +211,6 @@ fn tools() -> Markup {
 pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
     let (asked, back) = form.fields.read::<(DirectoryForm, Next)>()?;
     let done = act(&app, (&mut form.visit, &form.user), &asked).await?;
-    let back = back.next.way_back();
+    let back = back.next.to_string();
     Ok(done.line.map_or_else(|| Redirect::to(&back), |line| moderating::done(back.clone(), line)))
 }

@@ -232,7 +232,7 @@ impl FromFields for VotesQuery {
 
 /// The votes on some stories and comments.
 #[derive(Serialize, ToSchema)]
-#[schema(as = VotesList)]
+#[schema(as = ItemVotesList)]
 pub struct VotesListResponse {
     status: Status,
     /// Without those that the caller cannot vote on.

@@ -147,10 +147,10 @@ impl PeopleOf<'_> {
         };
         let content = html! {
             h1 { (heading) " " a href=(profile) { (self.name) } }
-            @if self.page.count == 0 {
-                (empty_but(empty.0, empty.1))
-            } @else if self.page.people.is_empty() {
+            @if self.page.people.is_empty() && frame.here.parameter("before").is_some() {
                 (no_more("people", &base))
+            } @else if self.page.count == 0 {
+                (empty_but(empty.0, empty.1))
             } @else {
                 p.hint { (counted(self.page.count, "person", "people")) }
             }
