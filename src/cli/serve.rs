@@ -25,6 +25,7 @@ use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::karma;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
+use tidings_domain::migrations;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites;
