@@ -178,6 +178,7 @@ fn record() -> anyhow::Result<PrometheusHandle> {
     counts::begin();
     // So that they are there, at zero, from the start.
     metrics::counter!("tidings_panics_total").increment(0);
+    metrics::counter!("tidings_search_rebuilds_total").increment(0);
     for result in ["sent", "failed", "refused"] {
         metrics::counter!("tidings_mails_total", "result" => result).increment(0);
     }

@@ -1,6 +1,9 @@
 //! Every page passes axe-core: wide and narrow, light and dark.
 
+use std::time::Duration;
+
 use serde_json::Value;
+use tidings_domain::keys;
 use tidings_domain::report::BackupReport;
 use tidings_domain::values::clock::Timestamp;
 
@@ -214,12 +217,10 @@ async fn threads_selections_and_the_help_are_accessible() {
 async fn the_administration_page_is_accessible_with_its_charts_its_tables_and_what_is_urgent() {
     let axe = axe_source();
     let showcase = Showcase::start().await;
-    showcase
-        .server
-        .app
-        .site
-        .of::<BackupReport>()
-        .failed(Timestamp(showcase.server.now()), "the disk is full".to_owned());
+    let server = &showcase.server;
+    server.app.site.of::<BackupReport>().failed(Timestamp(server.now()), "the disk is full".to_owned());
+    // New accounts wait: that is urgent.
+    server.write(|batch| batch.set_expiring(keys::SIGNUP_PAUSED, "1", Duration::from_secs(3_600))).await;
     let browser = showcase.open(Viewer::Administrator).await;
     browser.go("/admin").await;
     assert!(browser.count(".attention .urgent").await > 0);

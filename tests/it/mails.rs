@@ -192,7 +192,7 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
         let admin = registered_administrator(&server, &alice).await;
         let notices = page(&admin, "/admin").await;
         let notices = notices.text();
-        assert!(notices.contains("1 e-mail is waiting to be sent, the oldest for 1 hour"), "{notices}");
+        assert!(notices.contains("1 mail is waiting, the oldest for 1 hour"), "{notices}");
         relay.refuse(false);
         server.advance(DAY / 2);
         send_all(&server).await;

@@ -116,21 +116,20 @@ async fn a_line_is_told_to_its_writer_for_ten_minutes() {
 async fn a_signed_notice_is_told_to_its_user_for_ten_minutes() {
     let server = Server::start(Engine::Memory, &[]).await;
     let alice = server.register("alice").await;
-    server.member("bob").await;
-    let here = "/people?sort=age";
-    let fields = [("usernames", "bob"), ("action", "note"), ("reason", "a note"), ("next", here)];
-    let answer = alice.post("/people", &fields).await;
-    let told = redirects_saying(&answer, here, "done_for_people").to_owned();
-    let is_told =
-        async |client: &Client, path: &str| shown(client, path).await.content().contains("Done for 1 person");
+    let here = "/settings/reading";
+    let answer = page(&alice, here).await.form(here).send(&alice).await;
+    let told = redirects_saying(&answer, here, "reading_saved").to_owned();
+    let is_told = async |client: &Client, path: &str| {
+        shown(client, path).await.content().contains("Your reading settings have been saved.")
+    };
     assert!(is_told(&alice, &told).await);
     // In another session of hers, too: it was she.
     let other = server.visitor().log_in("alice", crate::client::PASSWORD).await;
     assert!(is_told(&other, &told).await);
-    for wrong in [told.replace(".1.", ".47."), encoded(&[("notice", "done_for_people.1")])] {
-        let path = if wrong.starts_with('/') { wrong } else { format!("/people?{wrong}") };
-        let text = shown(&alice, &path).await.content().to_owned();
-        assert!(!text.contains("Done for"), "{path}");
+    for wrong in
+        [told.replace(".0.", ".47."), format!("{here}?{}", encoded(&[("notice", "reading_saved.0")]))]
+    {
+        assert!(wrong != told && !is_told(&alice, &wrong).await, "{wrong}");
     }
     server.advance(599);
     assert!(is_told(&alice, &told).await);

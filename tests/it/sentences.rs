@@ -21,7 +21,7 @@ async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
         "/@alice/followings?before=1-1",
         "/latest/9000",
         "/top/9000",
-        "/submitted/alice/9000",
+        "/usernews/alice/9000",
         "/usercomments/bob/9000",
         "/saved/9000",
         "/upvoted/9000",

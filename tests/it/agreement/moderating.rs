@@ -47,8 +47,8 @@ impl Walk {
             self.model.topics[from].clone_from(&name);
         }
         for thing in self.model.things.values_mut().filter(|thing| thing.topic.as_ref() == Some(&former)) {
-            // A story that nobody has been shown is not among those of the topic.
-            if !matches!(thing.state, State::Held | State::Rejected) {
+            // A story that was rejected before anybody saw it is not among those of the topic.
+            if thing.state != State::Rejected {
                 thing.topic = Some(name.clone());
             }
         }

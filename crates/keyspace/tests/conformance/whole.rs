@@ -3,7 +3,7 @@
 use super::{STRANGE_TEXTS, Subject, dump, pairs, scored};
 use std::collections::HashSet;
 use std::time::Duration;
-use tidings_keyspace::{Entry, Store, Value};
+use tidings_keyspace::{EngineClock, Entry, Store, Value};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -126,7 +126,7 @@ pub(super) async fn collections_are_copied_whatever_their_length(subject: Subjec
 }
 
 pub(super) async fn times_to_live_count_from_the_given_moment(subject: Subject) {
-    let now_ms = tidings_keyspace::EngineClock::System.now_ms();
+    let now_ms = subject.clock.clone().map_or(EngineClock::System, EngineClock::Manual).now_ms();
     let entry = |key: &str, left| Entry {
         key: key.to_owned(),
         value: Value::String("x".to_owned()),

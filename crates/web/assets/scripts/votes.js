@@ -77,7 +77,8 @@ async function askForVotes() {
   }
   if (pairs.size === 0) return;
   try {
-    const response = await fetch(`/api/votes?of=${[...pairs.keys()].join(",")}`);
+    // After Back, a browser would take an earlier answer from its cache.
+    const response = await fetch(`/api/votes?of=${[...pairs.keys()].join(",")}`, { cache: "no-store" });
     for (const votes of (await response.json()).votes ?? []) {
       const pair = pairs.get(votes.of);
       if (!pair.dataset.busy) takeVotes(pair, votes);

@@ -507,7 +507,7 @@ mod tests {
                 "commits_slow",
                 "3 writes took 2.0 seconds on average and 2.0 at most; 1 was not confirmed in time",
             ),
-            ("jobs_late", "4 jobs are waiting, the oldest for 60 minutes"),
+            ("jobs_late", "4 jobs are waiting, the oldest for 1 hour"),
             ("mails_late", "5 mails are waiting"),
             ("clock_set_back", "behind by 24 hours"),
             ("disk_low", "12 MiB are free, less than 64 MiB"),

@@ -178,6 +178,14 @@ pub async fn readiness(app: &App) -> Arc<Readiness> {
     Arc::new(Readiness { status: ReadyStatus::Stopping, ..(*readiness).clone() })
 }
 
+/// The conditions at this moment, also those of the queues. Rounds: 1, and a look at the store.
+pub async fn conditions_now(app: &App) -> Vec<Condition> {
+    let queues = administration::queues(&app.site.store.counted_apart()).await.ok();
+    let mut seen = app.health.seen.lock().await;
+    seen.queues = queues.unwrap_or(seen.queues);
+    look(app, seen, Duration::ZERO).await.conditions.clone()
+}
+
 /// Looks at the store and the rest, unless somebody has lately. Others wait meanwhile.
 async fn look(app: &App, mut seen: tokio::sync::MutexGuard<'_, Seen>, lasts: Duration) -> Arc<Readiness> {
     if let Some((then, readiness)) = &seen.known

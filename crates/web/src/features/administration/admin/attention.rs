@@ -2,7 +2,7 @@
 
 use crate::App;
 use crate::server::conditions::{Condition, Severity};
-use crate::server::health::readiness;
+use crate::server::health::conditions_now;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration::Backlog;
@@ -37,7 +37,7 @@ impl Facts {
             has_email: !viewer.email.is_empty(),
             waiting: read.0,
             jobs: read.1,
-            conditions: readiness(app).await.conditions.clone(),
+            conditions: conditions_now(app).await,
             errors,
             panics: panics::count(),
             sends_mail: app.site.sends_mail,
