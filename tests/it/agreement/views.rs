@@ -456,8 +456,17 @@ impl Walk {
                 .split_once("<span class=\"hidden\"> waiting")
                 .map_or("0", |(before, _)| before.rsplit_once('>').map_or("?", |(_, number)| number));
             if waiting != items.len().to_string() {
+                let shown: BTreeSet<String> = items
+                    .iter()
+                    .map(|item| {
+                        format!("{}:{}", item["kind"].as_str().unwrap(), item["id"].as_str().unwrap())
+                    })
+                    .collect();
+                let stored = self.server.sorted("review:queue").await.into_iter().map(|(member, _)| member);
+                let hidden: Vec<String> = stored.filter(|member| !shown.contains(member)).collect();
+                let history = self.history_of_named(&format!("{hidden:?}"));
                 reader.fault("the badge of the queue differs from the queue".to_owned(), || {
-                    format!("{waiting} and not {}", items.len())
+                    format!("{waiting} and not {}; not shown: {hidden:?}{history}", items.len())
                 });
             }
         }

@@ -111,6 +111,12 @@ impl ActedRow {
         matches!(self.subject.as_ref().and_then(Contribution::withheld), Some(Withheld::Held(_)))
     }
 
+    /// Whether it was removed, merged or erased.
+    fn is_gone(&self) -> bool {
+        let state = self.subject.as_ref().and_then(Contribution::withheld);
+        state.is_some_and(Withheld::is_unlisted) && !self.is_held()
+    }
+
     /// Whether flags hide it.
     fn is_hidden(&self) -> bool {
         self.subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged))
@@ -161,6 +167,10 @@ impl ActedRow {
             None => Some(log::read_line(case.site, ended).await?),
         };
         let Some(line) = case.undoes.or(read.as_ref()) else { return Ok(()) };
+        // Nothing is left to decide about what was removed since, unless this brings it back.
+        if matches!(case.deed, Deed::Unlock | Deed::Edit { .. }) && self.is_gone() {
+            return Ok(());
+        }
         let mut flags = if line.thing.key() == case.thing.key() {
             self.flags.clone()
         } else {

@@ -146,9 +146,13 @@ impl Remote {
         Ok(check)
     }
 
-    pub(crate) async fn restore(&self, entries: &[Entry]) -> Result<(), KeyspaceError> {
+    pub(crate) async fn restore(
+        &self,
+        entries: &[Entry],
+        as_of_ms: Option<u64>,
+    ) -> Result<(), KeyspaceError> {
         for chunk in entries.chunks(MAX_REMOTE_SCAN) {
-            self.call::<()>(&Request::Restore(Cow::Borrowed(chunk))).await?;
+            self.call::<()>(&Request::Restore(Cow::Borrowed(chunk), as_of_ms)).await?;
         }
         Ok(())
     }

@@ -137,8 +137,8 @@ async fn answer_all(served: &Served, stream: &mut Stream, place: &Place) -> Resu
                 let page = blocking(async move { store.scan_keys(cursor, limit).await }).await;
                 wire::send_answer(stream, &page).await?;
             }
-            Request::Restore(entries) => {
-                let restored = served.store.restore(entries.into_owned()).await;
+            Request::Restore(entries, as_of_ms) => {
+                let restored = served.store.replace(entries.into_owned(), as_of_ms).await;
                 wire::send_answer(stream, &restored).await?;
             }
             Request::Ask(question) => {

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
 /// The version of the messages. It changes with every change of a type that is part of one.
-const PROTOCOL: u32 = 4;
+const PROTOCOL: u32 = 5;
 
 /// The version of the program, which all crates of the program share.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -83,8 +83,8 @@ pub(super) enum Request<'a> {
         /// About how many keys.
         limit: u64,
     },
-    /// Keys to be replaced: `()`.
-    Restore(Cow<'a, [Entry]>),
+    /// Keys to be replaced, and from when their times to live count: `()`.
+    Restore(Cow<'a, [Entry]>, Option<u64>),
     /// All keys as of one moment: `(u64, u64)`, the time and about how many keys; then one
     /// `Option<Vec<Entry>>` after the other, until `None` or an error.
     Snapshot,

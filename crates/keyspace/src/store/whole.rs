@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// The same for entries whose times to live count from a moment, in Unix milliseconds. So a key expires when
-    /// it should, however long the writing takes. Through a server they count from the writing.
+    /// it should, however long the writing takes.
     ///
     /// # Errors
     /// As [`Store::restore`].
@@ -133,11 +133,15 @@ impl Store {
         self.replace(entries, Some(as_of_ms)).await
     }
 
-    async fn replace(&self, entries: Vec<Entry>, as_of_ms: Option<u64>) -> Result<(), KeyspaceError> {
+    pub(crate) async fn replace(
+        &self,
+        entries: Vec<Entry>,
+        as_of_ms: Option<u64>,
+    ) -> Result<(), KeyspaceError> {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.restore(entries, as_of_ms).await,
             Engine::Redis(engine) => engine.restore(entries, as_of_ms).await,
-            Engine::Remote(engine) => engine.restore(&entries).await,
+            Engine::Remote(engine) => engine.restore(&entries, as_of_ms).await,
         };
         self.versions.note_all_written();
         outcome

@@ -509,7 +509,7 @@ mod tests {
             ),
             ("jobs_late", "4 jobs are waiting, the oldest for 1 hour"),
             ("mails_late", "5 mails are waiting"),
-            ("clock_set_back", "behind by 24 hours"),
+            ("clock_set_back", "behind by 1 day"),
             ("disk_low", "12 MiB are free, less than 64 MiB"),
             ("few_files", "1 connection at once"),
         ] {
