@@ -136,7 +136,7 @@ pub async fn run(
     tokio::select! {
         served = ending => served,
         () = overdue => {
-            // The last clone would wait for the disk. What was acknowledged is in the journal.
+            // The last clone would wait for the disk. The journal has all that was acknowledged.
             Box::leak(Box::new(store.clone()));
             let seconds = stopping.as_secs();
             tracing::error!(seconds, "the store does not close; the process ends with what is acknowledged");

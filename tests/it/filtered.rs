@@ -613,7 +613,7 @@ async fn webhooks_are_told_nothing_of_what_is_gone_and_never_what_readers_never_
     })
     .await;
     let server = &site.community.server;
-    // What was told while it was there waits for another attempt.
+    // Messages from before wait for another attempt.
     let before = receiver.requests().len();
     status.store(204, Relaxed);
     wait_until(async || server.sorted("hooks:events").await.is_empty()).await;

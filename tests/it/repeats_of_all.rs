@@ -54,7 +54,7 @@ async fn each_action_with_a_session_is_done_once_and_answered_twice() {
         let is_done_again = matches!(call.repeat, Repeat::DoneAgain(_));
         let [first, again] = [&first, &again].map(|answer| {
             let seen = seen(answer, is_call);
-            // What is done again may have replaced the secret.
+            // A repeat may have replaced the secret.
             if is_done_again { unsigned(seen) } else { seen }
         });
         if first != again {

@@ -151,7 +151,7 @@ async fn nothing_redirects_to_what_is_switched_off() {
             assert_eq!(status, StatusCode::NOT_FOUND, "{path}/");
         }
     }
-    // What is on still leads to its page.
+    // Parts that are on still lead to their pages.
     let led = alice.get("/comments/").await;
     assert_eq!(led.status, StatusCode::PERMANENT_REDIRECT);
     assert_eq!(led.headers["location"], "/comments");

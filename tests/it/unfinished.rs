@@ -190,7 +190,7 @@ async fn a_copy_that_is_killed_is_not_served_and_begins_again_without_overwrite(
             let words = ["copy", &from, &url];
             let killed = was_killed(&tidings(&words, Some(step)));
             if !demand_refused_or_whole(&url, "`tidings copy", &whole).await {
-                // What the first store no longer has, the second does not keep.
+                // The second store keeps nothing that the first no longer has.
                 succeed(&words);
             }
             assert_eq!(content(&url).await, whole, "step {step}");

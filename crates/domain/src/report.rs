@@ -41,7 +41,7 @@ pub struct BackupState {
 }
 
 impl BackupReport {
-    /// The state at a time. What was noted by a clock that was ahead is told by the time that has passed.
+    /// The state at a time. If the clock was ahead, the time that has passed since says when something was.
     pub fn state(&self, now: Timestamp) -> BackupState {
         let backups = self.lock();
         let mut state = backups.state.clone();

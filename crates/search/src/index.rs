@@ -90,7 +90,7 @@ impl IndexError {
             | TantivyError::ErrorInThread(_)
             | TantivyError::Poisoned
             | TantivyError::InvalidArgument(_) => return false,
-            // What it has read makes no sense.
+            // The bytes that it has read make no sense.
             _ => return true,
         };
         let is_of_disk = matches!(

@@ -44,9 +44,9 @@ pub const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
 pub const LEAST_DISK_MEBIBYTES: u64 = 64;
 /// The same in bytes.
 pub const LEAST_DISK_BYTES: u64 = LEAST_DISK_MEBIBYTES * 1024 * 1024;
-/// Writes that take so long on average are told of.
+/// The average time of a write from which on it counts as slow.
 pub const SLOW_COMMIT: Duration = Duration::from_secs(1);
-/// A clock that is set back by more is told of.
+/// How far a clock may be set back before operators learn of it, in seconds.
 pub const TOLERATED_CLOCK_SECONDS: u64 = 10;
 /// Seconds after which a job or a mail that waits should be done.
 pub const LATE_SECONDS: u64 = 15 * 60;

@@ -99,6 +99,23 @@ pub struct Thing {
 }
 
 impl Thing {
+    /// Something new that everybody sees.
+    pub fn new(kind: Kind, id: String, author: Person, words: BTreeMap<Place, Word>) -> Self {
+        Self {
+            kind,
+            id,
+            author,
+            story: None,
+            state: State::Open,
+            before: State::Open,
+            into: None,
+            words,
+            host: None,
+            topic: None,
+            mentions: None,
+        }
+    }
+
     /// It is erased; while it is merged, its page goes on naming it.
     pub fn erase(&mut self) {
         self.words.clear();
@@ -108,7 +125,7 @@ impl Thing {
         }
     }
 
-    /// It comes back as it was. What is erased stays erased.
+    /// It comes back as it was, unless it was erased.
     pub fn return_to(&mut self, (state, before): (State, State), into: Option<Made>) {
         if self.before != State::Erased {
             (self.state, self.before) = (state, before);

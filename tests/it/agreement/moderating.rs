@@ -187,7 +187,7 @@ impl Walk {
         let before = line.before?;
         let now = self.model.things.get_mut(&line.about)?;
         match line.action {
-            // What is gone with its author stays so.
+            // A thing that left with its author stays away.
             _ if now.state == State::Deleted => {}
             "edit" => (now.words, now.mentions) = (before.words.clone(), None),
             // A public thing is removed.

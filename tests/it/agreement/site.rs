@@ -1,6 +1,6 @@
 //! What concerns the whole site: applications, the rule that holds posts, saved reasons, announcements and bans.
 
-use super::model::{Kind, Made, Member, Person, Place, State, Thing, text_of};
+use super::model::{Kind, Made, Member, Person, Place, Thing, text_of};
 use super::steps::{ADMIN, COMMON, HELD, Step, Walk, call, is_ok, profile};
 use crate::client::{Client, PASSWORD};
 use std::collections::BTreeMap;
@@ -111,19 +111,7 @@ impl Walk {
         self.clients.push(client);
         self.model.people.push(Member { name: name.to_owned(), ..Member::default() });
         let author = self.model.people.len() - 1;
-        let thing = Thing {
-            kind: Kind::Profile,
-            id: name.to_owned(),
-            author,
-            story: None,
-            state: State::Open,
-            before: State::Open,
-            into: None,
-            words: BTreeMap::new(),
-            host: None,
-            topic: None,
-            mentions: None,
-        };
+        let thing = Thing::new(Kind::Profile, name.to_owned(), author, BTreeMap::new());
         self.model.things.insert(profile(author), thing);
     }
 }

@@ -32,17 +32,10 @@ impl Walk {
         let mut words = BTreeMap::from([(Place::Title, title)]);
         words.insert(if is_link { Place::Url } else { Place::Text }, if is_link { url } else { text });
         let thing = Thing {
-            kind: Kind::Story,
-            id: id.to_string(),
-            author: step.by,
-            story: None,
             state: if is_held { State::Held } else { State::Open },
-            before: State::Open,
-            into: None,
-            words,
             host: is_link.then_some(host),
             topic,
-            mentions: None,
+            ..Thing::new(Kind::Story, id.to_string(), step.by, words)
         };
         self.model.things.insert(step.number, thing.clone());
         if is_link && with_text {
@@ -97,18 +90,12 @@ impl Walk {
         let to = parent.map(|_| about.number());
         let answer = self.clients[step.by].try_comment(number, to, &text).await;
         let id = answer["comment_id"].as_u64()?;
+        let words = BTreeMap::from([(Place::Text, word)]);
         let thing = Thing {
-            kind: Kind::Comment,
-            id: format!("{number}-{id}"),
-            author: step.by,
             story: Some(story),
             state: if answer["held"] == true { State::Held } else { State::Open },
-            before: State::Open,
-            into: None,
-            words: BTreeMap::from([(Place::Text, word)]),
-            host: None,
-            topic: None,
             mentions: self.mentioned(step),
+            ..Thing::new(Kind::Comment, format!("{number}-{id}"), step.by, words)
         };
         self.model.things.insert(step.number, thing);
         Some(())
@@ -151,18 +138,11 @@ impl Walk {
         let text = self.text(step, word);
         let answer = self.clients[step.by].try_tweet(&text).await;
         let id = answer["tweet_id"].as_u64()?;
+        let words = BTreeMap::from([(Place::Text, word)]);
         let thing = Thing {
-            kind: Kind::Tweet,
-            id: id.to_string(),
-            author: step.by,
-            story: None,
             state: if answer["held"] == true { State::Held } else { State::Open },
-            before: State::Open,
-            into: None,
-            words: BTreeMap::from([(Place::Text, word)]),
-            host: None,
-            topic: None,
             mentions: self.mentioned(step),
+            ..Thing::new(Kind::Tweet, id.to_string(), step.by, words)
         };
         self.model.things.insert(step.number, thing);
         Some(())

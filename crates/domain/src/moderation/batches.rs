@@ -1,7 +1,7 @@
 //! Batches: one action on several people is one line of the log, with a line for each part.
 //!
 //! The line of the batch is written after its parts, and names them. Undoing it undoes each part with the function that
-//! undoes a single line, and is a batch itself. What fails half-way leaves lines that are parts of nothing, and a repeat
+//! undoes a single line, and is a batch itself. If a batch fails half-way, its lines are parts of nothing, and a repeat
 //! does the rest.
 
 use super::act::undo_line;

@@ -10,7 +10,7 @@ const parseNumber = (text) => Number(text.replaceAll(",", ""));
 // repeats the request, and is answered as if it were the first time.
 const unsureRequests = new Map();
 
-// Returns the error message, or undefined on success. What is refused with the votes as they are hands them on.
+// Returns the error message, or undefined on success. A refusal that has the current votes passes them on.
 async function post(url, fields, takeVotes) {
   const asked = `${url}?${fields}`;
   const request = unsureRequests.get(asked) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
