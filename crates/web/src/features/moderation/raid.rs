@@ -50,10 +50,13 @@ fn young_posts(frame: &Frame<'_>) -> Markup {
     html! {
         @match frame.brand.young_held(frame.now) {
             Some(held) => {
+                @let age = span(held.age.saturating_mul(3_600));
+                @let until = held.restriction.until.map(|until| format!(" until {}", day::to_the_minute(until)));
+                @let until = until.unwrap_or_default();
                 p.notice {
-                    "Posts of accounts younger than " (span(held.age.saturating_mul(3_600))) " wait for approval"
-                    @if let Some(until) = held.restriction.until { " until " (day::to_the_minute(until)) }
-                    ": " (held.restriction.reason)
+                    (sentence(&format!(
+                        "posts of accounts younger than {age} wait for approval{until}: {}", held.restriction.reason
+                    )))
                 }
                 (form(frame, &thing, (Action::UnholdYoung, "Hold them no longer"), &html! {}))
             }
