@@ -413,7 +413,6 @@ fn store_options(config: &Config) -> StoreOptions {
         cache_bytes: usize::try_from(config.server.cache_mebibytes.saturating_mul(1024 * 1024))
             .unwrap_or(usize::MAX),
         replicas: u32::try_from(config.server.store_replicas).unwrap_or(u32::MAX),
-        reads_replicas: config.server.store_read_from_replicas,
         ..StoreOptions::default()
     }
 }

@@ -12,8 +12,8 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
 use tidings_domain::site::Site;
+use tidings_domain::values::actions::{Action, Deed};
 use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::moderation::{Action, Deed};
 use tidings_domain::{Error, Refusal, keys};
 use tidings_keyspace::{EngineClock, Query};
 use tidings_web::error::{RequestError, wrong_fields};
@@ -75,22 +75,8 @@ pub struct ModerateCommand {
 }
 
 fn actions() -> PossibleValuesParser {
-    let has_own_call = |action: &Action| {
-        matches!(
-            action,
-            Action::Rule
-                | Action::Unrule
-                | Action::Bar
-                | Action::Unbar
-                | Action::Announce
-                | Action::SetReasons
-                | Action::SetHooks
-                | Action::Unnote
-                | Action::Answer
-                | Action::Reopen
-        )
-    };
-    let actions = Action::ALL.iter().filter(|action| !has_own_call(action)).map(|action| action.name());
+    let by_call = Action::ALL.iter().map(|action| action.facts()).filter(|facts| !facts.has_own_call);
+    let actions = by_call.map(|facts| facts.name);
     actions.chain([UNDO]).collect::<Vec<_>>().into()
 }
 

@@ -154,8 +154,6 @@ settings! {
                 "How long the store may take before a request gets a 503.";
             store_replicas: u64 = "0", ValueKind::Whole { unit: " of replicas", least: 0, most: 16 },
                 "How many replicas of Redis must have a write before it is acknowledged; 0 = the primary alone.";
-            store_read_from_replicas: bool = "false", ValueKind::Switch,
-                "Whether replicas of Redis answer lists for visitors without a session, up to a second late.";
             request_timeout_seconds: u64 = "10", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long a request may take altogether, with its body.";
             drain_seconds: u64 = "0", ValueKind::Whole { unit: " of seconds", least: 0, most: 600 },

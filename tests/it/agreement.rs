@@ -74,6 +74,8 @@ async fn walk(engine: Engine, way: Way<'_>) -> (Faults, Vec<Step>) {
         ("moderation.hide_at", "2"),
         ("limits.repost_seconds", "0"),
         ("accounts.signup", "apply"),
+        // However busy the machine is.
+        ("server.store_timeout_seconds", "60"),
     ];
     let mut walk = Walk::start(Server::start(engine, &settings).await).await;
     let mut faults = Faults::new();

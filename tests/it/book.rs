@@ -2,7 +2,7 @@
 //! store: each lists what the other has posted, and neither overwrites anything.
 
 use serde_json::{Value, json};
-use tidings_domain::articles::ids::raise_article_count;
+use tidings_domain::draws::raise_article_count;
 use tidings_domain::store_check::Part;
 
 use crate::client::{Client, ok};

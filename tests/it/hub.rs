@@ -286,5 +286,17 @@ async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then(
         let count = hub.told().len();
         ok(bob.edit(story, "The last title", "", "text").await);
         assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
+        // Nor does it learn that a hidden story is among the first.
+        let count = hub.told().len();
+        let fields =
+            [("id", "900"), ("title", "Hidden"), ("url", "text://x"), ("user_id", "2"), ("ctime", "1")];
+        server
+            .write(|batch| {
+                batch.set_fields("news:900", fields);
+                batch.set_field("news:900", "withheld", "flagged:");
+                batch.sorted_add("news.top", "900", 9e9);
+            })
+            .await;
+        assert_eq!(told_since(count).await, Vec::<String>::new());
     }
 }

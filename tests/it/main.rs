@@ -117,7 +117,6 @@ mod removals_of_all;
 mod removals_undone;
 mod repeats;
 mod repeats_of_all;
-mod replica_reads;
 mod rounds;
 mod saved_reasons;
 mod search;

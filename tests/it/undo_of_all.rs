@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use tidings_domain::values::moderation::Action;
+use tidings_domain::values::actions::Action;
 
 use crate::client::{Client, ok, refused};
 use crate::moderation::undo;

@@ -5,13 +5,11 @@
 //! `group:<topic>`, `topic.moves`, `topics.about`, and the lists of topics, which are built on demand and
 //! expire: `time:<topic>`, `score:<topic>` and `built:<list>`.
 //!
-//! It hands out [`article`] (the rule), [`ids`] (one sequence for stories and articles), [`lists`]
-//! (the best, the newest, by topic), [`topics`], [`topic_choices`] (follow and mute) and
-//! [`topic_moves`] (list, rename, merge), and [`repair`].
+//! It hands out [`article`] (the rule), [`lists`] (the best, the newest, by topic), [`topics`], [`topic_choices`]
+//! (follow and mute) and [`topic_moves`] (list, rename, merge), and [`repair`].
 
 pub mod article;
 mod combinations;
-pub mod ids;
 pub mod lists;
 pub mod repair;
 pub(crate) mod store_rules;

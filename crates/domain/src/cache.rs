@@ -163,9 +163,6 @@ pub struct View<'a> {
     /// Whether the writes of other servers are known. On a shared store they are known
     /// after the first round.
     pub is_current: bool,
-    /// Whether values that are made may be cached. Those that are read from replicas may not: the writes
-    /// that would end them may have been reported already.
-    pub keeps: bool,
 }
 
 impl View<'_> {
@@ -273,10 +270,6 @@ impl<K: CacheKind> Cache<K> {
 
     /// The same for a value that [`Cache::get`] has just missed.
     pub fn claim(&self, view: View<'_>, key: &K::Key) -> Lookup<'_, K> {
-        if !view.keeps {
-            // Nobody else may wait for what is made.
-            return Lookup::Make(self.make_too(key));
-        }
         let mut flights = self.lock_flights();
         if let Some(receiver) = flights.get(key) {
             // Without the writes of other servers, the caller could not tell whether the
@@ -331,7 +324,7 @@ impl<K: CacheKind> Cache<K> {
     ) -> Shared<K::Value> {
         let shared = Shared::new(made, second);
         shared.entry.reads.note_use();
-        if view.keeps && view.store.tracks_writes() {
+        if view.store.tracks_writes() {
             self.entries.insert(key, shared.entry.clone());
         }
         shared
@@ -511,7 +504,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000);
 
     const fn view(store: &Store) -> View<'_> {
-        View { store, now: NOW, is_current: true, keeps: true }
+        View { store, now: NOW, is_current: true }
     }
 
     async fn read(store: &Store, key: &str) -> Tracked<String> {
@@ -575,22 +568,6 @@ mod tests {
         write(&store, "a", "1").await;
         assert!(second.value(view(&store)).await.is_none());
         assert!(matches!(cache.look_up(view(&store), &key("a")), Lookup::Make(_)));
-    }
-
-    #[tokio::test]
-    async fn what_is_read_from_a_replica_is_neither_cached_nor_waited_for() {
-        let store = Store::in_memory().await.unwrap();
-        let caches = Caches::default();
-        let cache = caches.of::<Strings>();
-        let of_replica = View { keeps: false, ..view(&store) };
-        let Lookup::Make(flight) = cache.look_up(of_replica, &key("a")) else { unreachable!() };
-        let Lookup::Make(own) = cache.look_up(view(&store), &key("a")) else { unreachable!() };
-        flight.finish(of_replica, read(&store, "a").await, None);
-        cache.insert(of_replica, key("a"), read(&store, "a").await, None);
-        assert!(cache.get(view(&store), "a").is_none());
-        // The view of a replica may use an entry that another view has cached.
-        own.finish(view(&store), read(&store, "a").await, None);
-        assert!(cache.get(of_replica, "a").is_some());
     }
 
     #[tokio::test]

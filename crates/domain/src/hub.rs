@@ -48,8 +48,8 @@ pub struct HubState {
     pub waiting: u64,
     failing: Option<Timestamp>,
     stored_due: Option<String>,
-    /// A hash of the stories on the front page.
-    front: String,
+    /// The first stories of the front page.
+    front: Vec<Findable>,
     stored_front: Option<String>,
 }
 
@@ -64,9 +64,28 @@ impl HubState {
         self.waiting > 0 && now.has_come(self.due, LAST_WAIT_SECONDS)
     }
 
+    /// The first stories of the front page.
+    pub fn front(&self) -> &[Findable] {
+        &self.front
+    }
+
+    /// Leaves out of these what visitors do not see.
+    pub fn keep_seen(&mut self, is_seen: impl Fn(&Findable) -> bool) {
+        self.front.retain(is_seen);
+    }
+
     /// Whether other stories are on the front page than were noted. Their order does not count.
     pub fn has_other_front(&self) -> bool {
-        self.stored_front.as_ref() != Some(&self.front)
+        self.stored_front.as_ref() != Some(&self.front_hash())
+    }
+
+    /// A number that stands for these stories.
+    fn front_hash(&self) -> String {
+        let mut hash = Sha256::new();
+        let stories: BTreeSet<String> = self.front.iter().map(ToString::to_string).collect();
+        stories.iter().for_each(|story| hash.update(format!("{story} ")));
+        let [a, b, c, d, e, f, ..] = <[u8; 32]>::from(hash.finalize());
+        u64::from_be_bytes([0, 0, a, b, c, d, e, f]).to_string()
     }
 }
 
@@ -92,17 +111,9 @@ pub async fn state(store: &Store) -> Result<HubState, Error> {
         failing: number(FAILING).map(Timestamp),
         waiting,
         stored_due: state.get(DUE).map(str::to_owned),
-        front: hash_of(front.into_iter().map(|(story, _)| story).collect()),
+        front: front.iter().filter_map(|(story, _)| Some(Findable::Story(story.parse().ok()?))).collect(),
         stored_front: state.get(FRONT).map(str::to_owned),
     })
-}
-
-/// A number that stands for some stories.
-fn hash_of(stories: BTreeSet<String>) -> String {
-    let mut hash = Sha256::new();
-    stories.iter().for_each(|story| hash.update(format!("{story} ")));
-    let [a, b, c, d, e, f, ..] = <[u8; 32]>::from(hash.finalize());
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f]).to_string()
 }
 
 /// The next changes that are not noted, at most 200. Rounds: 1.
@@ -140,7 +151,7 @@ pub async fn note(
     let known = state.place.map(|place| place.0.to_string());
     batch.field_unchanged(keys::HUB_STATE, PLACE, known.as_deref());
     batch.field_unchanged(keys::HUB_STATE, FRONT, state.stored_front.as_deref());
-    batch.set_fields(keys::HUB_STATE, [(PLACE, up_to.0.to_string()), (FRONT, state.front.clone())]);
+    batch.set_fields(keys::HUB_STATE, [(PLACE, up_to.0.to_string()), (FRONT, state.front_hash())]);
     if !feeds.is_empty() {
         let place = up_to.0.to_string();
         batch.set_fields(keys::HUB_FEEDS, feeds.iter().map(|feed| (feed.clone(), place.clone())));

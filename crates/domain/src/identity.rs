@@ -173,15 +173,14 @@ impl Site {
     /// read last.
     pub fn known_identity(&self) -> Shared<Identity> {
         // The time does not matter: an identity is valid until it is written.
-        let view = View { store: &self.store, now: Default::default(), is_current: true, keeps: true };
+        let view = View { store: &self.store, now: Default::default(), is_current: true };
         self.caches.of::<Identities>().get(view, &()).unwrap_or_else(|| self.of::<LastRead>().get())
     }
 }
 
 /// The identity of the site as it is now. Rounds: 1; none once it is cached.
 pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identity>, Error> {
-    let (cache, view) =
-        (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true, keeps: true });
+    let (cache, view) = (site.caches.of::<Identities>(), View { store: &site.store, now, is_current: true });
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
     }

@@ -11,8 +11,8 @@ pub(crate) mod store_rules;
 pub use people::import_accounts;
 
 use crate::articles::article::{self, Article};
-use crate::articles::ids::{self, DrawnIds};
-use crate::comments::comment::{self, Comment, NEXT_ID};
+use crate::comments::comment::{self, Comment};
+use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
@@ -79,8 +79,8 @@ pub async fn import_links(
     links: Vec<ImportedLink>,
 ) -> Result<Vec<NewsId>, Error> {
     let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
-    let DrawnIds { first: NewsId(first), item: ItemNumber(item), .. } =
-        ids::draw(site, count, (0, false)).await?;
+    let draw = Draw::new([(Sequence::Stories, count), (Sequence::Items, count)]);
+    let [first, item] = draw.apart(site).await?;
     let mut batch = Batch::new();
     let mut karma: HashMap<UserId, i64> = HashMap::new();
     let mut ids = Vec::with_capacity(links.len());

@@ -2,9 +2,7 @@
 //! News has it.
 //!
 //! `items` has each of them with its number as the score, and `items.count` is the highest number that was
-//! drawn. A number is drawn together with the post's own id, so it costs no round, and is written in the
-//! batch of the post. No number is given twice. If a post fails after its number was drawn, nothing gets
-//! that number.
+//! drawn. A number is drawn together with the post's own id (see [`draws`](crate::draws)). No number is given twice.
 
 use crate::action::Decision;
 use crate::error::Error;
@@ -16,7 +14,7 @@ use crate::values::imported::ImportSource;
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Committed, Fetch, Order, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Items that get their numbers in one batch.
 const NUMBERED_AT_ONCE: usize = 1_000;
@@ -54,19 +52,6 @@ impl FromStr for Item {
             _ => Err(NotAnId),
         }
     }
-}
-
-/// Draws numbers for `count` items with the batch that draws their ids.
-pub(crate) fn draw(batch: &mut Batch, count: u64) {
-    batch.increment(keys::ITEMS_COUNT, i64::try_from(count).unwrap_or(i64::MAX));
-}
-
-/// The first of the numbers that a batch has drawn with [`draw`].
-pub(crate) fn first_drawn(committed: &Committed, count: u64) -> Result<ItemNumber, Error> {
-    let last = committed.counter(keys::ITEMS_COUNT).unwrap_or_default();
-    let first = last.saturating_add(1).saturating_sub(i64::try_from(count).unwrap_or(i64::MAX));
-    let unusable = |_| Error::Internal(format!("{} holds no usable number", keys::ITEMS_COUNT));
-    ItemNumber::try_from(first).map_err(unusable)
 }
 
 /// Adds the number of an item to the batch that posts it.
@@ -155,7 +140,8 @@ fn raise(batch: &mut Batch, (stored, drawn): (Option<String>, u64), to: u64) {
         Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
         None => batch.key_absent(keys::ITEMS_COUNT),
     };
-    draw(batch, to.saturating_sub(drawn));
+    let by = to.saturating_sub(drawn);
+    batch.increment(keys::ITEMS_COUNT, i64::try_from(by).unwrap_or(i64::MAX));
 }
 
 /// Raises the counter to the highest number that an item has, if it is below, so that no number is given twice.

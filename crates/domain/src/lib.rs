@@ -63,6 +63,7 @@ pub mod audit;
 pub mod cache;
 pub mod changes;
 pub mod counts;
+pub mod draws;
 pub mod error;
 mod fields;
 pub mod home_servers;

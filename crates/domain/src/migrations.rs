@@ -13,8 +13,8 @@ use crate::accounts::karma;
 use crate::accounts::names;
 use crate::accounts::outbox;
 use crate::accounts::users::DEACTIVATED;
-use crate::articles::ids;
 use crate::comments::comment::Comment;
+use crate::draws;
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys::{self, families, families::Family};
@@ -241,7 +241,7 @@ pub async fn complete_lamer_news(site: &Site, advance: Advance<'_>) -> Result<()
 }
 
 async fn complete_accounts(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    match ids::raise_article_count(site).await {
+    match draws::raise_article_count(site).await {
         Ok(false) => {}
         Ok(true) => tracing::info!("raised the counter of articles to that of stories"),
         // A counter of another program that holds no number; the site works without it.

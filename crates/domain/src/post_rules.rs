@@ -202,7 +202,7 @@ fn domains_of(host: &str) -> impl Iterator<Item = &str> {
 /// The rules of the site. Rounds: 1; none once they are cached.
 pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, Error> {
     let cache = site.caches.of::<Compiled>();
-    let view = View { store: &site.store, now, is_current: true, keeps: true };
+    let view = View { store: &site.store, now, is_current: true };
     if let Some(rules) = cache.get(view, &()) {
         return Ok(rules);
     }

@@ -30,7 +30,7 @@ mod report;
 mod walk;
 mod wrong;
 
-use crate::articles::ids::raise_article_count;
+use crate::draws::raise_article_count;
 use crate::error::Error;
 #[cfg(test)]
 use crate::keys::families;

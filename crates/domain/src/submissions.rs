@@ -18,11 +18,11 @@ use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{self, Article};
-use crate::articles::ids::{self, DrawnIds};
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::{self, Comment};
 use crate::comments::notify::CommentNotice;
 use crate::counts::CountedAction;
+use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::hooks::{self, Event};
@@ -35,16 +35,16 @@ use crate::repeats::KeptAnswer;
 use crate::site::Site;
 use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, TweetDraft};
+use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::hostname::Hostname;
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::moderation::Deed;
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, TweetId, UserId};
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, read};
 use tidings_text::stored_text::StoredText;
 
 /// A submission: a title, a link or text, and topics.
@@ -210,26 +210,32 @@ pub async fn submit_news(
     let waits = admission::admit(site, now.timestamp(), author, submission.checked()).await?;
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
+    let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
+    let first_comment = submission.first_comment(now.timestamp(), author.id);
+    let draw = Draw::new([
+        (Sequence::Stories, 1),
+        (Sequence::Items, 1 + u64::from(first_comment.is_some())),
+        (Sequence::Tweets, u64::from(is_announced)),
+    ]);
     let submitted = site.act(&home, || async {
         let mut batch = Batch::new();
         let topics = submission.topics.clone().unwrap_or_default();
         let author_is = (author, trust::is_trusted(site, now.timestamp(), author));
-        let found = find_earlier_or_audience(site, author_is, &url_keys, &topics, &mut batch).await?;
-        let (audience, holders) = match found {
+        let reads = (&url_keys[..], draw.stored());
+        let found = find_earlier_or_audience(site, author_is, reads, &topics, &mut batch).await?;
+        let (audience, holders, counters) = match found {
             RepostCheck::Earlier(earlier) => {
                 let submitted = Submitted::Earlier(earlier);
                 return Decision::Done((submitted, None)).once(author.request.as_ref(), &submitted);
             }
-            RepostCheck::New { audience, holders } => (audience, holders),
+            RepostCheck::New { audience, holders, counters } => (audience, holders, counters),
         };
-        let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
-        let first_comment = submission.first_comment(now.timestamp(), author.id);
-        let more = (u64::from(first_comment.is_some()), is_announced);
-        let DrawnIds { first: id, tweet, item } = ids::draw(site, 1, more).await?;
-        items::write(&mut batch, Item::Story(id), item);
+        let [id, item, tweet] = draw.take(site, &counters, &mut batch).await?;
+        let id = NewsId(id);
+        items::write(&mut batch, Item::Story(id), ItemNumber(item));
         if let Some(comment) = &first_comment {
             let address = CommentAddress { news: id, comment: comment.id };
-            items::write(&mut batch, Item::Comment(address), ItemNumber(item.0 + 1));
+            items::write(&mut batch, Item::Comment(address), ItemNumber(item + 1));
         }
         // First, so that somebody who has left is told that.
         let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
@@ -251,12 +257,13 @@ pub async fn submit_news(
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
-        if let Some(comment) = submission.first_comment(now.timestamp(), author.id) {
+        if let Some(comment) = &first_comment {
             let address = CommentAddress { news: id, comment: comment.id };
-            CommentNotice::of_first_comment(site, now, address, &comment).await?.write(&mut batch);
+            CommentNotice::of_first_comment(site, now, address, comment).await?.write(&mut batch);
             hooks::write(&mut batch, &Event::Comment(address));
         }
-        let tweet = tweet.map(|id| TweetDraft { id, now, author: author.id, audience, is_stored: false });
+        let draft = |id| TweetDraft { id, now, author: author.id, audience, is_stored: false };
+        let tweet = is_announced.then_some(TweetId(tweet)).map(draft);
         if let Some(tweet) = &tweet {
             tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
             batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
@@ -281,8 +288,8 @@ pub async fn submit_news(
 enum RepostCheck {
     /// The same URL was posted recently: this item.
     Earlier(NewsId),
-    /// No; whom an announcement of the author reaches, and what has the URL unseen.
-    New { audience: Audience, holders: Holders },
+    /// No; whom an announcement of the author reaches, what has the URL unseen, and the counters of numbers.
+    New { audience: Audience, holders: Holders, counters: Vec<Option<String>> },
 }
 
 /// Finds an earlier item with the same URL. Refuses an author who must wait, or who may not
@@ -290,14 +297,14 @@ enum RepostCheck {
 async fn find_earlier_or_audience(
     site: &Site,
     (author, is_trusted): (&User, bool),
-    url_keys: &[String],
+    (url_keys, counters): (&[String], impl Fetch<Value = Vec<Option<String>>>),
     topics: &Topics,
     batch: &mut Batch,
 ) -> Result<RepostCheck, Error> {
     let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
     let recent = read::expiry(keys::submitted_recently(author.id));
-    let reads = (earlier, recent, Audience::of(site, author.id), KnownTopics::among(topics));
-    let (earlier, recent, audience, known) = site.store.fetch(reads).await?;
+    let reads = (earlier, recent, Audience::of(site, author.id), KnownTopics::among(topics), counters);
+    let (earlier, recent, audience, known, counters) = site.store.fetch(reads).await?;
     let held = earlier.into_iter().zip(url_keys);
     let held = held.filter_map(|(id, key)| Some((key.clone(), id?))).collect();
     let holders = Holders::read(site, author, held).await?;
@@ -308,7 +315,7 @@ async fn find_earlier_or_audience(
         return Err(Refusal::SubmittedRecently { seconds: fields::seconds_left(recent) }.into());
     }
     known.demand(site, (author, is_trusted), batch)?;
-    Ok(RepostCheck::New { audience: audience?, holders })
+    Ok(RepostCheck::New { audience: audience?, holders, counters })
 }
 
 /// The article of a new item, with its author's vote.
@@ -388,7 +395,7 @@ fn insert(
     enter_lists(batch, site, now, (id, author.id), host.as_ref());
     if let Some(comment) = submission.first_comment(now, author.id) {
         batch.set_field(keys::news(id), "comments", "1");
-        batch.set_field(keys::thread(id), comment::NEXT_ID, comment.id.to_string());
+        batch.set_field(keys::thread(id), NEXT_ID, comment.id.to_string());
         comment::write_new(batch, id, &comment);
     }
 }

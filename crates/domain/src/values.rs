@@ -3,6 +3,7 @@
 //! Input is parsed once, where it arrives; a value of one of these types is valid. No
 //! module here reads the store, and none has keys of its own.
 //!
+//! - [`actions`]: what moderators do, and what follows from it
 //! - [`announcement`]: a line above every page, and pinned stories
 //! - [`clock`]: seconds and milliseconds as different types
 //! - [`colour`]: colours, and the shade of one that can be read
@@ -31,7 +32,7 @@
 //! - [`signup`]: who can sign up, invitations and applications
 //! - [`size`]: how much room a text takes in a response
 //! - [`text`]: titles, bodies, tweets, usernames, e-mail addresses, passwords
-//! - [`moderation`]: what moderators do, and to what
+//! - [`moderation`]: what moderators act on, and the texts that go with it
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
 //! - [`post_rule`]: what new posts are checked with
 //! - [`title_prefixes`]: how titles begin, and the topic of jobs
@@ -59,6 +60,7 @@ macro_rules! text_values {
     )+};
 }
 
+pub mod actions;
 pub mod announcement;
 pub mod changeable;
 pub mod clock;

@@ -110,16 +110,6 @@ pub(crate) const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 /// How often a Redis server is asked for a sign of life, and the Sentinels for the primary.
 pub(crate) const WATCH_EVERY: Duration = Duration::from_secs(1);
 
-/// The maximum age of data that is read from a replica: every write that was acknowledged earlier is there.
-/// Values made from it may be kept for as long again, so nothing that is shown is older than a second.
-pub const READ_STALENESS: Duration = Duration::from_millis(500);
-
-/// How often the replicas that may be read are measured.
-pub(crate) const MEASURE_EVERY: Duration = Duration::from_millis(250);
-
-/// How long a replica may take to answer that. The others wait for it, and must not grow too old meanwhile.
-pub(crate) const MEASURE_PATIENCE: Duration = Duration::from_millis(250);
-
 /// The most batches that wait for replicas together. This bounds how long the first of them waits.
 pub(crate) const MAX_REPLICATED_GROUP: usize = 256;
 

@@ -25,9 +25,6 @@ pub struct StoreOptions {
     /// so within half the time-out, the commit fails with [`Unsure`](crate::KeyspaceError::Unsure).
     /// Default: none.
     pub replicas: u32,
-    /// Whether replicas of a Redis server may answer [`Store::query_replica`](crate::Store::query_replica).
-    /// Default: no.
-    pub reads_replicas: bool,
 }
 
 impl Default for StoreOptions {
@@ -39,7 +36,6 @@ impl Default for StoreOptions {
             first: None,
             clock: EngineClock::System,
             replicas: 0,
-            reads_replicas: false,
         }
     }
 }

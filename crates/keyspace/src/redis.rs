@@ -7,7 +7,6 @@
 //!
 //! The server is the one that the URL names, or that the Sentinels name at the moment (`place.rs`).
 //! With `StoreOptions::replicas`, a batch is acknowledged when replicas have it (`replicated.rs`).
-//! With `StoreOptions::reads_replicas`, some queries are answered by replicas (`readers.rs`).
 
 mod connection;
 mod failures;
@@ -15,7 +14,6 @@ mod guard;
 mod learning;
 mod listener;
 mod place;
-mod readers;
 mod replicas;
 mod replicated;
 mod sentinel_url;
@@ -34,7 +32,6 @@ use super::events::Subscription;
 use super::query::{Query, ReadOutcomes};
 use super::{History, KeyspaceError, OpenError, StoreHealth, StoreOptions, StoreSigns};
 use crate::certificates;
-use crate::limits::READ_STALENESS;
 use crate::read_set::Versions;
 use connection::{ReconnectingConnection, RedisRequestError, RequestOptions, WAS_REPLACED};
 use failures::{OpenFailure, advice, reason_of, write_failure};
@@ -42,7 +39,6 @@ use guard::Guard;
 pub(super) use guard::GuardedKeys;
 use learning::Learning;
 use place::Place;
-use readers::ReplicaReaders;
 use redis::{
     Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Pipeline, ProtocolVersion, RedisError,
     TlsCertificates, Value, cmd,
@@ -70,7 +66,6 @@ struct RedisShared {
     /// How many replicas a batch waits for.
     replicas: u32,
     /// The replicas, if they may be read.
-    readers: Option<ReplicaReaders>,
     place: Arc<Place>,
     /// Whether another server is to take over when this one fails.
     waits_for_failovers: bool,
@@ -126,7 +121,7 @@ impl Redis {
         versions: Arc<Versions>,
         absence: Option<String>,
     ) -> Result<Self, OpenError> {
-        let StoreOptions { timeout, replicas, reads_replicas, .. } = *options;
+        let StoreOptions { timeout, replicas, .. } = *options;
         let place = Place::parse(url, timeout).map_err(|error| OpenError::Engine {
             url: super::without_password(url),
             reason: advice(&error),
@@ -147,7 +142,6 @@ impl Redis {
             learning: Learning::default(),
             replicated,
             replicas,
-            readers: reads_replicas.then(ReplicaReaders::new),
             waits_for_failovers: replicas > 0 || place.has_sentinels(),
             place,
             timeout,
@@ -159,7 +153,6 @@ impl Redis {
             evicts: Mutex::default(),
         });
         watch::start(&shared);
-        readers::start(&shared);
         Ok(Self { shared })
     }
 
@@ -253,30 +246,6 @@ impl Redis {
         }
         let values = self.send(&pipeline, self.reading()).await?;
         Ok(query.reads().iter().zip(values).map(|(read, value)| wire::answer_of(read, value)).collect())
-    }
-
-    /// Runs a query as one pipeline on a replica. Returns `None` if none may be read now.
-    pub(super) async fn query_replica(&self, query: &Query) -> Option<ReadOutcomes> {
-        match &self.shared.readers {
-            Some(readers) if self.shared.is_admitted.load(Ordering::Acquire) => readers.query(query).await,
-            _ => None,
-        }
-    }
-
-    /// Whether replicas may be read.
-    pub(super) fn reads_replicas(&self) -> bool {
-        self.shared.readers.is_some()
-    }
-
-    /// Whether a replica may be read now.
-    pub(super) fn has_replica(&self) -> bool {
-        self.shared.readers.as_ref().is_some_and(ReplicaReaders::has_any)
-    }
-
-    /// Whether what is cached is as new as what may be read from a replica.
-    pub(super) fn is_as_current_as_replicas(&self) -> bool {
-        let connection = &self.shared.connection;
-        connection.tracks_writes() && connection.unconfirmed_for() <= READ_STALENESS
     }
 
     /// The history of the server, if batches wait for its replicas.

@@ -213,53 +213,6 @@ impl Store {
         Ok(F::take(asked, &mut answers))
     }
 
-    /// [`Store::query`], which a replica of the Redis server may answer
-    /// ([`StoreOptions::reads_replicas`]). It has everything that was acknowledged
-    /// [`READ_STALENESS`](crate::limits::READ_STALENESS) before the answer, at least. If no replica is so far, or
-    /// does not answer within that time, the server itself is asked.
-    ///
-    /// No write must be decided by what it answers, and nothing that is made of it must be cached
-    /// until something that was read is written: the write may have been reported before the read.
-    ///
-    /// # Errors
-    /// As [`Store::query`].
-    pub async fn query_replica(&self, query: Query) -> Result<Answers, KeyspaceError> {
-        let Engine::Redis(engine) = &self.engine else { return self.query(query).await };
-        if query.is_empty() {
-            return Ok(Answers::default());
-        }
-        let noted = self.versions.note_query(&query);
-        let Some(outcomes) = engine.query_replica(&query).await else { return self.query(query).await };
-        self.note_round();
-        self.figures.note_query();
-        Ok(query.answers_of(outcomes)?.with_noted(noted))
-    }
-
-    /// Whether a replica may answer [`Store::query_replica`] now.
-    pub fn has_replica(&self) -> bool {
-        match &self.engine {
-            Engine::Redis(engine) => engine.has_replica(),
-            Engine::Redb(_) | Engine::Remote(_) => false,
-        }
-    }
-
-    /// Whether replicas may answer [`Store::query_replica`] whenever there are any.
-    pub fn reads_replicas(&self) -> bool {
-        match &self.engine {
-            Engine::Redis(engine) => engine.reads_replicas(),
-            Engine::Redb(_) | Engine::Remote(_) => false,
-        }
-    }
-
-    /// Whether what was cached of the server itself is as new as what a replica may answer: the reports of
-    /// all writes before the last [`limits::READ_STALENESS`](crate::limits::READ_STALENESS) have arrived.
-    pub fn is_as_current_as_replicas(&self) -> bool {
-        match &self.engine {
-            Engine::Redis(engine) => engine.is_as_current_as_replicas(),
-            Engine::Redb(_) | Engine::Remote(_) => true,
-        }
-    }
-
     /// Runs a query in one round; returns it with the outcome of each of its reads.
     pub(crate) async fn outcomes_of(&self, query: Query) -> Result<(Query, ReadOutcomes), KeyspaceError> {
         self.note_round();

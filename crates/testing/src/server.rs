@@ -217,7 +217,6 @@ impl Server {
             cache_bytes: 8 * 1024 * 1024,
             clock: engine_clock.clone(),
             replicas: u32::try_from(config.server.store_replicas).unwrap(),
-            reads_replicas: config.server.store_read_from_replicas,
             ..StoreOptions::default()
         };
         let store = Store::open(url, &options).await.unwrap();

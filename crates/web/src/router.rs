@@ -172,10 +172,9 @@ fn shared() -> SharedRoutes {
     shared_feeds().merge(public_lists()).merge(shared_pages()).merge(calls).merge(file_routes())
 }
 
-/// The lists that are the same for all visitors. For those without a session, they may come from replicas
-/// of the store.
+/// The lists that are the same for all visitors.
 fn public_lists() -> SharedRoutes {
-    let lists = SharedRoutes::default()
+    SharedRoutes::default()
         .route("/", get(stories::lists::top))
         .route("/top/{start}", get(stories::lists::top))
         .route("/latest", get(stories::lists::latest))
@@ -191,8 +190,7 @@ fn public_lists() -> SharedRoutes {
         .route("/api/articles/{order}/{page}", get(topics::calls::all))
         .route("/api/topic/{name}/{order}/{page}", get(topics::calls::of_topics))
         .route("/api/topics", get(topics::calls::topics))
-        .reading("/api/timeline/everyone", OF_WINDOWS, get(timelines::calls::everyone));
-    SharedRoutes { router: lists.router.route_layer(map_request(viewer::mark_public_list)), ..lists }
+        .reading("/api/timeline/everyone", OF_WINDOWS, get(timelines::calls::everyone))
 }
 
 /// The other public pages.

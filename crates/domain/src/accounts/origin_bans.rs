@@ -28,7 +28,7 @@ crate::cache_kind! {
 /// The bans of the site, also those that have ended. Rounds: 1; none once they are cached.
 pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<OriginBan>>, Error> {
     let cache = site.caches.of::<Banned>();
-    let view = View { store: &site.store, now, is_current: true, keeps: true };
+    let view = View { store: &site.store, now, is_current: true };
     if let Some(bans) = cache.get(view, &()) {
         return Ok(bans);
     }

@@ -59,19 +59,6 @@ pub struct Visit {
     only_acts: bool,
     /// Whether a person opens a page.
     opens_page: bool,
-    /// Where the rounds of the visit go.
-    source: ReadSource,
-}
-
-/// Where the rounds of a visit go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ReadSource {
-    /// To the primary.
-    Primary,
-    /// To replicas, which may lag by half a second. So nothing that is made of the answers is cached.
-    Replicas,
-    /// To the primary, after rounds that went to replicas.
-    PrimaryNow,
 }
 
 enum Stage {
@@ -103,7 +90,6 @@ impl Visit {
             reader: None,
             only_acts: false,
             opens_page: false,
-            source: ReadSource::Primary,
         };
         visit.recall();
         visit
@@ -140,24 +126,6 @@ impl Visit {
             self.site.of::<PendingSights>().note(reader, seen);
         }
         Ok(())
-    }
-
-    /// The same visit, for a list that is the same for all visitors. Without a session token, replicas of
-    /// the store answer it if they may.
-    #[must_use]
-    pub fn of_public_list(mut self) -> Self {
-        if matches!(self.stage, Stage::Anonymous) && self.site.store.has_replica() {
-            self.source = ReadSource::Replicas;
-            self.current = self.site.store.is_as_current_as_replicas();
-        }
-        self
-    }
-
-    /// Lets all further rounds go to the primary, because they decide what is written.
-    pub(crate) fn demand_primary(&mut self) {
-        if self.source == ReadSource::Replicas {
-            self.source = ReadSource::PrimaryNow;
-        }
     }
 
     /// The same visit. It sets `prolonged` if it prolongs the session.
@@ -316,7 +284,7 @@ impl Visit {
         if let Some(read) = identity {
             self.meet_identity(read, &mut answers);
         }
-        if !self.current && has_asked && self.source == ReadSource::Primary {
+        if !self.current && has_asked {
             if self.site.store.has_doubts() {
                 self.site.store.learn_writes().await?;
             }
@@ -436,7 +404,6 @@ impl Visit {
                 }
                 answers
             }
-            Stage::Anonymous if self.source == ReadSource::Replicas => store.query_replica(query).await?,
             Stage::Anonymous | Stage::Viewer(_) => store.query(query).await?,
         })
     }
@@ -444,9 +411,7 @@ impl Visit {
     fn meet_identity(&mut self, read: IdentityRead, answers: &mut Answers) {
         let identity = read.take(answers);
         let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
-        if self.view().keeps {
-            self.site.of::<LastRead>().set(&identity);
-        }
+        self.site.of::<LastRead>().set(&identity);
         self.identity = Some(identity);
     }
 
@@ -508,8 +473,7 @@ impl Visit {
     /// How this visit sees the caches. On a shared store it can use them only after its
     /// first round, which also fetches the keys that other servers have written.
     pub fn view(&self) -> View<'_> {
-        let keeps = self.source == ReadSource::Primary;
-        View { store: &self.site.store, now: self.now, is_current: self.current, keeps }
+        View { store: &self.site.store, now: self.now, is_current: self.current }
     }
 
     /// This visit without its viewer, for reads that are the same for everyone.
@@ -656,11 +620,6 @@ impl SharedVisit<'_> {
     /// As [`Visit::run`]: the session's next read is added to the round.
     pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
         self.0.run(query).await
-    }
-
-    /// As [`Visit::demand_primary`].
-    pub(crate) fn demand_primary(&mut self) {
-        self.0.demand_primary();
     }
 
     /// The same, unless the query is empty: then the session's read waits for the next

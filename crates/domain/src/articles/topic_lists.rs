@@ -44,7 +44,6 @@ pub(super) async fn read(
     if missing.is_empty() {
         return Ok(lists.into_iter().flatten().collect());
     }
-    visit.demand_primary();
     build_all(visit.site(), missing, order).await?;
     let lists = read_stored(visit, topics, order, part).await?;
     // A list that has expired again, or was removed meanwhile, counts as empty until the next

@@ -19,6 +19,7 @@ use crate::comments::notify::{
 };
 use crate::comments::withdrawal;
 use crate::counts::CountedAction;
+use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::hooks::{self, Event};
@@ -43,12 +44,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;
 
-/// The field of a thread with the last comment id drawn.
-pub(crate) const NEXT_ID: &str = "nextid";
 /// The member that says as what the author speaks, and what it says.
 const SPEAKS_AS: &str = "as";
 const MODERATOR: &str = "moderator";
@@ -583,7 +581,7 @@ pub type LogSpeaking =
     for<'a> fn(&'a Site, &'a mut Batch, (Timestamp, UserId), CommentAddress) -> Logging<'a>;
 
 /// Posts a comment on an item, or a reply to another comment, and tells the people whom it
-/// concerns. Rounds: 4, 3 more if it mentions anybody, 2 more if an inbox is full, and 1 more if its author
+/// concerns. Rounds: 3, 3 more if it mentions anybody, 2 more if an inbox is full, and 1 more if its author
 /// speaks as a moderator.
 ///
 /// # Errors
@@ -608,40 +606,32 @@ pub async fn post_comment(
     let thread = keys::thread(news);
     origin_bans::demand_may_post(site, now, &author).await?;
     let origin = Origin::of(site, author.address).await?;
-    let open = OpenThread::read(site, author.user, news, parent).await?;
-    // Later attempts look again: the story or the parent may be gone.
-    let first = Mutex::new(Some(open));
-    let (id, item) = draw(site, &thread).await?;
-    // Others may have drawn the last ids since the check above.
-    if id.0 > limits::MAX_COMMENTS_PER_THREAD {
-        return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
-    }
-    let mut comment = Comment::new(id, author.id, parent, body, now);
-    comment.withheld = waits.map(Withheld::Held);
-    comment.speaks_as_moderator = speaks_as_moderator.is_some();
-    let address = CommentAddress { news, comment: id };
-    let number = |batch: &mut Batch| items::write(batch, Item::Comment(address), item);
-    let waits = comment.withheld.is_some();
-    let done = Posted { change: CommentChange::Insert, address, parent, waits };
+    let draw = numbers(news);
     let request = author.user.request.as_ref();
     let posted = site.act(&thread, || async {
-        let read = first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let open = match read {
-            Some(open) => open,
-            None => OpenThread::read(site, author.user, news, parent).await?,
-        };
+        let open = OpenThread::read(site, author.user, news, parent).await?;
         let mut batch = Batch::new();
+        let [id, item] = draw.take(site, &open.counters, &mut batch).await?;
+        // Others may have drawn the last ids meanwhile.
+        if id > limits::MAX_COMMENTS_PER_THREAD {
+            return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
+        }
+        let mut comment = Comment::new(CommentId(id), author.id, parent, body, now);
+        comment.withheld = waits.clone().map(Withheld::Held);
+        comment.speaks_as_moderator = speaks_as_moderator.is_some();
+        let address = CommentAddress { news, comment: comment.id };
+        let done = Posted { change: CommentChange::Insert, address, parent, waits: waits.is_some() };
+        items::write(&mut batch, Item::Comment(address), ItemNumber(item));
         let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
         if let Some(log) = speaks_as_moderator {
             log(site, &mut batch, (now, author.id), address).await?;
         }
-        if waits {
+        if done.waits {
             open.check(&mut batch);
             let unused = batch.field_absent(&thread, id.to_string());
             held::write(&mut batch, address, &comment);
-            number(&mut batch);
             origins::write(origin.as_ref(), &mut batch, now, author.id);
-            return Decision::commit(batch, None)
+            return Decision::commit(batch, (done, None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
                 .if_rejected_by(unused, Err(Error::Busy))
                 .once(request, &done);
@@ -657,18 +647,18 @@ pub async fn post_comment(
         announcement.write(&mut batch);
         write_new(&mut batch, news, &comment);
         hooks::write(&mut batch, &Event::Comment(address));
-        number(&mut batch);
         origins::write(origin.as_ref(), &mut batch, now, author.id);
         if let Some(user) = replied_to {
             // If this fails, the next attempt refuses.
             batch.field_absent(keys::user_blocks(user), author.id.to_string());
         }
-        Decision::commit(batch, Some(announcement))
+        Decision::commit(batch, (done, Some(announcement)))
             .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
             .if_rejected_by(unused, Err(Error::Busy))
             .once(request, &done)
     });
-    if let Some(announcement) = posted.await? {
+    let (done, announcement) = posted.await?;
+    if let Some(announcement) = announcement {
         announcement.begin(site);
     }
     site.of::<ActionCounters>().count(CountedAction::Comment);
@@ -676,16 +666,9 @@ pub async fn post_comment(
     Ok(done)
 }
 
-/// Draws the id of a comment in its thread, and its item number. They are flushed with the comment.
-async fn draw(site: &Site, thread: &str) -> Result<(CommentId, ItemNumber), Error> {
-    let mut batch = Batch::new();
-    batch.increment_field(thread, NEXT_ID, 1);
-    items::draw(&mut batch, 1);
-    let drawn = site.store.commit(batch.flushed_later()).await?;
-    let id = drawn.field(thread, NEXT_ID).unwrap_or_default();
-    let id =
-        CommentId::try_from(id).map_err(|_| Error::Internal(format!("{NEXT_ID} of {thread} is {id}")))?;
-    Ok((id, items::first_drawn(&drawn, 1)?))
+/// The numbers of a new comment: its id in the thread, and that of the item.
+fn numbers(story: NewsId) -> Draw<2> {
+    Draw::new([(Sequence::Comments(story), 1), (Sequence::Items, 1)])
 }
 
 /// A kind of change to a comment.
@@ -752,6 +735,8 @@ pub(super) struct OpenThread {
     news: News,
     /// The comment above, as it is stored.
     above: Option<(CommentId, String)>,
+    /// The counters of [`numbers`], as they are stored.
+    counters: Vec<Option<String>>,
     /// The people whom a comment there concerns.
     pub(super) audience: CommentAudience,
 }
@@ -766,12 +751,13 @@ impl OpenThread {
     ) -> Result<Self, Error> {
         let thread = keys::thread(news);
         let above = parent.map(|parent| read::field(&thread, parent.to_string()));
-        let reads = (News::by_id(news), read::field(&thread, NEXT_ID), above, Subscribers::of(news));
-        let (news, drawn, above, subscribers) = site.store.fetch(reads).await?;
+        let reads = (News::by_id(news), numbers(news).stored(), above, Subscribers::of(news));
+        let (news, counters, above, subscribers) = site.store.fetch(reads).await?;
         let news = news.ok_or(Refusal::NoSuchNews)?;
         news.refuse_if_gone(viewer)?;
         news.refuse_if_locked()?;
-        let drawn: u64 = fields::read(drawn.as_deref(), || thread, NEXT_ID).unwrap_or(0);
+        let drawn = counters.first().and_then(Option::as_deref);
+        let drawn: u64 = fields::read(drawn, || thread, NEXT_ID).unwrap_or(0);
         if drawn >= limits::MAX_COMMENTS_PER_THREAD {
             return Err(Refusal::ThreadFull { limit: limits::MAX_COMMENTS_PER_THREAD }.into());
         }
@@ -784,7 +770,7 @@ impl OpenThread {
             authors.push(comment.user_id);
         }
         let audience = CommentAudience { authors, subscribers };
-        Ok(Self { news, above, audience })
+        Ok(Self { news, above, counters, audience })
     }
 
     /// Makes a batch fail if the story or the comment above has been deleted, withheld or locked since

@@ -6,8 +6,8 @@
 use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Missing};
 use super::people::{self, ArchivePeople};
 use super::{ImportedLink, write_link};
-use crate::articles::ids::{self, DrawnIds};
-use crate::comments::comment::{self, Comment, NEXT_ID};
+use crate::comments::comment::{self, Comment};
+use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
@@ -415,8 +415,8 @@ impl<'a> Plan<'a> {
         }
         let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
         let (stories, items) = (count(self.stories.len()), count(self.items.len()));
-        let DrawnIds { first: NewsId(first_story), item: ItemNumber(first_item), .. } =
-            ids::draw(site, stories, (items.saturating_sub(stories), false)).await?;
+        let draw = Draw::new([(Sequence::Stories, stories), (Sequence::Items, items)]);
+        let [first_story, first_item] = draw.apart(site).await?;
         let first_comments = self.draw_comments(site).await?;
         let author = |by: &Option<ImportedName>| {
             let missing = || Error::Internal("an author without an account".to_owned());

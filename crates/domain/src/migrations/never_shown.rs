@@ -10,7 +10,8 @@ use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::values::moderation::{Action, Thing};
+use crate::values::actions::Action;
+use crate::values::moderation::Thing;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Fetch, read};
 

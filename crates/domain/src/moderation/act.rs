@@ -18,9 +18,10 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::review::WaitingRows;
 use crate::site::Site;
+use crate::values::actions::{Action, Deed};
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Action, Deed, Reason, Thing};
+use crate::values::moderation::{Reason, Thing};
 use crate::values::text::InputError;
 use tidings_keyspace::read;
 
@@ -118,13 +119,16 @@ async fn act(
 ) -> Result<ModerationId, Error> {
     moderator.demand_may_moderate(now)?;
     let ModerationRequest { deed, thing, reason, anonymous, .. } = request;
-    if reason.is_empty() && !deed.needs_no_reason() {
+    if reason.is_empty() && !deed.action().facts().needs_no_reason {
         return Err(InputError::Empty { field: "reason" }.into());
     }
     let repeatable = moderator.request.as_ref();
     let acted = site.act(keys::MODERATION_COUNT, || async {
         let Start { id, moderator, holder } = read_start(site, now, moderator.id).await?;
         moderator.demand_may_moderate(now)?;
+        if deed.action().facts().is_of_administrators {
+            moderator.require_admin()?;
+        }
         let row = ActedRow::read(site, request).await?;
         let case = Case {
             site,
@@ -226,7 +230,7 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
     if matches!(thing, Thing::Message(_)) {
         return text.to_owned();
     }
-    if !deed.action().can_be_appealed() {
+    if deed.action().facts().told.is_none() {
         return format!("{text}\n\nYou can answer: {}/moderators?moderation_id={line}", site.address);
     }
     format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)

@@ -7,10 +7,11 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
+use crate::values::actions::Deed;
 use crate::values::announcement::Announcement;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::ModerationId;
-use crate::values::moderation::{Deed, Reason, SitePart, Thing};
+use crate::values::moderation::{Reason, SitePart, Thing};
 use tidings_keyspace::Batch;
 
 /// The reason in the log of an announcement without a text.

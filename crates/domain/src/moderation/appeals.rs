@@ -19,9 +19,10 @@ use crate::fields::StoredFields;
 use crate::keys;
 use crate::review;
 use crate::site::Site;
+use crate::values::actions::Action;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Action, AppealText, Thing};
+use crate::values::moderation::{AppealText, Thing};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, Hash, read};
 
@@ -128,7 +129,7 @@ pub async fn appeal_without_session(
 
 /// Whether somebody can appeal against a decision.
 fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(), Refusal> {
-    if line.concerns != Some(appellant) || !line.action.can_be_appealed() {
+    if line.concerns != Some(appellant) || line.action.facts().told.is_none() {
         return Err(Refusal::NotYourDecision);
     }
     if let Some(by) = line.undone_by {

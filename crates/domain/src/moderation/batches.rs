@@ -12,9 +12,10 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
+use crate::values::actions::Action;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::ModerationId;
-use crate::values::moderation::{Action, Reason, SitePart, Thing};
+use crate::values::moderation::{Reason, SitePart, Thing};
 use tidings_keyspace::{Batch, read};
 
 /// The line of a batch that is to be written.

@@ -8,9 +8,10 @@ use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::jobs::{Job, Jobs};
 use crate::site::Site;
+use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::moderation::{Reason, Thing};
 use tidings_keyspace::{Batch, CheckId};
 
 /// A moderator's request.
@@ -102,11 +103,6 @@ impl Case<'_> {
             Some(Role::Administrator) => Err(Refusal::DecidedByAdministrator.into()),
             _ => Ok(()),
         }
-    }
-
-    /// Refuses everybody but administrators.
-    pub(super) fn demand_administrator(&self) -> Result<(), Refusal> {
-        self.moderator.require_admin()
     }
 
     /// That the kind of thing does not take the action.

@@ -15,10 +15,11 @@ use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
 use crate::keys;
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::site::Site;
+use crate::values::actions::Action;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
-use crate::values::moderation::{Action, Thing};
+use crate::values::moderation::Thing;
 use crate::values::origin_ban::OriginBan;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::saved_reason::{SavedReason, SavedReasons};
@@ -262,15 +263,9 @@ pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
 }
 
 fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<ChangedFact> {
-    let kind = match line.action {
-        Action::Ban | Action::Unban => RestrictionKind::Ban,
-        Action::Silence | Action::Unsilence => RestrictionKind::Silence,
-        Action::Hold | Action::Unhold => RestrictionKind::Hold,
-        Action::Discount | Action::Recount => RestrictionKind::Discount,
-        _ => return None,
-    };
-    let is_lifted =
-        matches!(line.action, Action::Unban | Action::Unsilence | Action::Unhold | Action::Recount);
+    let kind = line.action.facts().restriction?;
+    // What takes something from somebody puts it on.
+    let is_lifted = line.action.facts().told.is_none();
     let after = Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
     let after = (!is_lifted).then(|| after.to_string());
     Some(ChangedFact::of_field(keys::user(line.concerns?), kind.field(), (before, after.as_deref())))
@@ -301,9 +296,6 @@ fn write(batch: &mut Batch, (key, field): (&str, &str), (before, after): (Option
 /// Puts back what a line changed, where that is all that its action did.
 pub(super) async fn put_back(case: &Case<'_>) -> Result<Effect, Error> {
     let line = case.undoes.filter(|line| !line.changed.is_empty()).ok_or(Refusal::CannotBeUndone)?;
-    if line.action.is_of_administrators() {
-        case.demand_administrator()?;
-    }
     let fields = line.changed.iter().map(ChangedFact::read).collect::<Vec<_>>();
     let fields = case.site.store.fetch(fields.or_absent()).await?;
     let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
@@ -445,7 +437,7 @@ fn may_undo(viewer: &User, line: &Line, roles: &Roles) -> bool {
         return false;
     }
     let is_higher = line.moderator != viewer.id && role_of(line.moderator) == Role::Administrator;
-    viewer.role() == Role::Administrator || !(is_higher || line.action.is_of_administrators())
+    viewer.role() == Role::Administrator || !(is_higher || line.action.facts().is_of_administrators)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::error::Error;
 use crate::identity::{SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::values::moderation::{Deed, SitePart, Thing};
+use crate::values::actions::Deed;
+use crate::values::moderation::{SitePart, Thing};
 use crate::values::restriction::RestrictionKind;
 use futures_util::future::{BoxFuture, ready};
 

@@ -7,8 +7,9 @@ use crate::comments::comment::Comment;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::news::item::News;
+use crate::values::actions::Action;
 use crate::values::ids::UserId;
-use crate::values::moderation::{Action, Thing};
+use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 
 /// Keeps what readers flagged: it is shown again, and the flags count as wrong. Rounds: 1.

@@ -17,10 +17,11 @@ use crate::news::item::News;
 use crate::review::QueuePlace;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
+use crate::values::actions::{Action, Deed, Undo};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
-use crate::values::moderation::{Action, Deed, SitePart, Thing};
+use crate::values::moderation::{SitePart, Thing};
 use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
@@ -181,58 +182,15 @@ impl Line {
     /// The action that undoes the one of this line. The line has the facts that it needs, such as an
     /// earlier title.
     pub(super) fn inverse(&self) -> Option<Deed> {
-        // All that such an action did is in the facts.
-        let put_back = |action| (!self.changed.is_empty()).then_some(Deed::PutBack(action));
-        match self.action {
-            Action::Remove | Action::RemoveAll => Some(Deed::Restore),
+        let has_facts = !self.changed.is_empty();
+        match self.action.facts().undo {
+            Undo::Never => None,
             // It would have to remove the same posts again, and nobody knows any more which they were.
-            Action::Restore if self.before.as_deref() == Some(POSTS) => None,
-            Action::Restore => Some(Deed::Remove),
-            Action::Edit if self.changed.is_empty() => None,
-            Action::Edit => Some(Deed::Edit { title: None, topics: None, url: None, text: None }),
-            Action::Merge => Some(Deed::Split),
-            Action::Lock => Some(Deed::Unlock),
-            Action::Unlock => Some(Deed::Lock),
-            Action::Hold => Some(Deed::Unhold),
-            Action::Unhold => Some(Deed::Hold(None)),
-            Action::Silence => Some(Deed::Unsilence),
-            Action::Unsilence => Some(Deed::Silence(None)),
-            Action::Ban => Some(Deed::Unban),
-            Action::Unban => Some(Deed::Ban(None)),
-            Action::Keep | Action::Reject | Action::Close => Some(Deed::Reopen),
-            // An approved post is published as of its approval; removing it hides it again.
-            Action::Approve
-                if matches!(self.thing, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) =>
-            {
-                Some(Deed::Remove)
-            }
-            // The decision was undone; it can be made anew.
-            Action::Approve if matches!(self.thing, Thing::Appeal(_)) => None,
-            Action::Approve => Some(Deed::Reopen),
-            Action::Note => Some(Deed::Unnote),
-            Action::Discount => Some(Deed::Recount),
-            Action::Recount => Some(Deed::Discount(None)),
-            Action::MakeModerator => Some(Deed::UnmakeModerator),
-            Action::UnmakeModerator => Some(Deed::MakeModerator),
-            Action::Rule => put_back(Action::Unrule),
-            Action::Unrule => put_back(Action::Rule),
-            Action::Bar => put_back(Action::Unbar),
-            Action::Unbar => put_back(Action::Bar),
-            Action::StopSignups => put_back(Action::ResumeSignups),
-            Action::ResumeSignups => put_back(Action::StopSignups),
-            Action::HoldYoung => put_back(Action::UnholdYoung),
-            Action::UnholdYoung => put_back(Action::HoldYoung),
-            Action::Announce | Action::SetReasons => put_back(self.action),
-            Action::Erase
-            | Action::Split
-            | Action::Warn
-            | Action::Unnote
-            | Action::Reopen
-            | Action::Speak
-            // The line does not know the address, which is a secret.
-            | Action::SetHooks
-            // The member may have read it.
-            | Action::Answer => None,
+            Undo::Deed(_) if self.action == Action::Restore && self.before.as_deref() == Some(POSTS) => None,
+            Undo::Deed(_) if self.action == Action::Edit && !has_facts => None,
+            Undo::Deed(inverse) => inverse(&self.thing),
+            // All that such an action did is in the facts.
+            Undo::Facts(action) => has_facts.then_some(Deed::PutBack(action)),
         }
     }
 

@@ -26,11 +26,12 @@ use crate::fields;
 use crate::keys;
 use crate::review::WaitingRows;
 use crate::site::Site;
+use crate::values::actions::Deed;
 use crate::values::clock::Moment;
 use crate::values::ids::{MessageAddress, MessageThreadId, ModerationId};
 use crate::values::limits::{MESSAGE_THREADS, MESSAGES_A_DAY, MESSAGES_IN_THREAD};
 use crate::values::message::{MessageText, StoredMessage};
-use crate::values::moderation::{Deed, Reason, Thing};
+use crate::values::moderation::{Reason, Thing};
 use std::net::IpAddr;
 use tidings_keyspace::{Batch, read};
 

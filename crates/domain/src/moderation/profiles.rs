@@ -9,8 +9,9 @@ use crate::accounts::inbox::{Taken, Withdrawn};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
+use crate::values::actions::Action;
 use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::{Action, Thing};
+use crate::values::moderation::Thing;
 
 /// The fields of a user that are removed. The record of the removal has them under these names.
 const TEXTS: [&str; 2] = ["about", "fullname"];

@@ -9,52 +9,12 @@ use crate::flags::ThingFlags;
 use crate::keys;
 use crate::news::item::write_state;
 use crate::site::Site;
+use crate::values::actions::Deed;
 use crate::values::flag::FlagVerdict;
 use crate::values::ids::ModerationId;
-use crate::values::moderation::{Deed, Thing};
+use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::Batch;
-
-/// The verdict of a deed about the flags of its thing; `None` if it does not settle its row.
-const fn verdict(deed: &Deed) -> Option<FlagVerdict> {
-    match deed {
-        Deed::Remove
-        | Deed::RemoveAll(_)
-        | Deed::Reject
-        | Deed::Erase(_)
-        | Deed::Merge(_)
-        | Deed::Ban(_)
-        | Deed::Silence(_)
-        | Deed::Hold(_)
-        | Deed::Warn => Some(FlagVerdict::Upheld),
-        Deed::Keep | Deed::Approve => Some(FlagVerdict::Rejected),
-        Deed::Edit { .. } | Deed::Lock | Deed::Answer(..) | Deed::Close => Some(FlagVerdict::Closed),
-        Deed::Restore
-        | Deed::Split
-        | Deed::Unlock
-        | Deed::Unhold
-        | Deed::Unsilence
-        | Deed::Unban
-        | Deed::Note
-        | Deed::Unnote
-        | Deed::Discount(_)
-        | Deed::Recount
-        | Deed::MakeModerator
-        | Deed::UnmakeModerator
-        | Deed::Rule(..)
-        | Deed::Unrule
-        | Deed::Bar(..)
-        | Deed::Unbar
-        | Deed::Announce(..)
-        | Deed::SetReasons(_)
-        | Deed::StopSignups(_)
-        | Deed::ResumeSignups
-        | Deed::HoldYoung { .. }
-        | Deed::UnholdYoung
-        | Deed::PutBack(_)
-        | Deed::Reopen => None,
-    }
-}
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.
 pub(super) struct ActedRow {
@@ -137,7 +97,9 @@ impl ActedRow {
         }
         // A post that waits for approval waits on, until somebody approves or rejects it.
         let decides = |verdict: &FlagVerdict| *verdict != FlagVerdict::Closed || !self.is_held();
-        let Some(verdict) = verdict(case.deed).filter(decides) else {
+        let is_new = !matches!(case.deed, Deed::PutBack(_));
+        let verdict = case.deed.action().facts().verdict.filter(|_| is_new);
+        let Some(verdict) = verdict.filter(decides) else {
             if let Some(ended) = ends {
                 self.reopen(batch, case, ended).await?;
             }

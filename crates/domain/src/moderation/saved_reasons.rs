@@ -6,9 +6,10 @@ use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::site::Site;
+use crate::values::actions::Deed;
 use crate::values::clock::Moment;
 use crate::values::ids::ModerationId;
-use crate::values::moderation::{Deed, Reason, SitePart, Thing};
+use crate::values::moderation::{Reason, SitePart, Thing};
 use crate::values::saved_reason::{ReasonChange, SavedReasons};
 
 /// Changes the reasons. Returns the number of the line in the log.

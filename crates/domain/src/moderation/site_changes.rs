@@ -21,7 +21,6 @@ pub(super) async fn announce(
     announcement: &Announcement,
     seen: Option<Timestamp>,
 ) -> Result<Effect, Error> {
-    case.demand_administrator()?;
     let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;

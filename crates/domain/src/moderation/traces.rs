@@ -12,10 +12,11 @@ use crate::keys;
 use crate::review;
 use crate::site::Site;
 use crate::submissions::erasing::ERASED;
+use crate::values::actions::Action;
 use crate::values::clock::Moment;
 use crate::values::flag::Flag;
 use crate::values::ids::{NewsId, UserId};
-use crate::values::moderation::{Action, Thing};
+use crate::values::moderation::Thing;
 use std::collections::{BTreeMap, HashMap};
 use tidings_keyspace::{Batch, Fetch, read};
 

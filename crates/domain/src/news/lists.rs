@@ -158,9 +158,6 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
     let now = visit.now();
     let mut reads = Reads::default();
     let refreshes = ranks::is_due(visit.site(), now, start);
-    if refreshes {
-        visit.demand_primary();
-    }
     let read = if refreshes { count.saturating_add(limits::TOP_READ_AHEAD) } else { count };
     let (places, total) = read_places(visit, (keys::NEWS_TOP, start, read), &mut reads).await?;
     let mut items = lines::find(visit, &ids(&places), &mut reads).await?;

@@ -14,6 +14,7 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
+use crate::draws::{Draw, Sequence};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
 use crate::jobs::{self, Job, Jobs};
@@ -180,11 +181,14 @@ pub async fn post_tweet(
     origin_bans::demand_may_post(site, now.timestamp(), &author).await?;
     let origin = Origin::of(site, author.address).await?;
     let home = keys::user_timeline(author.id);
+    let draw = Draw::new([(Sequence::Tweets, 1)]);
     let request = author.user.request.as_ref();
     let posted = site.act(&home, || async {
-        let draft = TweetDraft::draw(site, now, author.id).await?;
+        let (audience, stored) = site.store.fetch((Audience::of(site, author.id), draw.stored())).await?;
+        let mut batch = Batch::new();
+        let [id] = draw.take(site, &stored, &mut batch).await?.map(TweetId);
+        let draft = TweetDraft { id, now, author: author.id, audience: audience?, is_stored: false };
         if let Some(reason) = &waits {
-            let (mut batch, id) = (Batch::new(), draft.id);
             let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Decision::commit(batch, (id, None))
@@ -192,7 +196,6 @@ pub async fn post_tweet(
                 .once(request, &PostedTweet { id, waits: true });
         }
         let new = NewTweet::read(site, draft, text.as_str()).await?;
-        let (mut batch, id) = (Batch::new(), new.draft.id);
         let account_there = new.write(&mut batch, site, text.as_str());
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         Decision::commit(batch, (id, Some(new)))
@@ -306,9 +309,7 @@ impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
         let audience = site.store.fetch(Audience::of(site, author)).await??;
-        let id = site.store.next_id(keys::TWEET_IDS).await?;
-        let id =
-            TweetId::try_from(id).map_err(|_| Error::Internal(format!("{} holds {id}", keys::TWEET_IDS)))?;
+        let [id] = Draw::new([(Sequence::Tweets, 1)]).apart(site).await?.map(TweetId);
         Ok(Self { id, now, author, audience, is_stored: false })
     }
 

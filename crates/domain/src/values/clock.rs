@@ -101,11 +101,6 @@ impl Moment {
         Timestamp(self.0 / 1000)
     }
 
-    /// Whether half of its second is over.
-    pub const fn is_in_second_half(self) -> bool {
-        self.0 % 1000 >= 500
-    }
-
     /// The time in seconds, as the score of a sorted set.
     pub const fn as_score(self) -> f64 {
         self.0 as f64 / 1000.0

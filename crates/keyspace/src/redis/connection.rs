@@ -158,17 +158,13 @@ impl ReconnectingConnection {
 
     /// Whether the reports of all writes before the last [`CONFIRMED_FOR`] have arrived.
     pub(super) fn is_confirmed(&self) -> bool {
-        self.unconfirmed_for() <= CONFIRMED_FOR
+        // How long ago they were last known to have arrived.
+        let confirmed = Duration::from_millis(self.confirmed_ms.load(Ordering::Acquire));
+        self.elapsed().saturating_sub(confirmed) <= CONFIRMED_FOR
     }
 
     fn elapsed(&self) -> Duration {
         coarse_time().saturating_sub(self.began)
-    }
-
-    /// How long ago the reports of all writes were known to have arrived.
-    pub(super) fn unconfirmed_for(&self) -> Duration {
-        let confirmed = Duration::from_millis(self.confirmed_ms.load(Ordering::Acquire));
-        self.elapsed().saturating_sub(confirmed)
     }
 
     /// Sends commands as one pipeline. Returns one value for each, which may be an error

@@ -10,11 +10,11 @@
 
 use super::failures::may_heal;
 use super::sentinel_url::{SentinelUrl, is_of_sentinels};
-use super::{client, client_of, wire};
+use super::{client, wire};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use redis::aio::MultiplexedConnection;
-use redis::{Client, ConnectionAddr, ErrorKind, Pipeline, RedisError, Value};
+use redis::{Client, ErrorKind, Pipeline, RedisError, Value};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -81,28 +81,6 @@ impl Place {
             (PlaceKind::Server(Box::new(client)), database)
         };
         Ok(Self { kind, database, term: watch::Sender::new(1) })
-    }
-
-    /// The place of a replica, which is reached as the server is.
-    pub(super) fn of_replica(&self, host: &str, port: u16) -> Result<Self, RedisError> {
-        let client = match &self.kind {
-            PlaceKind::Sentinels(sentinels) => {
-                client(&sentinels.url.server_url(host, port), sentinels.store_patience)?
-            }
-            PlaceKind::Server(server) => {
-                let info = server.get_connection_info().clone();
-                let mut address = info.addr().clone();
-                match &mut address {
-                    ConnectionAddr::TcpTls { host: known_host, port: known_port, .. } => {
-                        (*known_host, *known_port) = (host.to_owned(), port);
-                    }
-                    _ => address = ConnectionAddr::Tcp(host.to_owned(), port),
-                }
-                client_of(info.set_addr(address))?
-            }
-        };
-        let kind = PlaceKind::Server(Box::new(client));
-        Ok(Self { kind, database: self.database, term: watch::Sender::new(1) })
     }
 
     /// The number of the database.

@@ -31,58 +31,13 @@ pub(super) async fn demand_primary(connection: &mut MultiplexedConnection) -> Re
 pub(super) async fn history_of(connection: &mut MultiplexedConnection) -> Result<History, NoConnection> {
     let answer = connection.send_packed_command(cmd("INFO").arg("replication")).await?;
     let info = wire::bytes(answer).unwrap_or_default();
-    let primary = PrimaryState::read(&String::from_utf8_lossy(&info));
-    Ok(History(primary.map(|primary| primary.stream.into())))
+    Ok(History(stream_of(&String::from_utf8_lossy(&info)).map(Into::into)))
 }
 
-/// A primary's stream of writes and its replicas, from its answer to INFO.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct PrimaryState {
-    /// Which stream it is. After a failover, the new primary begins another.
-    pub(super) stream: String,
-    /// How long it is, in bytes.
-    pub(super) offset: u64,
-    /// Where the replicas are that follow it.
-    pub(super) replicas: Vec<(String, u16)>,
-}
-
-impl PrimaryState {
-    /// Reads the answer; `None` if it is not that of a primary.
-    pub(super) fn read(info: &str) -> Option<Self> {
-        if info_field(info, "role") != Some("master") {
-            return None;
-        }
-        let stream = info_field(info, "master_replid")?.to_owned();
-        let offset = info_field(info, "master_repl_offset")?.parse().ok()?;
-        let replica = |line: &str| {
-            let facts = line.split_once(':')?.1;
-            let fact =
-                |name: &str| facts.split(',').find_map(|fact| fact.strip_prefix(name)?.strip_prefix('='));
-            Some((fact("ip")?.to_owned(), fact("port")?.trim().parse().ok()?))
-        };
-        let replicas = lines_of_online(info).filter_map(replica).collect();
-        Some(Self { stream, offset, replicas })
-    }
-}
-
-/// A replica's position in the stream of writes, from its answer to INFO.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct ReplicaState {
-    /// Which stream it follows.
-    pub(super) stream: String,
-    /// How much of it it has, in bytes.
-    pub(super) offset: u64,
-}
-
-impl ReplicaState {
-    /// Reads the answer; `None` if it is not that of a replica that is connected with its primary.
-    pub(super) fn read(info: &str) -> Option<Self> {
-        if info_field(info, "role") != Some("slave") || info_field(info, "master_link_status") != Some("up") {
-            return None;
-        }
-        let stream = info_field(info, "master_replid")?.to_owned();
-        Some(Self { stream, offset: info_field(info, "slave_repl_offset")?.parse().ok()? })
-    }
+/// A primary's stream of writes, from its answer to INFO; `None` if it is not that of a primary. After a
+/// failover, the new primary begins another.
+fn stream_of(info: &str) -> Option<&str> {
+    info_field(info, "master_replid").filter(|_| info_field(info, "role") == Some("master"))
 }
 
 /// Whether a replica that is online has been heard of within the last seconds.
@@ -128,25 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn a_primary_says_how_long_its_stream_is_and_who_follows_it() {
-        let info = "role:master\r\nconnected_slaves:2\r\n\
-                    slave0:ip=127.0.0.1,port=2,state=online,offset=1,lag=0\r\n\
-                    slave1:ip=::1,port=3,state=wait_bgsave,offset=0,lag=0\r\n\
-                    slave2:ip=::1,port=4,state=online,offset=1,lag=1\r\n\
-                    master_replid:abc\r\nmaster_repl_offset:17\r\n";
-        let replicas = vec![("127.0.0.1".to_owned(), 2), ("::1".to_owned(), 4)];
-        let state = PrimaryState { stream: "abc".to_owned(), offset: 17, replicas };
-        assert_eq!(PrimaryState::read(info), Some(state));
-        assert_eq!(PrimaryState::read(&info.replace("master\r", "slave\r")), None);
-    }
-
-    #[test]
-    fn a_replica_says_how_much_it_has_while_it_is_connected() {
-        let info = "role:slave\r\nmaster_link_status:up\r\nslave_repl_offset:12\r\nmaster_replid:abc\r\n";
-        let state = ReplicaState { stream: "abc".to_owned(), offset: 12 };
-        assert_eq!(ReplicaState::read(info), Some(state));
-        assert_eq!(ReplicaState::read(&info.replace("up", "down")), None);
-        assert_eq!(ReplicaState::read(&info.replace("slave\r", "master\r")), None);
+    fn a_primary_names_its_stream() {
+        let info = "role:master\r\nmaster_replid:abc\r\nmaster_repl_offset:17\r\n";
+        assert_eq!(stream_of(info), Some("abc"));
+        assert_eq!(stream_of(&info.replace("master\r", "slave\r")), None);
     }
 
     #[test]

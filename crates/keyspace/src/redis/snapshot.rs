@@ -123,7 +123,6 @@ impl Redis {
                 connection,
                 replicated: None,
                 replicas: 0,
-                readers: None,
                 place: place.clone(),
                 waits_for_failovers: false,
                 timeout: *timeout,

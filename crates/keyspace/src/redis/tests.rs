@@ -3,7 +3,6 @@
 
 mod exactness;
 mod failover;
-mod readers;
 mod sharded_sets;
 
 use super::server_info::check_info;

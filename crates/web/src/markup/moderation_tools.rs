@@ -12,9 +12,10 @@ use tidings_domain::Error;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::ids::{ModerationId, UserId};
 use tidings_domain::values::limits::MAX_REASON;
-use tidings_domain::values::moderation::{Action, SitePart, Thing};
+use tidings_domain::values::moderation::{SitePart, Thing};
 use tidings_domain::values::words::counted;
 
 /// The parameter of a page that names the line of the log that was just written. The words come from the line.
@@ -135,7 +136,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
         @if let Some(done) = &frame.done {
             div.notice.undo role="status" {
                 span {
-                    "Done: " (action_words(done.action)) " "
+                    "Done: " (done.action.facts().past) " "
                     a href=(address_of_thing(&done.thing)) {
                         @match &done.thing {
                             Thing::User(name) => (name),
@@ -161,51 +162,6 @@ pub async fn line_just_written(visit: &mut Visit, here: &LocalPath) -> Result<Op
     match here.parameter(DONE).and_then(|id| id.parse().ok()) {
         Some(id) => log::just_written(visit, id).await,
         None => Ok(None),
-    }
-}
-
-/// An action in the past tense.
-#[must_use]
-pub const fn action_words(action: Action) -> &'static str {
-    match action {
-        Action::Remove => "removed",
-        Action::Restore => "restored",
-        Action::Erase => "erased",
-        Action::Edit => "edited",
-        Action::Merge => "merged",
-        Action::Split => "split off",
-        Action::Lock => "locked the thread of",
-        Action::Unlock => "unlocked the thread of",
-        Action::Hold => "now holds the posts of",
-        Action::Unhold => "no longer holds the posts of",
-        Action::Silence => "silenced",
-        Action::Unsilence => "lifted the silence of",
-        Action::Ban => "banned",
-        Action::Unban => "lifted the ban of",
-        Action::RemoveAll => "removed everything recent by",
-        Action::Approve => "approved",
-        Action::Reject => "rejected",
-        Action::Keep => "kept",
-        Action::Warn => "warned",
-        Action::Note => "wrote a note about",
-        Action::Unnote => "deleted a note about",
-        Action::Discount => "stopped counting the votes of",
-        Action::Recount => "resumed counting the votes of",
-        Action::MakeModerator => "made a moderator of",
-        Action::UnmakeModerator => "removed the moderator role of",
-        Action::Rule => "added",
-        Action::Unrule => "removed",
-        Action::Reopen => "reopened the case of",
-        Action::Speak => "spoke as a moderator in",
-        Action::Bar => "banned",
-        Action::Unbar => "lifted",
-        Action::Announce | Action::SetReasons | Action::SetHooks => "changed",
-        Action::StopSignups => "stopped",
-        Action::ResumeSignups => "resumed",
-        Action::HoldYoung => "now holds",
-        Action::UnholdYoung => "no longer holds",
-        Action::Answer => "answered",
-        Action::Close => "closed without an answer",
     }
 }
 

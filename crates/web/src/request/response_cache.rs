@@ -3,9 +3,8 @@
 //! An entry is valid within the second it was made in, because pages show ages, and until
 //! anything it was made from is written. So a cached response is byte for byte what the
 //! handler would return, with one exception: writes of another server to a shared store
-//! become visible in the next second. If the store reads replicas, an entry is valid within half
-//! a second: see [`tidings_keyspace::limits::READ_STALENESS`]. Requests with a session bypass the
-//! cache, except those for files and for what is the same for everyone, such as feeds.
+//! become visible in the next second. Requests with a session
+//! bypass the cache, except those for files and for what is the same for everyone, such as feeds.
 //!
 //! A response is made and compressed once, also for those who ask while it is being made.
 
@@ -177,7 +176,6 @@ tidings_domain::cache_kind! {
 struct ResponseKey {
     address: String,
     encoding: Encoding,
-    is_of_second_half: bool,
 }
 
 /// A [`ResponseKey`] that borrows from the request.
@@ -185,15 +183,11 @@ struct ResponseKey {
 struct RequestKey<'a> {
     address: &'a str,
     encoding: Encoding,
-    /// Whether it is for the second half of a second, if responses are valid within half a second.
-    is_of_second_half: bool,
 }
 
 impl Equivalent<ResponseKey> for RequestKey<'_> {
     fn equivalent(&self, key: &ResponseKey) -> bool {
-        self.address == key.address
-            && self.encoding == key.encoding
-            && self.is_of_second_half == key.is_of_second_half
+        self.address == key.address && self.encoding == key.encoding
     }
 }
 
@@ -204,19 +198,18 @@ fn is_personal<B>(request: &Request<B>) -> bool {
 
 impl<'a> RequestKey<'a> {
     /// The key of a request, or `None` if its response must not come from the cache.
-    fn of<B>(request: &'a Request<B>, encoding: Encoding, is_of_second_half: bool) -> Option<Self> {
+    fn of<B>(request: &'a Request<B>, encoding: Encoding) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
         let is_stream = has_events(request.uri().path()) && wants_events(request.headers());
         if !is_read || is_refused || is_stream || is_personal(request) {
             return None;
         }
-        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding, is_of_second_half })
+        Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
     }
 
     fn to_key(&self) -> ResponseKey {
-        let Self { address, encoding, is_of_second_half } = *self;
-        ResponseKey { address: address.to_owned(), encoding, is_of_second_half }
+        ResponseKey { address: self.address.to_owned(), encoding: self.encoding }
     }
 }
 
@@ -316,15 +309,14 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
 ) -> Answer {
     let encoding = Encoding::of(request.headers());
     let moment = app.moment();
-    let is_of_second_half = app.site.store.reads_replicas() && moment.is_in_second_half();
-    let Some(request_key) = RequestKey::of(&request, encoding, is_of_second_half) else {
+    let Some(request_key) = RequestKey::of(&request, encoding) else {
         let known = conditions(&request);
         let answer = answer_unless_known(handle(request).await, known).await;
         return compressor.compress(answer, encoding).await;
     };
     // `is_current` skips the check for writes of other servers. They become visible when the
     // second of the entry ends.
-    let view = View { store: &app.site.store, now: moment.timestamp(), is_current: true, keeps: true };
+    let view = View { store: &app.site.store, now: moment.timestamp(), is_current: true };
     let cache = app.site.caches.of::<CachedResponses>();
     if let Some(cached) = cache.get(view, &request_key) {
         return cached.answer(request.headers());

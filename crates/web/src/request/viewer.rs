@@ -26,16 +26,6 @@ const API: &str = "/api/";
 #[derive(Clone, Copy)]
 pub struct OnlyHead;
 
-/// An extension of requests for a list that is the same for all visitors.
-#[derive(Clone, Copy)]
-struct PublicList;
-
-/// Middleware that marks the requests of its routes as of a list that is the same for all visitors.
-pub async fn mark_public_list(mut request: Request) -> Request {
-    request.extensions_mut().insert(PublicList);
-    request
-}
-
 /// An extension of requests to do something that a second request would do once more.
 #[derive(Clone, Copy)]
 struct ActsOnce;
@@ -66,8 +56,6 @@ impl FromRequestParts<App> for Visit {
         let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
         let visit = if is_action { visit.only_acting() } else { visit };
         let visit = if opens_page(parts) { visit.opening_page() } else { visit };
-        let is_list = parts.extensions.get::<PublicList>().is_some();
-        let visit = if is_list { visit.of_public_list() } else { visit };
         Ok(match parts.extensions.get::<Prolonged>() {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,

@@ -17,12 +17,12 @@ use maud::{Markup, html};
 use serde::Serialize;
 use tidings_domain::Error;
 use tidings_domain::moderation::announcing;
+use tidings_domain::values::actions::Hours;
 use tidings_domain::values::announcement::Announcement;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::identity::IdentityError;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::MAX_ANNOUNCEMENT;
-use tidings_domain::values::moderation::Hours;
 use utoipa::ToSchema;
 
 /// The address of the form, a part of the page about the site.

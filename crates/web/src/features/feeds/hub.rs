@@ -44,8 +44,8 @@ impl HubError {
     }
 }
 
-/// Tells the hub of changes until the future is dropped. Ends at once if there is no hub. Rounds: 1 a second, and
-/// those of the changes.
+/// Tells the hub of changes until the future is dropped. Ends at once if there is no hub. Rounds: at most 3 a second,
+/// and those of the changes.
 pub async fn run(app: App) {
     let Some(hub) = app.settings.hub.clone() else { return };
     let mut looks = interval(LOOK_EVERY);
@@ -58,18 +58,26 @@ pub async fn run(app: App) {
     }
 }
 
-/// Notes what has changed, and tells the hub if that is due. Rounds: 1, at most 10 with changes, and 4 with feeds that
-/// are due.
+/// How far the hub has been told, and what visitors see on the front page. Rounds: 1, and 2 for stories that are not
+/// cached.
+async fn state_of(app: &App) -> Result<HubState, Error> {
+    let mut state = hub::state(&app.site.store.counted_apart()).await?;
+    let found = found::read(&mut app.visitor(), state.front()).await?;
+    state.keep_seen(|story| found.contains_key(story));
+    Ok(state)
+}
+
+/// Notes what has changed, and tells the hub if that is due. Rounds: those of [`state_of`], at most 10 more with
+/// changes, and 4 with feeds that are due.
 async fn look(app: &App, hub: &Url) -> Result<(), Error> {
-    let store = app.site.store.counted_apart();
-    let mut state = hub::state(&store).await?;
+    let mut state = state_of(app).await?;
     let Some(place) = state.place else {
         // Changes from before the site had a hub are not new.
         return hub::note(&app.site, &state, &FeedChanges::default(), state.last).await;
     };
     if place < state.last || state.has_other_front() {
         note_changes(app, &state, place).await?;
-        state = hub::state(&store).await?;
+        state = state_of(app).await?;
     }
     if state.is_due(app.now()) {
         tell(app, hub, &state).await?;

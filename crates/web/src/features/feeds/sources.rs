@@ -176,7 +176,7 @@ async fn of_stories(
 
 /// GET /top/atom, /top/json. Rounds: as the front page.
 pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
-    let mut visit = app.visitor().of_public_list();
+    let mut visit = app.visitor();
     let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
     of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await
 }
@@ -187,7 +187,7 @@ pub async fn latest(
     format: FeedFormat,
     Form(part): Form<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor().of_public_list();
+    let mut visit = app.visitor();
     let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
     of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await
 }
@@ -233,7 +233,7 @@ async fn of_articles(
     topics: Option<TopicChoice>,
     order: ArticleOrder,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor().of_public_list();
+    let mut visit = app.visitor();
     let wanted = ArticlePart { start: part.start, count: ARTICLES_PER_PAGE };
     let page = match &topics {
         Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
@@ -257,7 +257,7 @@ pub async fn comments(
     format: FeedFormat,
     Form(Before(older)): Form<Before<ItemNumber>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor().of_public_list();
+    let mut visit = app.visitor();
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
     let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Comments);

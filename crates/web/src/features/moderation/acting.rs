@@ -7,8 +7,9 @@ use crate::features::accounts::signup_mail;
 use crate::features::inbox::letters;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing};
+use tidings_domain::values::actions::Deed;
 use tidings_domain::values::ids::ModerationId;
-use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::{Error, Refusal};
 
 /// Moderates, for both the form and the API. Applicants for an account, and banned people who have appealed or

@@ -23,7 +23,6 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::MAX_APPEAL;
-use tidings_domain::values::moderation::Action;
 
 const HEADING: &str = "Appeal";
 
@@ -130,21 +129,12 @@ pub(super) fn line_link(id: ModerationId) -> Markup {
 
 /// The action in words, addressed to the person whom it concerns.
 fn what_was_done(decision: &DecisionFacts) -> String {
-    let kind = decision.thing.kind();
-    match decision.action {
-        Action::Silence => "A moderator silenced you".to_owned(),
-        Action::Ban => "A moderator banned you".to_owned(),
-        Action::Hold => "A moderator put your posts on hold for approval".to_owned(),
-        Action::Discount => "A moderator stopped counting your votes".to_owned(),
-        Action::RemoveAll => "A moderator removed your recent posts".to_owned(),
-        Action::Reject => format!("A moderator rejected your {kind}"),
-        Action::Edit => format!("A moderator edited your {kind}"),
-        Action::Merge => format!("A moderator merged your {kind} into another"),
-        Action::Lock => format!("A moderator locked the thread of your {kind}"),
-        Action::Remove if kind == "user" => "A moderator removed the text of your profile".to_owned(),
-        Action::Remove => format!("A moderator removed your {kind}"),
-        other => format!("A moderator did this: {}", other.name()),
-    }
+    let noun = match decision.thing.kind() {
+        "user" => "profile text",
+        "tweet" => "post",
+        kind => kind,
+    };
+    decision.action.facts().told.unwrap_or_default().replace("{}", noun)
 }
 
 /// An appeal that was sent, for who has sent it.
@@ -257,6 +247,7 @@ mod tests {
     use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::Refusal;
+    use tidings_domain::values::actions::Action;
     use tidings_domain::values::moderation::Thing;
 
     fn decision(appeal: Option<Appeal>, refusal: Option<Refusal>) -> DecisionFacts {

@@ -6,8 +6,9 @@ use crate::request::form::{Fields, FromFields, form, parsed, valid};
 use crate::request::values;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::NewOriginBan;
+use tidings_domain::values::actions::Hours;
 use tidings_domain::values::ids::OriginBanId;
-use tidings_domain::values::moderation::{Hours, Reason};
+use tidings_domain::values::moderation::Reason;
 use tidings_domain::values::origin_ban::{BanScope, BannedOrigin, OriginKind};
 use utoipa::ToSchema;
 

@@ -11,11 +11,12 @@ use tidings_domain::accounts::visit::Visit;
 use tidings_domain::changes::Findable;
 use tidings_domain::moderation::directory::{self, AccountRow, AccountState, DoneForAll, RowFilter};
 use tidings_domain::site::Site;
+use tidings_domain::values::actions::{Action, Deed, Hours};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::Day;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::{DIRECTORY_DEPTH, DIRECTORY_ROWS, MAX_REMOVED_DAYS};
-use tidings_domain::values::moderation::{Action, Deed, Hours, Reason};
+use tidings_domain::values::moderation::Reason;
 use tidings_domain::values::network::NetworkTag;
 use tidings_domain::values::rules::TrustRules;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
@@ -220,7 +221,7 @@ pub struct DirectoryForm {
     pub usernames: Vec<String>,
     /// The action: `ban`, `silence` or `note`.
     #[schema(value_type = values::DirectoryAction)]
-    pub action: Action,
+    pub action: Deed,
     /// Why; the text of a note.
     #[schema(value_type = values::Reason)]
     pub reason: Reason,
@@ -250,29 +251,27 @@ impl FromFields for DirectoryForm {
         if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
             return Err(RequestError::field("usernames", "choose at least one person, and at most 50"));
         }
-        let action = Action::named(fields.required("action")?);
-        let action = action.filter(|action| matches!(action, Action::Ban | Action::Silence | Action::Note));
-        let expected = "it must be ban, silence or note";
-        let action = action.ok_or(RequestError::field("action", expected))?;
+        let hours = hours(fields, "hours")?;
+        let action = match fields.required("action")? {
+            "ban" => Deed::Ban(hours),
+            "silence" => Deed::Silence(hours),
+            "note" => Deed::Note,
+            _ => return Err(RequestError::field("action", "it must be ban, silence or note")),
+        };
         fields.required("reason")?;
         let remove = switch(fields, "remove")?;
-        if remove && action != Action::Ban {
+        if remove && action.action() != Action::Ban {
             return Err(RequestError::field("remove", "only a ban removes what people have posted"));
         }
-        Ok(Self { usernames, action, reason: reason(fields)?, hours: hours(fields, "hours")?, remove })
+        Ok(Self { usernames, action, reason: reason(fields)?, hours, remove })
     }
 }
 
 impl DirectoryForm {
     /// The actions on each person. The ban is first, so that nothing is posted meanwhile.
     fn deeds(&self) -> Vec<Deed> {
-        let first = match self.action {
-            Action::Silence => Deed::Silence(self.hours),
-            Action::Note => Deed::Note,
-            _ => Deed::Ban(self.hours),
-        };
         let removal = self.remove.then_some(Deed::RemoveAll(MAX_REMOVED_DAYS));
-        std::iter::once(first).chain(removal).collect()
+        std::iter::once(self.action.clone()).chain(removal).collect()
     }
 }
 

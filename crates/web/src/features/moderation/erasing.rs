@@ -10,7 +10,8 @@ use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::actions::Action;
+use tidings_domain::values::moderation::Thing;
 
 /// The address of the page about a post.
 fn address(thing: &Thing) -> String {

@@ -4,7 +4,6 @@ use super::log::moderator_name;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::action_words;
 use crate::markup::parts::{age, number};
 use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
@@ -31,7 +30,7 @@ pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Res
                     thead { tr { th scope="col" { "moderator" } th scope="col" { "action" } th.number scope="col" { "times" } } }
                     tbody {
                         @for (moderator, action, count) in &deeds {
-                            tr { td { (moderator_name(moderator)) } td { (action_words(*action)) } td.number { (number(*count)) } }
+                            tr { td { (moderator_name(moderator)) } td { (action.facts().past) } td.number { (number(*count)) } }
                         }
                     }
                 }

@@ -7,10 +7,11 @@ use crate::request::{paging, values};
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;
 use tidings_domain::moderation::{ModerationRequest, SeenRow};
+use tidings_domain::values::actions::{Action, Deed, Hours, parse_hours};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::{MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS};
-use tidings_domain::values::moderation::{Action, AppealText, Deed, Hours, Reason, Thing, parse_hours};
+use tidings_domain::values::moderation::{AppealText, Reason, Thing};
 use tidings_domain::values::text::{Body, InputError, Title};
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
@@ -86,7 +87,7 @@ impl FromFields for ModerationForm {
         let action = Action::named(fields.required("action")?);
         let action = action.ok_or(RequestError::field("action", "it must be an action"))?;
         let id = thing(fields)?;
-        if !matches!(action, Action::Keep | Action::Approve) {
+        if !action.facts().needs_no_reason {
             fields.required("reason")?;
         }
         let given = |name: &str| fields.get(name).filter(|text| !text.trim().is_empty());
@@ -171,52 +172,24 @@ impl TryFrom<ModerationForm> for ModerationRequest {
         let missing = |name| RequestError::field(name, RequestError::MISSING);
         let ModerationForm { hours, title, topics, url, text, .. } = form;
         let deed = match form.action {
-            Action::Remove => Deed::Remove,
-            Action::Restore => Deed::Restore,
             Action::Erase => Deed::Erase(form.confirm),
             Action::Edit if title.is_none() && topics.is_none() && url.is_none() && text.is_none() => {
                 return Err(missing(if matches!(form.id, Thing::Comment(_)) { "text" } else { "title" }));
             }
             Action::Edit => Deed::Edit { title, topics, url, text },
             Action::Merge => Deed::Merge(form.into.ok_or_else(|| missing("into"))?),
-            Action::Split => Deed::Split,
-            Action::Lock => Deed::Lock,
-            Action::Unlock => Deed::Unlock,
             Action::Hold => Deed::Hold(hours),
-            Action::Unhold => Deed::Unhold,
             Action::Silence => Deed::Silence(hours),
-            Action::Unsilence => Deed::Unsilence,
             Action::Ban => Deed::Ban(hours),
-            Action::Unban => Deed::Unban,
             Action::RemoveAll => Deed::RemoveAll(form.days.ok_or(MISSING_DAYS)?),
-            Action::Approve => Deed::Approve,
-            Action::Reject => Deed::Reject,
-            Action::Keep => Deed::Keep,
-            Action::Warn => Deed::Warn,
-            Action::Note => Deed::Note,
             Action::Discount => Deed::Discount(hours),
-            Action::Recount => Deed::Recount,
-            Action::MakeModerator => Deed::MakeModerator,
-            Action::UnmakeModerator => Deed::UnmakeModerator,
-            Action::Close => Deed::Close,
             Action::StopSignups => Deed::StopSignups(raid_hours(hours)?),
-            Action::ResumeSignups => Deed::ResumeSignups,
             Action::HoldYoung => {
                 Deed::HoldYoung { age: form.age.ok_or_else(|| missing("age"))?, hours: raid_hours(hours)? }
             }
-            Action::UnholdYoung => Deed::UnholdYoung,
-            Action::Rule
-            | Action::Unrule
-            | Action::Bar
-            | Action::Unbar
-            | Action::Announce
-            | Action::SetReasons
-            | Action::SetHooks
-            | Action::Unnote
-            | Action::Reopen
-            | Action::Answer
-            | Action::Speak => {
-                return Err(RequestError::field("action", "this action has a call of its own"));
+            action => {
+                let own_call = RequestError::field("action", "this action has a call of its own");
+                action.plain().filter(|_| !action.facts().has_own_call).ok_or(own_call)?
             }
         };
         let seen = form.since.map(|since| SeenRow { thing: form.row, since });
@@ -396,4 +369,21 @@ fn other_story(text: &str) -> Result<NewsId, RequestError> {
     let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
     let number = number.split(['?', '#', '/']).next().unwrap_or_default();
     parse(number, "into", "it must be the number or the address of a story")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_action_without_a_call_of_its_own_can_be_asked_for() {
+        for action in Action::ALL {
+            let fields = format!(
+                "kind=story&id=7&action={action}&reason=r&hours=24&age=48&days=3&into=8&title=A+title&confirm=7"
+            );
+            let form = Fields::parse(fields.as_bytes()).unwrap().read::<ModerationForm>().unwrap();
+            let asked = ModerationRequest::try_from(form).map(|request| request.deed.action());
+            assert_eq!(asked.ok(), (!action.facts().has_own_call).then_some(*action), "{action}");
+        }
+    }
 }

@@ -8,17 +8,18 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, t
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{action_words, is_moderator, target_name, undo_form};
+use crate::markup::moderation_tools::{is_moderator, target_name, undo_form};
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::LONGEST_NAMED_USERNAME;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::counted;
 use url::form_urlencoded::Serializer;
 
@@ -99,7 +100,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="action" {
                     option value="" { "all" }
                     @for action in Action::ALL {
-                        option value=(action.name()) selected[window.action == Some(*action)] { (action_words(*action)) }
+                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) }
                     }
                 }
             }
@@ -162,7 +163,7 @@ pub fn summary(entry: &LogEntry) -> String {
         (thing, _) => format!("{} {}", thing.kind(), thing.id()),
     };
     let author = entry.author.as_ref().map(|author| format!(" by {author}")).unwrap_or_default();
-    format!("{} {} {what}{author}", moderator_name(&entry.moderator), action_words(entry.action))
+    format!("{} {} {what}{author}", moderator_name(&entry.moderator), entry.action.facts().past)
 }
 
 /// A link to another line.
@@ -180,7 +181,7 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     ShownModerator::Named(name) => a.author href=(profile_address(name, "")) { (name) },
                     other => (moderator_name(other)),
                 }
-                " " (action_words(entry.action)) " " (target(entry))
+                " " (entry.action.facts().past) " " (target(entry))
                 @if let Some(parts) = entry.parts {
                     " (" a href={ "/moderations?part_of=" (entry.id) } { (counted(parts, "line", "lines")) } ")"
                 } @else if let Some(count) = entry.count {

@@ -13,7 +13,7 @@ use crate::markup::autolink::autolink;
 use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
-use crate::markup::moderation_tools::{ActionForm, action_words, may_moderate, thing_name, tools};
+use crate::markup::moderation_tools::{ActionForm, may_moderate, thing_name, tools};
 use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -28,9 +28,9 @@ use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
 };
 use tidings_domain::moderation::messages::{self, Matter, NewMessage};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId};
 use tidings_domain::values::limits::{MAX_MESSAGE, MESSAGES_A_DAY};
-use tidings_domain::values::moderation::Action;
 
 /// The sender of an answer whose author is not named.
 pub const THE_MODERATORS: &str = "the moderators";
@@ -180,7 +180,7 @@ fn about(thread: &ShownThread) -> Markup {
     html! {
         @if let Some((line, action, thing)) = &thread.about {
             p.hint {
-                "About " (line_link(*line)) ": " (action_words(*action)) " "
+                "About " (line_link(*line)) ": " (action.facts().past) " "
                 a href=(address_of_thing(thing)) { (thing_name(thing)) }
             }
         }

@@ -9,7 +9,7 @@ use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{address_of_thing, message_thread_address, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{action_words, may_moderate, thing_name};
+use crate::markup::moderation_tools::{may_moderate, thing_name};
 use crate::markup::parts::{age, number};
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
@@ -115,7 +115,7 @@ fn invitations(person: &ProfileFacts, invited: &[String]) -> Markup {
 fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         p {
-            (moderator_name(&entry.moderator)) " " (action_words(entry.action)) " "
+            (moderator_name(&entry.moderator)) " " (entry.action.facts().past) " "
             a href=(address_of_thing(&entry.thing)) dir="auto" {
                 (entry.title.clone().unwrap_or_else(|| thing_name(&entry.thing)))
             }

@@ -12,8 +12,9 @@ use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 use tidings_domain::values::words::counted;
 

@@ -5,8 +5,9 @@ use crate::error::sentence;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
 use maud::{Markup, html};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
-use tidings_domain::values::moderation::{Action, SitePart, Thing};
+use tidings_domain::values::moderation::{SitePart, Thing};
 use tidings_domain::values::words::span;
 
 /// The durations that are offered, in hours.

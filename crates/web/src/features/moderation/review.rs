@@ -18,10 +18,11 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
 use tidings_domain::values::flag::Weight;
 use tidings_domain::values::limits::MAX_REASON;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::{counted, wait};
 use tidings_domain::vote_rings;
 

@@ -15,8 +15,9 @@ use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
 use tidings_domain::error::Error;
 use tidings_domain::news::item::News;
+use tidings_domain::values::actions::Action;
 use tidings_domain::values::limits::MAX_TITLE;
-use tidings_domain::values::moderation::{Action, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::withheld::Withheld;
 use tidings_domain::values::words::counted;
 

@@ -29,10 +29,11 @@ use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets::{self, Tweet};
+use tidings_domain::values::actions::Deed;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::TweetId;
-use tidings_domain::values::moderation::{Deed, Thing};
+use tidings_domain::values::moderation::Thing;
 use tidings_text::stored_text::StoredText;
 
 /// The second in which a tweet was posted.

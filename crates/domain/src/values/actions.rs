@@ -1,0 +1,382 @@
+//! The actions of moderators: each is declared once, with what it takes and everything that follows from it.
+
+use crate::values::announcement::Announcement;
+use crate::values::clock::Timestamp;
+use crate::values::flag::FlagVerdict;
+use crate::values::ids::NewsId;
+use crate::values::limits::MAX_HOURS;
+use crate::values::message::MessageText;
+use crate::values::moderation::Thing;
+use crate::values::origin_ban::{BanScope, BannedOrigin};
+use crate::values::post_rule::{Pattern, RuleEffect};
+use crate::values::restriction::RestrictionKind;
+use crate::values::saved_reason::ReasonChange;
+use crate::values::text::{Body, Title};
+use crate::values::topic::Topics;
+use crate::values::urls::NewsUrl;
+use std::fmt;
+
+/// How long something lasts: `None` is forever.
+pub type Hours = Option<u64>;
+
+/// What follows from an action.
+#[derive(Debug, Clone, Copy)]
+pub struct ActionFacts {
+    /// The name in calls and in the log.
+    pub name: &'static str,
+    /// What a moderator has done, before the name of the thing.
+    pub past: &'static str,
+    /// The same to the person whom it concerns, who can appeal against it: it takes something from them, and it
+    /// can be undone. `{}` stands for the kind of the thing.
+    pub told: Option<&'static str>,
+    /// What it says about the flags of its thing. `None` leaves the row in the queue.
+    pub verdict: Option<FlagVerdict>,
+    /// How it is undone.
+    pub undo: Undo,
+    /// The restriction that it puts on a person, or lifts.
+    pub restriction: Option<RestrictionKind>,
+    /// Whether it may be done without a reason: it takes nothing from anybody.
+    pub needs_no_reason: bool,
+    /// Whether only administrators may do it, and undo it.
+    pub is_of_administrators: bool,
+    /// Whether it is asked for by a call of its own, or by none.
+    pub has_own_call: bool,
+}
+
+/// How an action is undone.
+#[derive(Debug, Clone, Copy)]
+pub enum Undo {
+    /// It is not.
+    Never,
+    /// By this action on the same thing, if there is one.
+    Deed(fn(&Thing) -> Option<Deed>),
+    /// By putting back the facts that it changed, which is recorded as this action.
+    Facts(Action),
+}
+
+/// An action of which nothing follows.
+const PLAIN: ActionFacts = ActionFacts {
+    name: "",
+    past: "",
+    told: None,
+    verdict: None,
+    undo: Undo::Never,
+    restriction: None,
+    needs_no_reason: false,
+    is_of_administrators: false,
+    has_own_call: false,
+};
+/// An action by which flags were right.
+const UPHELD: Option<FlagVerdict> = Some(FlagVerdict::Upheld);
+/// One by which they were wrong.
+const REJECTED: Option<FlagVerdict> = Some(FlagVerdict::Rejected);
+/// One that settles them without saying.
+const CLOSED: Option<FlagVerdict> = Some(FlagVerdict::Closed);
+
+/// Declares `Action`, `Deed`, and what follows from each: its documentation, its name, what it takes, and its
+/// facts.
+macro_rules! actions {
+    (@plain $Name:ident) => { Some(Deed::$Name) };
+    (@plain $Name:ident $($given:tt)+) => { None };
+    ($(
+        $(#[$doc:meta])*
+        $Name:ident $(($($given:ty),+))? $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)+ })?
+        = $name:literal, $past:literal, { $($fact:ident: $value:expr),* $(,)? };
+    )+) => {
+        /// The action that a line of the moderation log records.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Action {
+            $($(#[$doc])* $Name,)+
+        }
+
+        /// An action with what it takes.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Deed {
+            $(
+                #[doc = concat!("[`Action::", stringify!($Name), "`].")]
+                $Name $(($($given),+))? $({ $($(#[$field_doc])* $field: $type,)+ })?,
+            )+
+            /// Puts back what a line changed, as this action. It only undoes.
+            PutBack(Action),
+        }
+
+        impl Action {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$Name),+];
+
+            /// The deed of an action that takes nothing.
+            pub const fn plain(self) -> Option<Deed> {
+                match self {
+                    $(Self::$Name => actions!(@plain $Name $(($($given),+))? $({ $($field)+ })?),)+
+                }
+            }
+
+            /// What follows from it.
+            pub const fn facts(self) -> ActionFacts {
+                match self {
+                    $(Self::$Name => ActionFacts { name: $name, past: $past, $($fact: $value,)* ..PLAIN },)+
+                }
+            }
+        }
+
+        impl Deed {
+            /// The action that the log records.
+            pub const fn action(&self) -> Action {
+                match self {
+                    $(Self::$Name { .. } => Action::$Name,)+
+                    Self::PutBack(action) => *action,
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    /// A story, a comment or a tweet was removed.
+    Remove = "remove", "removed", {
+        told: Some("A moderator removed your {}"),
+        verdict: UPHELD,
+        undo: Undo::Deed(|_| Some(Deed::Restore)),
+    };
+    /// A removed story, comment or tweet is back.
+    Restore = "restore", "restored", { undo: Undo::Deed(|_| Some(Deed::Remove)) };
+    /// A story, a comment or a tweet was erased for good. The deed is confirmed with this id.
+    Erase(Option<Box<str>>) = "erase", "erased", { verdict: UPHELD, is_of_administrators: true };
+    /// A story or the text of a comment was changed; what is `None` stays.
+    Edit {
+        /// The new title.
+        title: Option<Title>,
+        /// The new topics.
+        topics: Option<Topics>,
+        /// The new URL of a story.
+        url: Option<NewsUrl>,
+        /// The new text of a story without a URL, or of a comment.
+        text: Option<Body>,
+    } = "edit", "edited", {
+        told: Some("A moderator edited your {}"),
+        verdict: CLOSED,
+        undo: Undo::Deed(|_| Some(Deed::Edit { title: None, topics: None, url: None, text: None })),
+    };
+    /// A story was merged into another.
+    Merge(NewsId) = "merge", "merged", {
+        told: Some("A moderator merged your {} into another"),
+        verdict: UPHELD,
+        undo: Undo::Deed(|_| Some(Deed::Split)),
+    };
+    /// A merged story is a story of its own again.
+    Split = "split", "split off", {};
+    /// The thread of a story was locked.
+    Lock = "lock", "locked the thread of", {
+        told: Some("A moderator locked the thread of your {}"),
+        verdict: CLOSED,
+        undo: Undo::Deed(|_| Some(Deed::Unlock)),
+    };
+    /// The thread is open again.
+    Unlock = "unlock", "unlocked the thread of", { undo: Undo::Deed(|_| Some(Deed::Lock)) };
+    /// A person's posts wait for approval.
+    Hold(Hours) = "hold", "now holds the posts of", {
+        told: Some("A moderator put your posts on hold for approval"),
+        verdict: UPHELD,
+        restriction: Some(RestrictionKind::Hold),
+        undo: Undo::Deed(|_| Some(Deed::Unhold)),
+    };
+    /// A person's posts no longer wait.
+    Unhold = "unhold", "no longer holds the posts of", {
+        restriction: Some(RestrictionKind::Hold),
+        undo: Undo::Deed(|_| Some(Deed::Hold(None))),
+    };
+    /// A person reads and votes only.
+    Silence(Hours) = "silence", "silenced", {
+        told: Some("A moderator silenced you"),
+        verdict: UPHELD,
+        restriction: Some(RestrictionKind::Silence),
+        undo: Undo::Deed(|_| Some(Deed::Unsilence)),
+    };
+    /// The silence was lifted.
+    Unsilence = "unsilence", "lifted the silence of", {
+        restriction: Some(RestrictionKind::Silence),
+        undo: Undo::Deed(|_| Some(Deed::Silence(None))),
+    };
+    /// A person cannot log in.
+    Ban(Hours) = "ban", "banned", {
+        told: Some("A moderator banned you"),
+        verdict: UPHELD,
+        restriction: Some(RestrictionKind::Ban),
+        undo: Undo::Deed(|_| Some(Deed::Unban)),
+    };
+    /// The ban was lifted.
+    Unban = "unban", "lifted the ban of", {
+        restriction: Some(RestrictionKind::Ban),
+        undo: Undo::Deed(|_| Some(Deed::Ban(None))),
+    };
+    /// All posts of a person of the last days, so many, were removed.
+    RemoveAll(u64) = "remove_all", "removed everything recent by", {
+        told: Some("A moderator removed your recent posts"),
+        verdict: UPHELD,
+        undo: Undo::Deed(|_| Some(Deed::Restore)),
+    };
+    /// Something that waited was approved.
+    Approve = "approve", "approved", {
+        verdict: REJECTED,
+        needs_no_reason: true,
+        undo: Undo::Deed(|thing| match thing {
+            // An approved post is published as of its approval; removing it hides it again.
+            Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_) => Some(Deed::Remove),
+            // The decision was undone; it can be made anew.
+            Thing::Appeal(_) => None,
+            _ => Some(Deed::Reopen),
+        }),
+    };
+    /// Something that waited was rejected.
+    Reject = "reject", "rejected", {
+        told: Some("A moderator rejected your {}"),
+        verdict: UPHELD,
+        undo: Undo::Deed(|_| Some(Deed::Reopen)),
+    };
+    /// Something that readers flagged stays.
+    Keep = "keep", "kept", {
+        verdict: REJECTED,
+        needs_no_reason: true,
+        undo: Undo::Deed(|_| Some(Deed::Reopen)),
+    };
+    /// A person was warned.
+    Warn = "warn", "warned", { verdict: UPHELD };
+    /// Moderators noted something about a person.
+    Note = "note", "wrote a note about", { undo: Undo::Deed(|_| Some(Deed::Unnote)) };
+    /// The votes of a person do not count.
+    Discount(Hours) = "discount", "stopped counting the votes of", {
+        told: Some("A moderator stopped counting your votes"),
+        restriction: Some(RestrictionKind::Discount),
+        undo: Undo::Deed(|_| Some(Deed::Recount)),
+    };
+    /// The votes of a person count again.
+    Recount = "recount", "resumed counting the votes of", {
+        restriction: Some(RestrictionKind::Discount),
+        undo: Undo::Deed(|_| Some(Deed::Discount(None))),
+    };
+    /// A person became a moderator.
+    MakeModerator = "make_moderator", "made a moderator of", {
+        is_of_administrators: true,
+        undo: Undo::Deed(|_| Some(Deed::UnmakeModerator)),
+    };
+    /// A person is no longer a moderator.
+    UnmakeModerator = "unmake_moderator", "removed the moderator role of", {
+        is_of_administrators: true,
+        undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
+    };
+    /// A rule was added.
+    Rule(Pattern, RuleEffect) = "rule", "added", { has_own_call: true, undo: Undo::Facts(Action::Unrule) };
+    /// A rule was removed.
+    Unrule = "unrule", "removed", { has_own_call: true, undo: Undo::Facts(Action::Rule) };
+    /// A note about a person was deleted.
+    Unnote = "unnote", "deleted a note about", { has_own_call: true };
+    /// A decision of the queue was taken back: what it was about waits again.
+    Reopen = "reopen", "reopened the case of", { has_own_call: true };
+    /// A moderator spoke as such.
+    Speak = "speak", "spoke as a moderator in", { has_own_call: true };
+    /// A network or an e-mail domain was banned.
+    Bar(BannedOrigin, BanScope, Hours) = "bar", "banned", {
+        is_of_administrators: true,
+        has_own_call: true,
+        undo: Undo::Facts(Action::Unbar),
+    };
+    /// Such a ban was lifted.
+    Unbar = "unbar", "lifted", {
+        is_of_administrators: true,
+        has_own_call: true,
+        undo: Undo::Facts(Action::Bar),
+    };
+    /// The announcement or the pinned stories were changed, if the last one was still the one of this time.
+    Announce(Announcement, Option<Timestamp>) = "announce", "changed", {
+        is_of_administrators: true,
+        has_own_call: true,
+        undo: Undo::Facts(Action::Announce),
+    };
+    /// The reasons that moderators have at hand were changed.
+    SetReasons(ReasonChange) = "set_reasons", "changed", {
+        needs_no_reason: true,
+        has_own_call: true,
+        undo: Undo::Facts(Action::SetReasons),
+    };
+    /// A webhook was added, changed or removed. The line does not know the address, which is a secret.
+    SetHooks = "set_hooks", "changed", { has_own_call: true };
+    /// Nobody can sign up for so many hours.
+    StopSignups(u64) = "stop_signups", "stopped", { undo: Undo::Facts(Action::ResumeSignups) };
+    /// People can sign up again.
+    ResumeSignups = "resume_signups", "resumed", { undo: Undo::Facts(Action::StopSignups) };
+    /// The posts of young accounts wait for approval for some time.
+    HoldYoung {
+        /// The age below which an account is young, in hours.
+        age: u64,
+        /// For so many hours.
+        hours: u64,
+    } = "hold_young", "now holds", { undo: Undo::Facts(Action::UnholdYoung) };
+    /// They no longer wait.
+    UnholdYoung = "unhold_young", "no longer holds", { undo: Undo::Facts(Action::HoldYoung) };
+    /// A message to the moderators was answered, if the last one was still this. The member may have read the answer.
+    Answer(MessageText, Option<u64>) = "answer", "answered", {
+        verdict: CLOSED,
+        needs_no_reason: true,
+        has_own_call: true,
+    };
+    /// A message to the moderators was closed without an answer.
+    Close = "close", "closed without an answer", {
+        verdict: CLOSED,
+        undo: Undo::Deed(|_| Some(Deed::Reopen)),
+    };
+}
+
+impl Action {
+    /// The name in calls and in the log.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The action with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.name() == name)
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// The text is not a number of hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a number of hours")]
+pub struct NotHours;
+
+/// Hours as they are typed: 0 is forever.
+///
+/// # Errors
+/// When it is not a whole number of at most [`MAX_HOURS`] hours.
+pub fn parse_hours(text: &str) -> Result<Hours, NotHours> {
+    let hours: u64 = text.trim().parse().map_err(|_| NotHours)?;
+    if hours > MAX_HOURS { Err(NotHours) } else { Ok((hours > 0).then_some(hours)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_action_has_a_name_of_its_own() {
+        for action in Action::ALL {
+            assert_eq!(Action::named(action.name()), Some(*action));
+        }
+        assert_eq!(Action::named("delete"), None);
+    }
+
+    #[test]
+    fn hours_are_bounded_and_0_is_forever() {
+        assert_eq!(parse_hours("0"), Ok(None));
+        assert_eq!(parse_hours(" 24 "), Ok(Some(24)));
+        assert_eq!(parse_hours(&MAX_HOURS.to_string()), Ok(Some(MAX_HOURS)));
+        for bad in ["", "-1", "1.5", "a day", &(MAX_HOURS + 1).to_string()] {
+            assert_eq!(parse_hours(bad), Err(NotHours), "{bad}");
+        }
+    }
+}
