@@ -48,6 +48,7 @@ const WINGS: [&[&str]; 13] = [
         "cache",
         "changes",
         "counts",
+        "draws",
         "error",
         "fields",
         "identity",

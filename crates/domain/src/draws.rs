@@ -37,24 +37,24 @@ pub(crate) enum Sequence {
 pub(crate) const NEXT_ID: &str = "nextid";
 
 impl Sequence {
-    fn counters(self) -> Vec<Counter> {
-        let string = |key: &'static str| Counter { key: key.to_owned(), field: None };
+    fn counters(self) -> Vec<DrawnCounter> {
+        let string = |key: &'static str| DrawnCounter { key: key.to_owned(), field: None };
         match self {
             Self::Stories => vec![string(keys::NEWS_COUNT), string(keys::ARTICLE_COUNT)],
             Self::Items => vec![string(keys::ITEMS_COUNT)],
             Self::Tweets => vec![string(keys::TWEET_IDS)],
-            Self::Comments(story) => vec![Counter { key: keys::thread(story), field: Some(NEXT_ID) }],
+            Self::Comments(story) => vec![DrawnCounter { key: keys::thread(story), field: Some(NEXT_ID) }],
         }
     }
 }
 
 /// A string, or a field of a hash, with the last number that was drawn.
-struct Counter {
+struct DrawnCounter {
     key: String,
     field: Option<&'static str>,
 }
 
-impl Counter {
+impl DrawnCounter {
     fn stored(&self) -> impl Fetch<Value = Option<String>> + use<> {
         let string = self.field.is_none().then(|| read::string(&self.key));
         let field = self.field.map(|field| read::field(&self.key, field));
@@ -92,7 +92,7 @@ impl Counter {
 
 /// The numbers that an action draws: of each sequence so many, one after the other.
 pub(crate) struct Draw<const N: usize> {
-    wanted: [(Vec<Counter>, i64); N],
+    wanted: [(Vec<DrawnCounter>, i64); N],
     draws_apart: AtomicBool,
 }
 
@@ -108,7 +108,7 @@ impl<const N: usize> Draw<N> {
     /// The counters as they are stored.
     pub(crate) fn stored(&self) -> impl Fetch<Value = Vec<Option<String>>> + use<N> {
         let counters = self.wanted.iter().flat_map(|(counters, _)| counters);
-        counters.map(Counter::stored).collect::<Vec<_>>()
+        counters.map(DrawnCounter::stored).collect::<Vec<_>>()
     }
 
     /// The first number of each sequence; 0 where none is wanted. The first attempt of an action takes them in
@@ -176,7 +176,7 @@ impl<const N: usize> Draw<N> {
 }
 
 /// The first of some numbers, by the last.
-fn first_of(counters: &[Counter], (last, count): (i64, i64)) -> Result<u64, Error> {
+fn first_of(counters: &[DrawnCounter], (last, count): (i64, i64)) -> Result<u64, Error> {
     let Some(counter) = counters.first() else { return Ok(0) };
     let first = ItemNumber::try_from(last.saturating_sub(count).saturating_add(1));
     first.map(|first| first.0).map_err(|_| counter.unusable())

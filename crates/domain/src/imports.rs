@@ -16,8 +16,8 @@ use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
-use crate::news::ranks::write_rank;
 use crate::site::{Applied, Site};
 use crate::submissions::url_guards;
 use crate::values::clock::Timestamp;
@@ -132,19 +132,15 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
     let [ups, downs] = link.imported_votes.and(up, 0);
     let score = ranking::score(ups, downs, &site.rules.ranking);
     let rank = ranking::rank(score, link.posted, now, &site.rules.ranking);
-    write_rank(batch, (id, link.posted), score, rank);
-    let member = id.to_string();
-    batch.sorted_add(keys::NEWS_CRON, &member, link.posted.as_score());
-    batch.sorted_add(keys::user_posted(link.author), &member, link.posted.as_score());
-    if let Some(host) = link.url.as_ref().and_then(|url| linked_site(url.as_str())) {
-        batch.sorted_add(keys::host_news(&host), &member, link.posted.as_score());
-    }
+    let host = link.url.as_ref().and_then(|url| linked_site(url.as_str()));
+    let entries = StoryEntries { id, posted: link.posted, host: host.as_ref() };
+    entries.enter_first(batch, link.author, (score, rank));
     let voters = std::iter::once(&link.author).chain(&link.voters);
     for (position, voter) in (0_u64..).zip(voters) {
         let voted = link.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
         let voted = Timestamp(voted.min(now.0.max(link.posted.0))).as_score();
         batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
-        batch.sorted_add(keys::user_upvoted(*voter), &member, voted);
+        batch.sorted_add(keys::user_upvoted(*voter), id.to_string(), voted);
     }
     let article = Article {
         title: link.title.clone(),

@@ -28,8 +28,8 @@ use crate::fields;
 use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
-use crate::news::ranks::write_rank;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
@@ -37,7 +37,6 @@ use crate::submissions::url_guards::Holders;
 use crate::timelines::tweets::{Audience, TweetDraft};
 use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, TweetId, UserId};
 use crate::values::ranking;
 use crate::values::text::{Body, Title};
@@ -392,7 +391,7 @@ fn insert(
 ) {
     batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
     let host = linked_site(&submission.content.stored_url());
-    enter_lists(batch, site, now, (id, author.id), host.as_ref());
+    enter_lists(batch, site, author.id, StoryEntries { id, posted: now, host: host.as_ref() });
     if let Some(comment) = submission.first_comment(now, author.id) {
         batch.set_field(keys::news(id), "comments", "1");
         batch.set_field(keys::thread(id), NEXT_ID, comment.id.to_string());
@@ -401,20 +400,11 @@ fn insert(
 }
 
 /// Adds a new item to all lists of news, with its author's vote.
-fn enter_lists(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    (id, author): (NewsId, UserId),
-    host: Option<&Hostname>,
-) {
+fn enter_lists(batch: &mut Batch, site: &Site, author: UserId, entries: StoryEntries<'_>) {
+    let StoryEntries { id, posted, .. } = entries;
     let score = ranking::score(1, 0, &site.rules.ranking);
-    write_rank(batch, (id, now), score, ranking::rank(score, now, now, &site.rules.ranking));
-    batch.sorted_add(keys::NEWS_CRON, id.to_string(), now.as_score());
-    batch.sorted_add(keys::news_up(id), author.to_string(), now.as_score());
-    batch.sorted_add(keys::user_upvoted(author), id.to_string(), now.as_score());
-    batch.sorted_add(keys::user_posted(author), id.to_string(), now.as_score());
-    if let Some(host) = host {
-        batch.sorted_add(keys::host_news(host), id.to_string(), now.as_score());
-    }
+    let rank = ranking::rank(score, posted, posted, &site.rules.ranking);
+    entries.enter_first(batch, author, (score, rank));
+    batch.sorted_add(keys::news_up(id), author.to_string(), posted.as_score());
+    batch.sorted_add(keys::user_upvoted(author), id.to_string(), posted.as_score());
 }

@@ -264,7 +264,7 @@ pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
 
 fn of_older_restriction(line: &Line, before: Option<&str>) -> Option<ChangedFact> {
     let kind = line.action.facts().restriction?;
-    // What takes something from somebody puts it on.
+    // An action that takes something from somebody puts it on.
     let is_lifted = line.action.facts().told.is_none();
     let after = Restriction { until: line.until, moderation: line.id, reason: line.reason.as_str().into() };
     let after = (!is_lifted).then(|| after.to_string());

@@ -4,8 +4,8 @@ use crate::accounts::users;
 use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::keys;
+use crate::news::entries::write_rank;
 use crate::news::item::News;
-use crate::news::past;
 use crate::process_state::process_state;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
@@ -158,14 +158,6 @@ pub(crate) async fn refresh_rank(site: &Site, now: Timestamp, id: NewsId) -> Res
     let news = site.store.fetch(News::by_id(id)).await?;
     store_ranks(site, now, news.iter()).await?;
     Ok(())
-}
-
-/// Adds the score and the rank of an item to a batch. The item is given by its id and the time
-/// of its submission.
-pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64, rank: f64) {
-    batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
-    batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
-    past::note_score(batch, (id, posted), score);
 }
 
 /// Recomputes score and rank of every item, for an administrator. Returns the number of

@@ -1,6 +1,7 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
 use crate::keys::{self, families};
+use crate::news::entries::StoryEntries;
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
@@ -114,20 +115,17 @@ fn lists(subject: &Subject, claims: &mut Claims) {
         _ => claims.listed(list, news.id, (Some(time), time), &guard),
     }
     if news.is_gone() {
-        for list in [keys::NEWS_TOP, keys::NEWS_CRON] {
-            claims.not_listed(list.to_owned(), news.id, "the story is deleted or withheld", &guard);
-        }
-        if let Some(host) = news.site() {
-            claims.not_listed(keys::host_news(host), news.id, "the story is deleted or withheld", &guard);
+        let lists = StoryEntries::of(&news).lists().map(|(list, _)| list);
+        for list in lists.chain([keys::NEWS_TOP.to_owned()]) {
+            claims.not_listed(list, news.id, "the story is deleted or withheld", &guard);
         }
         return;
     }
     claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
-    claims.listed(keys::NEWS_CRON.to_owned(), news.id, (Some(time), time), &guard);
-    if let Some(host) = news.site() {
-        let mut guard = guard;
-        guard.field_equals(&subject.key, "url", &news.url);
-        claims.listed(keys::host_news(host), news.id, (Some(time), time), &guard);
+    let mut guard = guard;
+    guard.field_equals(&subject.key, "url", &news.url);
+    for (list, time) in StoryEntries::of(&news).lists() {
+        claims.listed(list, news.id, (Some(time), time), &guard);
     }
 }
 

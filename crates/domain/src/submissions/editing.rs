@@ -12,8 +12,8 @@ use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::{DEL, EDITED_AT, News, linked_site};
-use crate::news::past;
 use crate::review;
 use crate::site::Site;
 use crate::timelines::tweets::{self, Tweet, TweetRemoval};
@@ -112,11 +112,10 @@ impl<'a> StoryChange<'a> {
             }
         }
         let key = keys::news(news.id);
-        if let Some(host) = news.site() {
-            batch.sorted_remove(keys::host_news(host), news.id.to_string());
-        }
-        if let Some(host) = linked_site(to.url).filter(|_| !news.is_unlisted()) {
-            batch.sorted_add(keys::host_news(&host), news.id.to_string(), news.ctime.as_score());
+        if !news.is_unlisted() {
+            let host = linked_site(to.url);
+            let before = StoryEntries::of(news);
+            before.move_to(batch, StoryEntries { host: host.as_ref(), ..before });
         }
         batch.set_fields(&key, [("title", to.title), ("url", to.url)]);
         let is_trusted = trust::is_trusted(site, self.now.timestamp(), viewer);
@@ -179,7 +178,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         }
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
-        leave_lists(&mut batch, &news);
+        StoryEntries::of(&news).leave(&mut batch);
         Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
     });
     if let Some(removal) = deleted.await? {
@@ -188,16 +187,6 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
     site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, story = %id, "deleted a story");
     Ok(())
-}
-
-/// Removes a story from all lists of stories.
-pub(crate) fn leave_lists(batch: &mut Batch, news: &News) {
-    batch.sorted_remove(keys::NEWS_TOP, news.id.to_string());
-    batch.sorted_remove(keys::NEWS_CRON, news.id.to_string());
-    past::forget(batch, news.id, news.ctime);
-    if let Some(host) = news.site() {
-        batch.sorted_remove(keys::host_news(host), news.id.to_string());
-    }
 }
 
 /// The tweet that announced an item, if it still exists.

@@ -1,6 +1,6 @@
 //! Erasing a story: title, address and text are gone, and its thread stays.
 
-use super::editing::{leave_lists, read_announcement, unchanged_since};
+use super::editing::{read_announcement, unchanged_since};
 use super::url_guards;
 use super::withdrawal::{ARTICLE, GUARDS};
 use crate::accounts::inbox::Withdrawn;
@@ -8,6 +8,7 @@ use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::{EDITED, News, SOURCE, TEXT_SCHEME};
 use crate::site::Site;
 use crate::timelines::tweets::TweetRemoval;
@@ -57,7 +58,7 @@ pub(crate) async fn erase(
     batch.delete_field(&key, "topics");
     article.erase(batch, &news.topics);
     if !news.is_gone() {
-        leave_lists(batch, &news);
+        StoryEntries::of(&news).leave(batch);
     }
     if matches!(news.withheld, Some(Withheld::Merged(_))) && !news.deleted {
         // Its comments stay with the other story, and it stays erased when it is split off.

@@ -11,6 +11,7 @@ use crate::draws::NEXT_ID;
 use crate::error::Error;
 use crate::hooks::{self, Event};
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::{News, write_state};
 use crate::review;
 use crate::site::Site;
@@ -96,7 +97,8 @@ impl Publication {
         hooks::write(batch, &Event::Story(id));
         unseen::remove(batch, self.news.user_id, &Thing::Story(id));
         batch.key_absent(keys::article(id));
-        enter_lists(batch, site, time, (id, self.news.user_id), self.news.site());
+        let entries = StoryEntries { posted: time, ..StoryEntries::of(&self.news) };
+        enter_lists(batch, site, self.news.user_id, entries);
         let article = new_article_of(site, time, &self.news);
         for topic in &self.known {
             batch.sorted_member_present(keys::TOPICS, topic.as_str());

@@ -7,15 +7,15 @@
 //! change: `group.withheld:<topic>` has the withdrawn articles, so that a topic that moves takes
 //! them along.
 
-use super::editing::{leave_lists, read_announcement};
+use super::editing::read_announcement;
 use super::url_guards::{self, UrlGuards};
 use crate::accounts::inbox::{Returning, Taken, Withdrawing, Withdrawn};
 use crate::articles::article::{self, ArticleChange, Placed};
 use crate::error::Error;
 use crate::jobs::Job;
 use crate::keys;
+use crate::news::entries::StoryEntries;
 use crate::news::item::News;
-use crate::news::ranks::write_rank;
 use crate::site::Site;
 use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
 use crate::values::clock::Moment;
@@ -71,7 +71,7 @@ impl Withdrawing for StoryWithdrawal {
         news.write_state(batch, Some(&self.state));
         let mut rest = Vec::new();
         if !news.is_unlisted() {
-            leave_lists(batch, news);
+            StoryEntries::of(news).leave(batch);
             let placed = self.article.withdraw(batch, &news.topics);
             rest.extend(placed.map(|placed| (ARTICLE, placed.to_string())));
             self.guards.lift(batch, news.id);
@@ -110,16 +110,12 @@ impl StoryReturn {
     }
 
     fn enter_lists(&self, batch: &mut Batch, site: &Site, now: Moment) {
-        let (news, member) = (&self.news, self.news.id.to_string());
+        let news = &self.news;
         let rules = &site.rules.ranking;
         let [up, down] = &news.stored_votes;
         batch.field_unchanged(keys::news(news.id), "up", up.as_ref());
         batch.field_unchanged(keys::news(news.id), "down", down.as_ref());
-        write_rank(batch, (news.id, news.ctime), news.score(rules), news.rank(now.timestamp(), rules));
-        batch.sorted_add(keys::NEWS_CRON, &member, news.ctime.as_score());
-        if let Some(host) = news.site() {
-            batch.sorted_add(keys::host_news(host), &member, news.ctime.as_score());
-        }
+        StoryEntries::of(news).enter(batch, (news.score(rules), news.rank(now.timestamp(), rules)));
         if let Some(article) = self.article {
             article::reinstate(batch, news.id, article, &news.topics);
         }

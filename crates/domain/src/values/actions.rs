@@ -1,4 +1,4 @@
-//! The actions of moderators: each is declared once, with what it takes and everything that follows from it.
+//! The actions of moderators: each is declared once, with the fields that it takes and all facts that follow from it.
 
 use crate::values::announcement::Announcement;
 use crate::values::clock::Timestamp;
@@ -19,17 +19,17 @@ use std::fmt;
 /// How long something lasts: `None` is forever.
 pub type Hours = Option<u64>;
 
-/// What follows from an action.
+/// The facts that follow from an action.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionFacts {
     /// The name in calls and in the log.
     pub name: &'static str,
-    /// What a moderator has done, before the name of the thing.
+    /// Its words in the past tense, before the name of the thing.
     pub past: &'static str,
     /// The same to the person whom it concerns, who can appeal against it: it takes something from them, and it
     /// can be undone. `{}` stands for the kind of the thing.
     pub told: Option<&'static str>,
-    /// What it says about the flags of its thing. `None` leaves the row in the queue.
+    /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
     pub verdict: Option<FlagVerdict>,
     /// How it is undone.
     pub undo: Undo,
@@ -111,7 +111,7 @@ macro_rules! actions {
                 }
             }
 
-            /// What follows from it.
+            /// The facts that follow from it.
             pub const fn facts(self) -> ActionFacts {
                 match self {
                     $(Self::$Name => ActionFacts { name: $name, past: $past, $($fact: $value,)* ..PLAIN },)+

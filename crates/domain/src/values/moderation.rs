@@ -1,4 +1,4 @@
-//! What moderators act on, and the texts that go with it.
+//! The things that moderators act on, and the texts that go with their actions.
 
 use crate::values::ids::{
     CommentAddress, MessageThreadId, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
