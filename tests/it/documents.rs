@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidings_domain::values::actions::{Action, ActionFacts};
+use tidings_domain::values::flag::FlagVerdict;
 use tidings_domain::values::limits::{PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_web::limits::MAX_FIELDS;
 
@@ -122,5 +124,32 @@ fn documents_state_the_limits_of_the_program() {
         let text = fs::read_to_string(Path::new(ROOT).join("docs").join(name)).unwrap();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(&sentence), "{name}: {sentence}");
+    }
+}
+
+/// The words in backticks between two texts of a document.
+fn words_between(text: &'static str, (begin, end): (&str, &str)) -> BTreeSet<&'static str> {
+    let (_, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{begin:?}"));
+    let (part, _) = rest.split_once(end).unwrap_or_else(|| panic!("{end:?}"));
+    part.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_document_of_the_calls_says_what_follows_from_each_action_of_moderators() {
+    let api = include_str!("../../docs/api.md");
+    let called = || Action::ALL.iter().map(|action| action.facts()).filter(|facts| !facts.has_own_call);
+    let those = |is_one: fn(&ActionFacts) -> bool| -> BTreeSet<&str> {
+        called().filter(is_one).map(|facts| facts.name).collect()
+    };
+    let table = words_between(api, ("| action | thing | |", "The person concerned gets a message"));
+    assert!(those(|_| true).is_subset(&table), "{:?}", those(|_| true).difference(&table));
+    let upheld: fn(&ActionFacts) -> bool = |facts| facts.verdict == Some(FlagVerdict::Upheld);
+    for (place, is_one) in [
+        (("and decides its flags: ", " uphold them"), upheld),
+        ((" uphold them; ", " reject them"), |facts| facts.verdict == Some(FlagVerdict::Rejected)),
+        (("`reason` is required except for ", ", and public"), |facts| facts.needs_no_reason),
+        (("about you or your posts: ", ". A banned person sends"), |facts| facts.told.is_some()),
+    ] {
+        assert_eq!(words_between(api, place), those(is_one), "{place:?}");
     }
 }

@@ -7,7 +7,7 @@
 //! `news.subscribers:<id>`, `user:<id>:subscriptions`, `user:<id>:unsubscribed`, and the lists of
 //! days and months, which are built on demand and expire: `past:<date>` and `built:past:<date>`.
 //!
-//! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), [`lists`] (top,
+//! It hands out [`item`] (a story as stored), [`lines`] (a story as listed), `entries` (the lists that it is in), [`lists`] (top,
 //! latest, saved, hidden, posted), [`past`] (the best of a day or month), [`ranks`] (refreshed
 //! and recomputed), [`listing`] (what one reader sees of lists), [`marking`] (hiding and saving),
 //! [`subscriptions`] (whose inbox a thread's comments go to), [`site_page`] and [`sitemap`]. The

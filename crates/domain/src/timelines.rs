@@ -4,13 +4,15 @@
 //! `user:<id>:user_timeline`, `user:<id>:home_timeline`, `user:<id>:mentions`,
 //! `global_timeline`, `users.by_followers`, `timeline:floors`, `timeline:place` and `timeline:pulled`.
 //!
-//! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), [`follows`],
+//! It hands out [`tweets`] (post, delete), `withdrawal` (remove, put back), `entries` (its lists), [`follows`],
 //! [`blocks`], [`reading`] (pages of timelines), [`lines`] (a tweet as shown), [`suggestions`]
 //! (whom to follow), [`live`] (messages to open home pages), [`check`] (compare and repair), `place` (where home timelines
 //! are), [`moving`] (to another place) and `versions` (whether a list has changed). Its background jobs are in `home_jobs`.
 
 pub mod blocks;
 pub mod check;
+pub(crate) mod entries;
+pub(crate) mod floors;
 pub mod follows;
 pub(crate) mod held;
 pub(crate) mod home_jobs;

@@ -17,6 +17,7 @@ use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::tweets::{self, Tweet};
 use crate::timelines::versions;
+use crate::timelines::{entries, floors};
 use crate::unseen;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
@@ -85,9 +86,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         tweets::forget_mentions(site, &mut batch, &found).await?;
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));
-            batch.sorted_remove(keys::user_timeline(user), tweet.to_string());
+            entries::leave_with_author(&mut batch, user, tweet);
             unseen::remove(&mut batch, user, &Thing::Tweet(tweet));
-            batch.sorted_remove(keys::GLOBAL_TIMELINE, tweet.to_string());
         }
         return Ok(current.advance(batch, &[]));
     }
@@ -119,7 +119,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     batch.delete(keys::withdrawn(&Thing::User(user.to_string().into())));
     message_threads::forget_all(site, &mut batch, user).await?;
     subscriptions::forget_all(site, &mut batch, user).await?;
-    batch.sorted_remove(keys::HOME_FLOORS, user.to_string());
+    floors::set_floor(&mut batch, user, None);
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
     batch.remove_member(keys::PULLED_AUTHORS, user.to_string());
     Ok(current.finish(batch))

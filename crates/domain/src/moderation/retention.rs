@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::jobs::Jobs;
 use crate::keys;
+use crate::review;
 use crate::site::{Applied, Site};
 use crate::values::actions::Action;
 use crate::values::clock::{Moment, Timestamp};
@@ -216,16 +217,16 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
 
 /// Deletes the flags of somebody, whose name is in their key, and their traces with the people who flagged. Rounds: 2.
 async fn forget_flags(site: &Site, person: Thing) -> Result<(), Error> {
-    let (flags, person) = (keys::flags(&person), person.key());
+    let (flags, key) = (keys::flags(&person), person.key());
     let flaggers = site.store.fetch(read::hash(&flags)).await?;
     let mut batch = Batch::new();
     for flagger in flaggers.0.iter().filter_map(|(flagger, _)| flagger.parse().ok()) {
-        batch.sorted_remove(keys::user_flags(flagger), &person);
+        batch.sorted_remove(keys::user_flags(flagger), &key);
         for outcome in ['+', '-'] {
-            batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{person}"));
+            batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{key}"));
         }
     }
-    batch.sorted_remove(keys::REVIEW_QUEUE, person);
+    review::settle(&mut batch, &person);
     batch.delete(flags);
     site.store.commit(batch).await?;
     Ok(())

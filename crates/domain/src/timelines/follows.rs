@@ -13,6 +13,7 @@ use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::floors;
 use crate::timelines::home_jobs::{clear, rebuild};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::merge::Merge;
@@ -110,13 +111,13 @@ fn backfill(
     if place.apart().is_some() {
         let (_, newest) = tweets.first()?;
         let job = rebuild::job(follower);
-        batch.sorted_raise(keys::HOME_FLOORS, follower.to_string(), *newest);
+        floors::raise_floor(batch, follower, *newest);
         jobs::add(batch, &job, now, follower);
         return Some(job);
     }
     let (new, left_out) = tweets.split_at(tweets.len().min(usize::try_from(FOLLOW_BACKFILL).unwrap_or(0)));
     if let Some((_, score)) = left_out.first() {
-        batch.sorted_raise(keys::HOME_FLOORS, follower.to_string(), *score);
+        floors::raise_floor(batch, follower, *score);
     }
     for (tweet, score) in new {
         if let Ok(tweet) = tweet.parse::<TweetId>() {

@@ -37,14 +37,6 @@ pub(crate) fn add_to_home(
     batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
 }
 
-/// Sets the score down to which a reader's home timeline is complete.
-pub(crate) fn set_floor(batch: &mut Batch, reader: UserId, floor: Option<f64>) {
-    match floor {
-        Some(floor) => batch.sorted_add(keys::HOME_FLOORS, reader.to_string(), floor),
-        None => batch.sorted_remove(keys::HOME_FLOORS, reader.to_string()),
-    }
-}
-
 /// The stored home timelines of readers. Rounds: 1.
 pub(crate) async fn read_homes(
     site: &Site,

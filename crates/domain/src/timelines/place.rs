@@ -20,6 +20,7 @@ use crate::fields;
 use crate::home_servers::{HomeServer, HomeServers};
 use crate::keys;
 use crate::site::{Applied, Site};
+use crate::timelines::floors;
 use crate::timelines::versions::note_followings_change;
 use crate::values::ids::{TweetId, UserId};
 use std::sync::Arc;
@@ -144,7 +145,7 @@ impl Apart {
         place.guard(&mut batch);
         for (reader, removal) in &full {
             if let Some(floor) = removal.floor {
-                batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), floor);
+                floors::raise_floor(&mut batch, *reader, floor);
                 // A rebuild that is under way must not lower the floor again.
                 note_followings_change(&mut batch, *reader);
             }

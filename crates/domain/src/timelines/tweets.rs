@@ -23,16 +23,15 @@ use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
+use crate::timelines::entries::TweetEntries;
 use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live;
 use crate::timelines::place::HomePlace;
-use crate::timelines::versions::TIMELINE_VERSION;
 use crate::unseen;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
-use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
@@ -251,13 +250,12 @@ impl NewTweet {
     /// Adds the tweet to a batch, and to the mentions and inboxes of those whom it tells.
     /// Returns the check of [`TweetDraft::write`].
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str) -> CheckId {
-        let (id, score) = (self.draft.id, self.draft.now.as_score());
+        let score = self.draft.now.as_score();
         let account_there = self.draft.write(batch, site, text, None);
         self.notified.write(batch);
         self.delivery.write(batch, score);
         for user in &self.notified.people {
-            batch.sorted_add(keys::user_mentions(*user), id.to_string(), score);
-            batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
+            self.draft.entries().mention(batch, *user, score);
         }
         account_there
     }
@@ -331,7 +329,7 @@ impl TweetDraft {
     /// and the job that delivers it. Returns the check that the author's account is not
     /// deactivated.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
-        let (member, score) = (self.id.to_string(), self.now.as_score());
+        let score = self.now.as_score();
         let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
         let key = keys::tweet(self.id);
         if self.is_stored {
@@ -352,11 +350,7 @@ impl TweetDraft {
         if let Some(news) = news {
             batch.set_field(&key, "news_id", news.to_string());
         }
-        batch.sorted_add(keys::user_timeline(self.author), &member, score);
-        batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
-        self.audience.write_own(batch, site, self.author, (self.id, score));
-        batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
-        batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
+        self.entries().enter(batch, site, &self.audience);
         let arrived = live::ArrivedTweet { author: self.author, id: self.id, score };
         if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
@@ -369,6 +363,10 @@ impl TweetDraft {
             batch.publish(live::CHANNEL, arrived.to_string());
         }
         account_there
+    }
+
+    const fn entries(&self) -> TweetEntries {
+        TweetEntries { id: self.id, author: self.author, posted: self.now.as_score() }
     }
 
     /// Starts the delivery, once the batch is applied.
@@ -389,7 +387,7 @@ pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tw
     let mut entries = Vec::new();
     for tweet in tweets {
         for user in tweet.mentioned_names().iter().filter_map(|name| ids.get(name)) {
-            batch.sorted_remove(keys::user_mentions(*user), tweet.id.to_string());
+            TweetEntries::of(tweet).unmention(batch, *user);
             entries.push((*user, EntryId::Tweet(tweet.id)));
         }
     }
@@ -444,20 +442,17 @@ impl TweetRemoval {
     /// Adds the removal to a batch.
     pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
-        let member = id.to_string();
         batch.key_present(keys::tweet(id));
         batch.delete(keys::tweet(id));
         // A flagged tweet still needs a decision, so only the row of a held one is settled.
         if matches!(self.tweet.withheld, Some(Withheld::Held(_))) {
             review::settle(batch, &Thing::Tweet(id));
         }
-        batch.sorted_remove(keys::user_timeline(author), &member);
+        let entries = TweetEntries::of(&self.tweet);
+        entries.leave(batch);
         unseen::remove(batch, author, &Thing::Tweet(id));
-        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
-        batch.sorted_remove(keys::home_timeline(author), &member);
-        batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);
         for user in &self.mentioned {
-            batch.sorted_remove(keys::user_mentions(*user), &member);
+            entries.unmention(batch, *user);
         }
         self.entries.write(batch);
         if self.has_followers {

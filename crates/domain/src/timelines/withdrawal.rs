@@ -12,13 +12,12 @@ use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::entries::TweetEntries;
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::tweets::{Audience, Tweet};
-use crate::timelines::versions::TIMELINE_VERSION;
 use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
-use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::fmt;
@@ -73,7 +72,6 @@ impl TweetWithdrawal {
 impl Withdrawing for TweetWithdrawal {
     fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
-        let member = id.to_string();
         let earlier = self.tweet.withheld.as_ref();
         self.tweet.write_state(batch, Some(&self.state));
         let record = (line, earlier, &self.entries.taken());
@@ -81,13 +79,11 @@ impl Withdrawing for TweetWithdrawal {
         if !self.was_listed() {
             return;
         }
-        batch.sorted_remove(keys::user_timeline(author), &member);
+        let entries = TweetEntries::of(&self.tweet);
+        entries.leave(batch);
         unseen::add(batch, author, &Thing::Tweet(id), self.tweet.created_at);
-        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
-        batch.sorted_remove(keys::home_timeline(author), &member);
-        batch.sorted_remove(keys::GLOBAL_TIMELINE, &member);
         for (user, _) in &self.mentions.0 {
-            batch.sorted_remove(keys::user_mentions(*user), &member);
+            entries.unmention(batch, *user);
         }
         self.entries.write(batch);
         // It may wait even if the followers have left: the next one must not get the tweet.
@@ -157,24 +153,19 @@ impl TweetReturn {
 
 impl Returning for TweetReturn {
     fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
-        let (id, author, score) = (self.tweet.id, self.tweet.user_id, self.tweet.created_at);
-        let member = id.to_string();
+        let (id, author) = (self.tweet.id, self.tweet.user_id);
         self.tweet.write_state(batch, self.earlier());
         self.record.forget(batch);
         if is_unlisted(self.earlier()) {
             return;
         }
         batch.field_absent(keys::user(author), DEACTIVATED);
-        batch.sorted_add(keys::user_timeline(author), &member, score);
+        let entries = TweetEntries::of(&self.tweet);
+        entries.enter(batch, site, &self.audience);
         unseen::remove(batch, author, &Thing::Tweet(id));
-        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
-        self.audience.write_own(batch, site, author, (id, score));
-        batch.sorted_add(keys::GLOBAL_TIMELINE, &member, score);
-        batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
         for (user, time) in &self.mentions.0 {
             batch.field_absent(keys::user(*user), DEACTIVATED);
-            batch.sorted_add(keys::user_mentions(*user), &member, *time);
-            batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
+            entries.mention(batch, *user, *time);
         }
         self.entries.write(batch);
         jobs::remove(batch, &sweep::job(id));

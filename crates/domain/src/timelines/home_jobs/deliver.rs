@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
+use crate::timelines::floors;
 use crate::timelines::homes::add_to_home;
 use crate::timelines::live::{self, ArrivedTweet};
 use crate::timelines::place::{HomePlace, SETTLE};
@@ -72,7 +73,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
             }
         } else {
             // The stored timeline lacks this tweet from now on.
-            batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), score);
+            floors::raise_floor(&mut batch, reader, score);
         }
     }
     if let Some(apart) = place.apart() {

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::floors;
 use crate::timelines::homes::{self, Whole, add_to_home};
 use crate::timelines::place::{Apart, HomePlace};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
@@ -51,10 +52,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     match place.apart() {
         Some(apart) => {
             let end = make_apart(site, &place, apart, reader, &whole).await?;
-            homes::set_floor(&mut batch, reader, [left_out, end].into_iter().flatten().reduce(f64::max));
+            floors::set_floor(&mut batch, reader, [left_out, end].into_iter().flatten().reduce(f64::max));
         }
         None => {
-            homes::set_floor(&mut batch, reader, left_out);
+            floors::set_floor(&mut batch, reader, left_out);
             for (tweet, score) in &whole.entries {
                 add_to_home(&mut batch, &site.rules.timelines, reader, *tweet, *score);
             }
