@@ -30,7 +30,7 @@ use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Batch, Hash, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
 /// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.
 const LEASE_SECONDS: u64 = 60;
@@ -234,24 +234,18 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 
 /// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
 pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
-    let mut query = Query::new();
-    let rests = query.hash(keys::HOOK_RESTS);
-    let messages: Vec<_> = look
-        .hooks
-        .keys()
-        .map(|id| {
-            let key = keys::hook_outbox(*id);
-            let messages = now
-                .scores_that_have_come(LAST_WAIT_SECONDS)
-                .map(|scores| query.sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
-            (*id, messages)
-        })
-        .collect();
-    let mut answers = store.query(query).await?;
-    let rests = answers.take(rests);
+    let messages = |id: &HookId| {
+        let (id, key) = (*id, keys::hook_outbox(*id));
+        let due = now
+            .scores_that_have_come(LAST_WAIT_SECONDS)
+            .map(|scores| read::sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
+        Fetch::map(due, move |messages| (id, messages))
+    };
+    let messages = look.hooks.keys().map(messages).collect::<Vec<_>>();
+    let (rests, messages) = store.fetch((read::hash(keys::HOOK_RESTS), messages)).await?;
     let mut found = Vec::new();
     for (hook, messages) in messages {
-        let messages = messages.into_iter().flat_map(|messages| answers.take(messages)).collect::<Vec<_>>();
+        let messages: Vec<(String, f64)> = messages.into_iter().flatten().collect();
         let mut messages =
             fields::members(messages, &keys::hook_outbox(hook), |(message, _)| message.parse().ok());
         messages.truncate(usize::try_from(HOOK_MESSAGES_AT_ONCE).unwrap_or(usize::MAX));

@@ -44,38 +44,47 @@ pub trait Fetch: Sized {
 
     /// Says that the answers may be large: see [`Query::expect_large`].
     fn large(self) -> Large<Self> {
-        Large(self)
+        self.large_if(true)
+    }
+
+    /// The same, if the answers may be large.
+    fn large_if(self, may_be_large: bool) -> Large<Self> {
+        Large(self, may_be_large)
     }
 
     /// Carries along what was read, so that the value can be cached: see [`Query::track`].
     fn tracked(self) -> TrackedFetch<Self> {
         TrackedFetch(self)
     }
+
+    /// Excludes the reads from a recording: see [`Query::keep_apart`].
+    fn apart(self) -> Apart<Self> {
+        Apart(self)
+    }
+
+    /// Makes the reads tolerant; without a value if one of them failed.
+    fn if_readable(self) -> IfReadable<Self> {
+        IfReadable(self)
+    }
+
+    /// Hides what it is made of, so that branches of different reads have one type.
+    fn boxed<'a>(self) -> Boxed<'a, Self::Value>
+    where
+        Self: Send + 'a,
+        Self::Asked: 'a,
+    {
+        Boxed(Box::new(|query| query.ask(self)))
+    }
 }
 
 /// A claim to the value of something that was added to a query: see [`Query::ask`].
 pub struct Asked<'a, T>(Box<dyn FnOnce(&mut Answers) -> T + Send + 'a>);
 
-impl<'a, T: Send + 'a> Asked<'a, T> {
-    /// A value that needs no reads.
-    pub fn known(value: T) -> Self {
-        Self(Box::new(|_| value))
-    }
-}
-
 impl Query {
-    /// Adds something to fetch, where the query as a whole is no [`Fetch`]. [`Answers::of`] makes the value.
+    /// Adds something to fetch to other reads of the same round. [`Answers::of`] makes the value.
     pub fn ask<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
         let asked = what.ask(self);
         Asked(Box::new(move |answers| F::take(asked, answers)))
-    }
-
-    /// The same; what is made of the value does not depend on what is read for it: see [`Query::keep_apart`].
-    pub fn ask_apart<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
-        let first = self.reads().len();
-        let asked = self.ask(what);
-        self.keep_apart_from(first);
-        asked
     }
 }
 
@@ -83,6 +92,57 @@ impl Answers {
     /// The value of what was [asked for](Query::ask).
     pub fn of<T>(&mut self, asked: Asked<'_, T>) -> T {
         (asked.0)(self)
+    }
+}
+
+/// Something to fetch whose kind is known only at run time: see [`Fetch::boxed`].
+pub struct Boxed<'a, T>(Box<dyn FnOnce(&mut Query) -> Asked<'a, T> + Send + 'a>);
+
+impl<'a, T> Fetch for Boxed<'a, T> {
+    type Asked = Asked<'a, T>;
+    type Value = T;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        (self.0)(query)
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> T {
+        answers.of(asked)
+    }
+}
+
+/// A value that is known already, or is read.
+#[derive(Debug, Clone)]
+pub enum KnownOr<F: Fetch> {
+    /// It is known.
+    Known(F::Value),
+    /// It is read.
+    Read(F),
+}
+
+impl<F: Fetch> KnownOr<F> {
+    /// The value, if it is known already.
+    pub const fn known(&self) -> Option<&F::Value> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Read(_) => None,
+        }
+    }
+}
+
+impl<F: Fetch<Value: Send>> Fetch for KnownOr<F> {
+    type Asked = Result<F::Value, F::Asked>;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Read(fetch) => Err(fetch.ask(query)),
+        }
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        asked.unwrap_or_else(|asked| F::take(asked, answers))
     }
 }
 
@@ -128,14 +188,16 @@ impl<F: Fetch> Fetch for OrAbsent<F> {
 
 /// See [`Fetch::large`].
 #[derive(Debug, Clone)]
-pub struct Large<F>(F);
+pub struct Large<F>(F, bool);
 
 impl<F: Fetch> Fetch for Large<F> {
     type Asked = F::Asked;
     type Value = F::Value;
 
     fn ask(self, query: &mut Query) -> Self::Asked {
-        query.expect_large();
+        if self.1 {
+            query.expect_large();
+        }
         self.0.ask(query)
     }
 
@@ -164,11 +226,52 @@ impl<F: Fetch> Fetch for TrackedFetch<F> {
     }
 }
 
+/// See [`Fetch::apart`].
+#[derive(Debug, Clone)]
+pub struct Apart<F>(F);
+
+impl<F: Fetch> Fetch for Apart<F> {
+    type Asked = F::Asked;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.ask(query);
+        query.keep_apart_from(first);
+        asked
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        F::take(asked, answers)
+    }
+}
+
+/// See [`Fetch::if_readable`].
+#[derive(Debug, Clone)]
+pub struct IfReadable<F>(F);
+
+impl<F: Fetch> Fetch for IfReadable<F> {
+    type Asked = (F::Asked, Range<usize>);
+    type Value = Option<F::Value>;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.or_absent().ask(query);
+        (asked, first..query.reads().len())
+    }
+
+    fn take((asked, reads): Self::Asked, answers: &mut Answers) -> Self::Value {
+        (!answers.has_failed(&reads)).then(|| F::take(asked, answers))
+    }
+}
+
 /// The reads of [`Query`], as things to fetch. Each function takes what the method of its name takes.
 pub mod read {
     use super::{Answers, Fetch, FromAnswer, Handle, Query};
-    use crate::query::{Expiry, Hash, Order, Read};
+    use crate::KeyspaceError;
+    use crate::query::{Answer, Expiry, Hash, Order, Read};
     use std::marker::PhantomData;
+    use std::ops::Range;
 
     /// One read, whose answer is a `T`.
     #[derive(Debug, Clone)]
@@ -231,12 +334,64 @@ pub mod read {
         }
     }
 
+    /// A value that needs no reads.
+    #[derive(Debug, Clone)]
+    pub struct Known<T>(T);
+
+    impl<T: Send> Fetch for Known<T> {
+        type Asked = T;
+        type Value = T;
+
+        fn ask(self, _: &mut Query) -> T {
+            self.0
+        }
+
+        fn take(asked: T, _: &mut Answers) -> T {
+            asked
+        }
+    }
+
+    /// A value that needs no reads.
+    pub const fn known<T>(value: T) -> Known<T> {
+        Known(value)
+    }
+
+    /// Reads whose kinds are known only at run time.
+    #[derive(Debug, Clone)]
+    pub struct Outcomes(Vec<Read>);
+
+    impl Fetch for Outcomes {
+        type Asked = Range<usize>;
+        type Value = Vec<Result<Answer, KeyspaceError>>;
+
+        fn ask(self, query: &mut Query) -> Self::Asked {
+            let first = query.reads().len();
+            self.0.into_iter().for_each(|read| query.read(read));
+            query.tolerate_from(first);
+            first..query.reads().len()
+        }
+
+        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+            answers.outcomes(asked)
+        }
+    }
+
+    /// The answers to reads whose kinds are known only at run time, in their order, or why one failed.
+    pub fn outcomes(reads: impl IntoIterator<Item = Read>) -> Outcomes {
+        Outcomes(reads.into_iter().collect())
+    }
+
     const fn one<T>(read: Read) -> One<T> {
         One { read, answer: PhantomData }
     }
 
     fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
         texts.into_iter().map(Into::into).collect()
+    }
+
+    /// A read whose kind is known only at run time.
+    pub const fn any(read: Read) -> One<Answer> {
+        one(read)
     }
 
     /// See [`Query::string`].

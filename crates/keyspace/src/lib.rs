@@ -38,7 +38,7 @@ pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection,
 pub use entries::{Entry, KeyPage, ScanPage, Value};
 pub use error::{KeyspaceError, OpenError};
 pub use events::{Notice, Subscription};
-pub use fetch::{Asked, Fetch, read};
+pub use fetch::{Asked, Boxed, Fetch, KnownOr, read};
 pub use file_check::FileState;
 pub use health::{CommitTimes, StoreHealth, StoreSigns};
 pub use history::History;

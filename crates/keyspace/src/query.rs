@@ -24,6 +24,7 @@ use crate::KeyspaceError;
 use crate::read_set::{Reads, Tracked};
 use crate::unreadable::report_unreadable;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::Duration;
@@ -177,6 +178,12 @@ pub enum Answer {
     Scored(Vec<(String, f64)>),
 }
 
+impl Default for Answer {
+    fn default() -> Self {
+        Self::Text(None)
+    }
+}
+
 /// A claim to the answer of a read, which has the type `T`: see [`Answers::take`].
 #[derive(Debug)]
 pub struct Handle<T> {
@@ -279,11 +286,6 @@ impl Query {
     /// The same for all reads from a place on.
     pub(crate) fn keep_apart_from(&mut self, first: usize) {
         self.apart.extend(first..self.reads.len());
-    }
-
-    /// Makes all reads so far [tolerant](Handle::or_absent).
-    pub fn tolerate_all(&mut self) {
-        self.tolerant = (0..self.reads.len()).collect();
     }
 
     /// The answers, from the outcomes of the reads.
@@ -448,15 +450,21 @@ impl Answers {
         self.failures.iter().find(|(index, _)| *index == handle.index).map(|(_, error)| error)
     }
 
-    /// All answers in the order of the reads, or why a [tolerant](Handle::or_absent) read failed.
-    pub fn into_outcomes(self) -> Vec<Result<Answer, KeyspaceError>> {
-        let mut outcomes: Vec<_> = self.answers.into_iter().map(Ok).collect();
-        for (index, error) in self.failures {
-            if let Some(outcome) = outcomes.get_mut(index) {
-                *outcome = Err(error);
-            }
-        }
-        outcomes
+    /// Whether one of some [tolerant](Handle::or_absent) reads failed.
+    pub(crate) fn has_failed(&self, reads: &Range<usize>) -> bool {
+        self.failures.iter().any(|(index, _)| reads.contains(index))
+    }
+
+    /// The answers to some reads, or why they failed.
+    pub(crate) fn outcomes(&mut self, reads: Range<usize>) -> Vec<Result<Answer, KeyspaceError>> {
+        let failures = self.failures.extract_if(.., |(index, _)| reads.contains(index));
+        let mut failures: HashMap<usize, KeyspaceError> = failures.collect();
+        let answers = self.answers.get_mut(reads.clone()).unwrap_or_default();
+        let outcome = |(index, answer)| match failures.remove(&index) {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(answer)),
+        };
+        reads.zip(answers).map(outcome).collect()
     }
 
     /// The same answers, with what was read for each of the tracked reads.
@@ -503,6 +511,12 @@ impl Answers {
 pub trait FromAnswer: Default {
     /// Moves the value out of an answer, if the answer has this type.
     fn from_answer(answer: &mut Answer) -> Option<Self>;
+}
+
+impl FromAnswer for Answer {
+    fn from_answer(answer: &mut Answer) -> Option<Self> {
+        Some(std::mem::take(answer))
+    }
 }
 
 macro_rules! from_answer {

@@ -15,7 +15,7 @@ use crate::values::limits::MAX_NOTES;
 use crate::values::text::printable;
 use std::fmt;
 use std::str::FromStr;
-use tidings_keyspace::{Query, read};
+use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,9 +105,8 @@ pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Er
         }
     }
     notes.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
-    let mut query = Query::new();
-    let people = query.ask(People::of(notes.iter().map(|(_, note)| note.moderator)));
-    let people = visit.run_if_asked(query).await?.of(people);
+    let people = People::of(notes.iter().map(|(_, note)| note.moderator));
+    let people = visit.fetch_if_needed(people).await?;
     let named = |(id, StoredNote { time, moderator, text })| {
         let moderator = people.get(moderator).map(|names| names.username.clone());
         Note { id, time, moderator, text }

@@ -13,7 +13,7 @@ use crate::values::withheld::Withheld;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Query, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, read};
 
 /// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
 /// each; the end in milliseconds since 1970, 0 for never.
@@ -125,17 +125,14 @@ impl Holders {
         if held.is_empty() {
             return Ok(Self::default());
         }
-        let mut query = Query::new();
-        let mut reads = Vec::with_capacity(held.len());
-        for (key, holder) in held {
-            let id: Option<NewsId> = fields::read_string(Some(&holder), || key.clone());
-            reads.push((key, holder, id.map(|id| query.hash_fields(keys::news(id), News::FIELDS))));
-        }
-        let mut answers = site.store.query(query).await?;
+        let holder = |(key, holder): &(String, String)| {
+            let id: Option<NewsId> = fields::read_string(Some(holder), || key.clone());
+            id.map(|id| read::hash_fields(keys::news(id), News::FIELDS).map(News::from_fields))
+        };
+        let stories = site.store.fetch(held.iter().map(holder).collect::<Vec<_>>()).await?;
         let mut holders = Self::default();
-        for (key, holder, read) in reads {
-            let news = read.and_then(|read| News::from_fields(answers.take(read)));
-            match news.filter(|news| shows_text(news, viewer)) {
+        for ((key, holder), news) in held.into_iter().zip(stories) {
+            match news.flatten().filter(|news| shows_text(news, viewer)) {
                 Some(news) => holders.earlier = holders.earlier.or(Some(news.id)),
                 None => holders.hidden.push((key, holder)),
             }
