@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
+use crate::text_forms::{read_text, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::hook::{Hook, HookKind, HookResult};
 use crate::values::ids::{CommentAddress, HookId, ModerationId, NewsId, UserId};
@@ -29,7 +30,7 @@ use crate::values::moderation::Thing;
 use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::str::FromStr;
+use std::fmt::Display;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
 /// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.
@@ -101,27 +102,20 @@ impl fmt::Display for Event {
 #[error("not the name of an event")]
 pub struct NotAnEvent;
 
-impl FromStr for Event {
-    type Err = NotAnEvent;
-
-    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
-        fn part<T: FromStr>(text: &str) -> Result<T, NotAnEvent> {
-            text.parse().map_err(|_| NotAnEvent)
-        }
-        if text == TEST {
-            return Ok(Self::Test);
-        }
-        let (kind, about) = text.split_once(':').ok_or(NotAnEvent)?;
-        Ok(match part(kind)? {
-            HookKind::Story => Self::Story(part(about)?),
-            HookKind::Comment => Self::Comment(part(about)?),
-            HookKind::Flag => Self::Flag(part(about)?),
-            HookKind::Signup => Self::Signup(part(about)?),
-            HookKind::Queue => Self::Queue(part(about)?),
-            HookKind::Decision => Self::Decision(part(about)?),
-        })
+read_text!(Event or NotAnEvent: |text| {
+    if text == TEST {
+        return Some(Self::Test);
     }
-}
+    let (kind, about) = text.split_once(':')?;
+    Some(match kind.parse().ok()? {
+        HookKind::Story => Self::Story(about.parse().ok()?),
+        HookKind::Comment => Self::Comment(about.parse().ok()?),
+        HookKind::Flag => Self::Flag(about.parse().ok()?),
+        HookKind::Signup => Self::Signup(about.parse().ok()?),
+        HookKind::Queue => Self::Queue(about.parse().ok()?),
+        HookKind::Decision => Self::Decision(about.parse().ok()?),
+    })
+});
 
 /// Adds an event to the batch of its cause.
 pub(crate) fn write(batch: &mut Batch, event: &Event) {
@@ -139,20 +133,7 @@ pub struct HookMessage {
     pub event: Event,
 }
 
-impl fmt::Display for HookMessage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.since, self.event)
-    }
-}
-
-impl FromStr for HookMessage {
-    type Err = NotAnEvent;
-
-    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
-        let (since, event) = text.split_once(':').ok_or(NotAnEvent)?;
-        Ok(Self { since: Timestamp(since.parse().map_err(|_| NotAnEvent)?), event: event.parse()? })
-    }
-}
+record_text!(HookMessage or NotAnEvent: {since} ":" {event});
 
 /// The hooks of a hash, by their numbers; those that cannot be read are left out.
 pub(crate) fn of_hash(Hash(stored): &Hash) -> BTreeMap<HookId, Hook> {

@@ -29,6 +29,7 @@ use crate::fields;
 use crate::keys;
 use crate::process_state::process_state;
 use crate::site::Site;
+use crate::text_forms::shown;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_QUEUED_JOBS;
@@ -86,11 +87,7 @@ impl Job {
     }
 }
 
-impl Display for Job {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(Job: |job| job.0);
 
 /// A kind of job.
 pub(crate) struct JobKind {

@@ -15,6 +15,7 @@ use crate::keys;
 use crate::news::hidden;
 use crate::news::lines::{self, ListedItem, NewsLine};
 use crate::news::listing;
+use crate::text_forms::read_text;
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_PAGE_NUMBER;
 use crate::values::topic::{Topic, TopicChoice};
@@ -71,20 +72,10 @@ impl PageNumber {
 #[error("not the number of a page")]
 pub struct NotAPage;
 
-impl std::str::FromStr for PageNumber {
-    type Err = NotAPage;
-
-    fn from_str(text: &str) -> Result<Self, NotAPage> {
-        match text.parse() {
-            Ok(number)
-                if (1..=MAX_PAGE_NUMBER).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                Ok(Self(number))
-            }
-            _ => Err(NotAPage),
-        }
-    }
-}
+read_text!(PageNumber or NotAPage: |text| {
+    let number = text.parse().ok().filter(|number| (1..=MAX_PAGE_NUMBER).contains(number))?;
+    text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Self(number))
+});
 
 /// An article as it is listed.
 #[derive(Debug, Clone, PartialEq)]

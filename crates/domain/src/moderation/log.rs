@@ -16,6 +16,7 @@ use crate::keys;
 use crate::news::item::News;
 use crate::review::QueuePlace;
 use crate::site::Site;
+use crate::text_forms::{read_text, shown};
 use crate::timelines::tweets::Tweet;
 use crate::values::actions::{Action, Deed, Undo};
 use crate::values::clock::Timestamp;
@@ -23,8 +24,6 @@ use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
 use crate::values::moderation::{SitePart, Thing};
 use crate::values::withheld::Withheld;
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.
@@ -61,27 +60,18 @@ pub(super) struct SettledRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotARow;
 
-impl fmt::Display for SettledRow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place: QueuePlace { weight, since }, is_hidden } = self;
-        write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
-    }
-}
+shown!(SettledRow: |row| format_args!("{}:{}:{}", row.place.weight, row.place.since, u8::from(row.is_hidden)));
 
-impl FromStr for SettledRow {
-    type Err = NotARow;
-
-    fn from_str(stored: &str) -> Result<Self, NotARow> {
-        let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
-        match numbers.as_deref() {
-            Ok([weight, since, is_hidden @ (0 | 1)]) => {
-                let place = QueuePlace { weight: *weight, since: Timestamp(*since) };
-                Ok(Self { place, is_hidden: *is_hidden == 1 })
-            }
-            _ => Err(NotARow),
+read_text!(SettledRow or NotARow: |stored| {
+    let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
+    match *numbers.ok()? {
+        [weight, since, is_hidden @ (0 | 1)] => {
+            let place = QueuePlace { weight, since: Timestamp(since) };
+            Some(Self { place, is_hidden: is_hidden == 1 })
         }
+        _ => None,
     }
-}
+});
 
 /// A line as it is stored.
 #[derive(Debug, Clone, PartialEq)]

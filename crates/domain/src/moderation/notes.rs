@@ -9,12 +9,11 @@ use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::text_forms::{Text, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_NOTES;
 use crate::values::text::printable;
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
@@ -30,23 +29,7 @@ struct StoredNote {
 #[error("this is not a note")]
 struct NotANote;
 
-impl fmt::Display for StoredNote {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}", self.time, self.moderator, self.text)
-    }
-}
-
-impl FromStr for StoredNote {
-    type Err = NotANote;
-
-    fn from_str(stored: &str) -> Result<Self, NotANote> {
-        let mut parts = stored.splitn(3, ':');
-        let mut part = || parts.next().ok_or(NotANote);
-        let time = Timestamp(part()?.parse().map_err(|_| NotANote)?);
-        let moderator = part()?.parse().map_err(|_| NotANote)?;
-        Ok(Self { time, moderator, text: printable(part()?.to_owned()) })
-    }
-}
+record_text!(StoredNote or NotANote: {time} ":" {moderator} ":" {text Text});
 
 /// A note on a person.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::News;
 use crate::review::QueuePlace;
+use crate::text_forms::{codec_of, record_text};
 use crate::timelines::tweets::Tweet;
 use crate::values::actions::Action;
 use crate::values::clock::Timestamp;
@@ -26,8 +27,6 @@ use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Boxed, Fetch, Hash, Order, read};
 
@@ -51,27 +50,16 @@ impl QueueCursor {
     }
 }
 
-impl fmt::Display for QueueCursor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.score, self.thing)
-    }
-}
-
-impl FromStr for QueueCursor {
-    type Err = NotAQueueCursor;
-
-    fn from_str(text: &str) -> Result<Self, NotAQueueCursor> {
-        let (score, thing) = text.split_once('-').ok_or(NotAQueueCursor)?;
-        let is_plain = !score.is_empty() && score.bytes().all(|byte| byte.is_ascii_digit());
-        let score: f64 = score.parse().map_err(|_| NotAQueueCursor)?;
-        let thing = thing.parse().map_err(|_| NotAQueueCursor)?;
-        if is_plain && QueuePlace::from_score(score).is_some() {
-            Ok(Self { score, thing })
-        } else {
-            Err(NotAQueueCursor)
+codec_of! {
+    /// The score of a place in the queue, as digits.
+    QueueScore for f64: |score| *score,
+        |text| {
+            let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|score| is_plain && QueuePlace::from_score(*score).is_some())
         }
-    }
 }
+
+record_text!(QueueCursor or NotAQueueCursor: {score QueueScore} "-" {thing});
 
 /// Why something waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]

@@ -6,12 +6,11 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
+use crate::text_forms::{list_text, record_text};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, read};
 
@@ -187,29 +186,13 @@ async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, 
     Ok(keys.iter().zip(found).filter_map(|(key, holder)| Some((key.clone(), holder?))).collect())
 }
 
-impl fmt::Display for UrlGuards {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> =
-            self.0.iter().map(|UrlGuard { key, until }| format!("{until} {key}")).collect();
-        formatter.write_str(&lines.join("\n"))
-    }
-}
-
 /// A stored text that is no list of guards.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotGuards;
 
-impl FromStr for UrlGuards {
-    type Err = NotGuards;
+record_text!(UrlGuard or NotGuards: {until} " " {key});
 
-    fn from_str(stored: &str) -> Result<Self, NotGuards> {
-        let guard = |line: &str| {
-            let (until, key) = line.split_once(' ')?;
-            Some(UrlGuard { key: key.to_owned(), until: until.parse().ok()? })
-        };
-        stored.lines().map(guard).collect::<Option<_>>().map(Self).ok_or(NotGuards)
-    }
-}
+list_text!(UrlGuards or NotGuards: "\n" lines());
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! The things that moderators act on, and the texts that go with their actions.
 
+use crate::text_forms::{read_text, shown};
 use crate::values::ids::{
     CommentAddress, MessageThreadId, ModerationId, NewsId, OriginBanId, RuleId, TweetId,
 };
@@ -137,20 +138,12 @@ impl Thing {
     }
 }
 
-impl fmt::Display for Thing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.kind(), self.id())
-    }
-}
+shown!(Thing: |thing| format_args!("{}:{}", thing.kind(), thing.id()));
 
-impl FromStr for Thing {
-    type Err = NotAThing;
-
-    fn from_str(text: &str) -> Result<Self, NotAThing> {
-        let (kind, id) = text.split_once(':').ok_or(NotAThing)?;
-        Self::parse(kind, id)
-    }
-}
+read_text!(Thing or NotAThing: |text| {
+    let (kind, id) = text.split_once(':')?;
+    Self::parse(kind, id).ok()
+});
 
 /// The text of an appeal.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Bans of where people come from: of networks, and of the domains of e-mail addresses.
 
+use crate::text_forms::shown;
 use crate::values::clock::Timestamp;
 use crate::values::email;
 use crate::values::ids::OriginBanId;
@@ -7,7 +8,7 @@ use crate::values::moderation::Reason;
 use crate::values::mutes::muted_domain;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::fmt::Display;
 use std::net::IpAddr;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
@@ -126,14 +127,10 @@ impl BannedOrigin {
     }
 }
 
-impl fmt::Display for BannedOrigin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network(network) => network.fmt(formatter),
-            Self::Domain(domain) => formatter.write_str(domain),
-        }
-    }
-}
+shown!(BannedOrigin: |origin| match origin {
+    BannedOrigin::Network(network) => network as &dyn Display,
+    BannedOrigin::Domain(domain) => domain,
+});
 
 /// A ban as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

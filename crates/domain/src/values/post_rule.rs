@@ -1,5 +1,6 @@
 //! Rules that new posts are checked with: what they look for, and what they do.
 
+use crate::text_forms::shown;
 use crate::values::hostname::Hostname;
 use crate::values::ids::RuleId;
 use crate::values::limits::{MAX_PATTERN, MAX_REGEX_BYTES};
@@ -7,7 +8,6 @@ use crate::values::moderation::Reason;
 use crate::values::text::{InputError, is_unprintable, is_visible, refuse_characters, refuse_longer};
 use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_text::address::Address;
 
@@ -190,11 +190,7 @@ impl PostRule {
     }
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
-    }
-}
+shown!(Pattern: |pattern| pattern.text);
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! The name that a client gives to a request that it may send again.
 
+use crate::text_forms::shown;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Display, Formatter};
 
 /// The most characters of a name.
 pub const MAX_REQUEST_NAME: usize = 64;
@@ -45,11 +45,7 @@ impl RequestHash {
     }
 }
 
-impl Display for RequestHash {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(RequestHash: |hash| hash.0);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! The token of a session, and the hash under which the session is stored.
 
+use crate::text_forms::shown;
 use crate::values::secrets::{NoRandomness, random_token};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Display, Formatter};
@@ -62,11 +63,7 @@ impl SessionHash {
     }
 }
 
-impl Display for SessionHash {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(SessionHash: |hash| hash.0);
 
 fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -1,10 +1,12 @@
 //! Signing up: who may, and what people send to be let in.
 
+use crate::text_forms::shown;
 use crate::values::limits::{MAX_APPLICATION, MAX_SIGNUP_ANSWER};
 use crate::values::preferences::Choice;
 use crate::values::secrets::{NoRandomness, random_token, same_secret};
 use crate::values::text::{InputError, line_or_nothing, lines};
 use std::fmt;
+use std::fmt::Display;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 /// The people who can sign up.
@@ -162,11 +164,7 @@ impl SignupAnswers {
     }
 }
 
-impl fmt::Display for SignupAnswers {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(SignupAnswers: |answers| answers.0);
 
 /// The words of an answer, in lower case, with single spaces between them.
 fn words(text: &str) -> String {
