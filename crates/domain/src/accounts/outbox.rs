@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
+use crate::text_forms::read_text;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
@@ -33,7 +34,6 @@ use crate::values::preferences::Digest;
 use crate::values::secrets::{random_token, same_secret};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, Store, read};
 
@@ -172,42 +172,31 @@ impl fmt::Display for WaitingMail {
 #[error("not the name of a waiting mail")]
 pub struct NotAMail;
 
-impl FromStr for WaitingMail {
-    type Err = NotAMail;
-
-    fn from_str(text: &str) -> Result<Self, NotAMail> {
-        let mut parts = text.splitn(3, ':');
-        let (Some(kind), Some(user), Some(about)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(NotAMail);
-        };
-        let user = user.parse().map_err(|_| NotAMail)?;
-        let time = |text: &str| text.parse().map(Timestamp).map_err(|_| NotAMail);
-        let subject = if kind == MailKind::Replies.name() {
-            MailSubject::Entry(about.parse().map_err(|_| NotAMail)?)
-        } else if kind == MailKind::Digest.name() {
-            let (since, until) = about.split_once('-').ok_or(NotAMail)?;
-            MailSubject::Digest { since: time(since)?, until: time(until)? }
-        } else if kind == NOTICE {
-            let (notice, rest) = about.split_once('-').ok_or(NotAMail)?;
-            let (at, address) = rest.split_once('-').ok_or(NotAMail)?;
-            let notice = Notice::parse(notice).ok_or(NotAMail)?;
-            MailSubject::Notice { notice, at: time(at)?, address: address.to_owned() }
-        } else if kind == CONFIRMATION {
-            MailSubject::Confirmation { at: time(about)? }
-        } else if kind == HOST_MOVE {
-            let host = |text: Option<&str>| text.and_then(|text| Hostname::parse(text).ok()).ok_or(NotAMail);
-            let mut parts = about.split('/');
-            let at = time(parts.next().ok_or(NotAMail)?)?;
-            MailSubject::HostMove {
-                at,
-                hosts: HostMove { from: host(parts.next())?, to: host(parts.next())? },
-            }
-        } else {
-            return Err(NotAMail);
-        };
-        Ok(Self { user, subject })
-    }
-}
+read_text!(WaitingMail or NotAMail: |text| {
+    let mut parts = text.splitn(3, ':');
+    let (kind, user, about) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    let time = |text: &str| text.parse().ok().map(Timestamp);
+    let subject = if kind == MailKind::Replies.name() {
+        MailSubject::Entry(about.parse().ok()?)
+    } else if kind == MailKind::Digest.name() {
+        let (since, until) = about.split_once('-')?;
+        MailSubject::Digest { since: time(since)?, until: time(until)? }
+    } else if kind == NOTICE {
+        let (notice, rest) = about.split_once('-')?;
+        let (at, address) = rest.split_once('-')?;
+        MailSubject::Notice { notice: Notice::parse(notice)?, at: time(at)?, address: address.to_owned() }
+    } else if kind == CONFIRMATION {
+        MailSubject::Confirmation { at: time(about)? }
+    } else if kind == HOST_MOVE {
+        let mut parts = about.split('/');
+        let at = time(parts.next()?)?;
+        let mut host = || Hostname::parse(parts.next()?).ok();
+        MailSubject::HostMove { at, hosts: HostMove { from: host()?, to: host()? } }
+    } else {
+        return None;
+    };
+    Some(Self { user, subject })
+});
 
 /// Adds to a batch that a new entry of an inbox is mailed. Followers are not.
 pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score: f64) {
