@@ -44,7 +44,7 @@ pub use health::{CommitTimes, StoreHealth, StoreSigns};
 pub use history::History;
 pub use limits::COUNTER_LIMIT;
 pub use options::{EngineClock, StoreOptions};
-pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
+pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read};
 pub use read_set::{ReadSet, Reads, Tracked};
 pub use redis::sharded_sets::{Addition, Removal, Removed, SetPart, SetRead, ShardedSets};
 pub use remote::{AnswerQuestion, ControlSocket, Served, SocketError, serve};

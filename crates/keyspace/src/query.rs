@@ -191,37 +191,12 @@ pub struct Handle<T> {
     answer: PhantomData<fn() -> T>,
 }
 
-impl<T> Handle<T> {
-    /// Tolerates that the value cannot be read, because it has another type or is damaged: the
-    /// round then succeeds, the key reads as absent, and the log names it (see
-    /// [`report_unreadable`]). [`Answers::failure`] tells the two apart. `query` is the one that
-    /// made the handle.
-    ///
-    /// It is for items of lists, and for what a page can do without. It is not for what an
-    /// action decides from, nor for the page of the item itself, which must say that it cannot
-    /// be read instead of that it does not exist.
-    #[must_use]
-    pub fn or_absent(self, query: &mut Query) -> Self {
-        query.tolerant.push(self.index);
-        self
-    }
-}
-
-/// A claim to the answer of a tracked read: see [`Query::track`] and
-/// [`Answers::take_tracked`].
-#[derive(Debug)]
-pub struct TrackedHandle<T> {
-    handle: Handle<T>,
-    /// The position among the tracked reads of the query.
-    place: usize,
-}
-
 /// Reads that travel together in one round: see [`Store::query`](crate::Store::query).
 ///
 /// An absent key reads as empty: no string, no fields, no members, a count of 0. A read of
 /// a key of another type fails the whole query with
 /// [`WrongType`](crate::KeyspaceError::WrongType), so that nothing is decided from what could
-/// not be read. Lists, which can do without one of their items, [tolerate](Handle::or_absent)
+/// not be read. Lists, which can do without one of their items, [tolerate](crate::Fetch::or_absent)
 /// that. The name of the corresponding Redis
 /// command is in parentheses.
 #[derive(Debug, Default)]
@@ -257,13 +232,6 @@ impl Query {
         Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
 
-    /// Tracks a read: its answer carries along what was read, so that a value made from it
-    /// can be cached. See [`Tracked`]. Costs about 50 ns.
-    pub fn track<T>(&mut self, handle: Handle<T>) -> TrackedHandle<T> {
-        self.tracked.push(handle.index);
-        TrackedHandle { handle, place: self.tracked.len() - 1 }
-    }
-
     /// Tracks all reads from a position on. Returns their places among the tracked reads.
     pub(crate) fn track_from(&mut self, first: usize) -> Range<usize> {
         let place = self.tracked.len();
@@ -271,19 +239,12 @@ impl Query {
         place..self.tracked.len()
     }
 
-    /// Makes all reads from a position on [tolerant](Handle::or_absent).
+    /// Makes all reads from a position on [tolerant](crate::Fetch::or_absent).
     pub(crate) fn tolerate_from(&mut self, first: usize) {
         self.tolerant.extend(first..self.reads.len());
     }
 
-    /// Excludes a read from the recording in progress (see
-    /// [`Store::record_reads`](crate::Store::record_reads)), because it belongs to other
-    /// work that shares the round.
-    pub fn keep_apart<T>(&mut self, handle: &Handle<T>) {
-        self.apart.push(handle.index);
-    }
-
-    /// The same for all reads from a place on.
+    /// Excludes all reads from a position on from the recording in progress.
     pub(crate) fn keep_apart_from(&mut self, first: usize) {
         self.apart.extend(first..self.reads.len());
     }
@@ -445,12 +406,7 @@ impl Answers {
         Self { answers, failures: Vec::new(), noted: Vec::new() }
     }
 
-    /// Why a [tolerant](Handle::or_absent) read failed; `None` if it did not.
-    pub fn failure<T>(&self, handle: &Handle<T>) -> Option<&KeyspaceError> {
-        self.failures.iter().find(|(index, _)| *index == handle.index).map(|(_, error)| error)
-    }
-
-    /// Whether one of some [tolerant](Handle::or_absent) reads failed.
+    /// Whether one of some [tolerant](crate::Fetch::or_absent) reads failed.
     pub(crate) fn has_failed(&self, reads: &Range<usize>) -> bool {
         self.failures.iter().any(|(index, _)| reads.contains(index))
     }
@@ -480,14 +436,6 @@ impl Answers {
             .and_then(T::from_answer)
             // The handle's type fixes the variant, and the query's length the index.
             .unwrap_or_default()
-    }
-
-    /// Takes the answer to a tracked read, with what was read for it.
-    pub fn take_tracked<T: FromAnswer>(&mut self, handle: TrackedHandle<T>) -> Tracked<T> {
-        let TrackedHandle { handle, place } = handle;
-        // The handle comes from the query, which noted all its tracked reads.
-        let reads = self.noted.get_mut(place).map(std::mem::take).unwrap_or_default();
-        Tracked::new(self.take(handle), reads)
     }
 
     /// The read sets of tracked reads, by their places.
