@@ -4,6 +4,7 @@
 //! Without a recorder, as in commands and tests, counting does nothing.
 
 use crate::error::{Error, Refusal};
+use crate::text_forms::named;
 use crate::values::rates::RatedAction;
 use metrics::Counter;
 use std::sync::OnceLock;
@@ -37,12 +38,7 @@ pub enum CountedAction {
     Moderation,
 }
 
-impl CountedAction {
-    /// Its word in metrics.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(CountedAction);
 
 /// How a login ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]

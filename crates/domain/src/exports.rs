@@ -25,6 +25,7 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::process_state::process_state;
 use crate::site::Site;
+use crate::text_forms::named;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT};
@@ -84,12 +85,7 @@ pub enum Section {
     Sessions,
 }
 
-impl Section {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Section);
 
 /// Some records of one section, the newest first.
 #[derive(Debug)]

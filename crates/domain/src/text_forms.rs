@@ -162,6 +162,18 @@ macro_rules! list_text {
     };
 }
 
+/// Gives enums with words a method for the word.
+macro_rules! named {
+    ($($Name:ident),+) => {$(
+        impl $Name {
+            /// The name, as it is stored, in calls and in addresses.
+            pub fn name(self) -> &'static str {
+                self.into()
+            }
+        }
+    )+};
+}
+
 /// Shows values as what an expression makes of them.
 macro_rules! shown {
     ($Name:ty: |$value:ident| $shown:expr) => {
@@ -188,4 +200,4 @@ macro_rules! read_text {
     };
 }
 
-pub(crate) use {codec, codec_of, list_text, read_text, record_text, shown};
+pub(crate) use {codec, codec_of, list_text, named, read_text, record_text, shown};

@@ -17,6 +17,7 @@ use crate::fields;
 use crate::identity;
 use crate::keys;
 use crate::site::Site;
+use crate::text_forms::named;
 use crate::values::clock::Timestamp;
 use crate::values::identity::SiteName;
 use crate::values::ids::UserId;
@@ -213,12 +214,9 @@ pub enum GivenRole {
     Moderator,
 }
 
-impl GivenRole {
-    /// The name of the role.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(GivenRole);
 
+impl GivenRole {
     const fn flag(self) -> char {
         match self {
             Self::Administrator => ADMINISTRATOR_FLAG,

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
+use crate::text_forms::named;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS};
@@ -250,12 +251,7 @@ pub enum LoginMethod {
     Passkey,
 }
 
-impl LoginMethod {
-    /// The method as it is stored.
-    fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(LoginMethod);
 
 /// The sessions of an account as they were read, to end all of them.
 pub(crate) struct AllSessions {

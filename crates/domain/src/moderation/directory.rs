@@ -17,6 +17,7 @@ use crate::flags::decided_flags;
 use crate::keys;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
+use crate::text_forms::named;
 use crate::texts::AccountTags;
 use crate::values::actions::{Action, Deed};
 use crate::values::clock::{Moment, Timestamp};
@@ -51,12 +52,9 @@ pub enum AccountState {
     New,
 }
 
-impl AccountState {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(AccountState);
 
+impl AccountState {
     /// Whether it is true of an account; `None` stands for one that was deactivated.
     fn is_of(self, user: Option<&User>, rules: &TrustRules, now: Timestamp) -> bool {
         let Some(user) = user else { return self == Self::Deactivated };

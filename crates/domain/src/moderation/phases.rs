@@ -1,6 +1,7 @@
 //! The phases of jobs that go through all posts of a person, one kind after the other.
 
 use crate::keys;
+use crate::text_forms::named;
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
@@ -24,11 +25,9 @@ pub(super) enum Phase {
     Traces,
 }
 
-impl Phase {
-    pub(super) fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Phase);
 
+impl Phase {
     /// The next phase; the last has itself.
     pub(super) fn next(self) -> Self {
         Self::iter().skip_while(|phase| *phase != self).nth(1).unwrap_or(self)

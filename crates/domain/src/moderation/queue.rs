@@ -14,7 +14,7 @@ use crate::keys;
 use crate::moderation::log::Line;
 use crate::news::item::News;
 use crate::review::QueuePlace;
-use crate::text_forms::{codec_of, record_text};
+use crate::text_forms::{codec_of, named, record_text};
 use crate::timelines::tweets::Tweet;
 use crate::values::actions::Action;
 use crate::values::clock::Timestamp;
@@ -77,12 +77,7 @@ pub enum Why {
     Message,
 }
 
-impl Why {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Why);
 
 /// The person behind a row: who wrote it, or who applies, appeals or writes to the moderators.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,7 @@ use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
+use crate::text_forms::named;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{
@@ -44,12 +45,9 @@ pub enum Span {
     All,
 }
 
-impl Board {
-    /// The name in addresses.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Board);
 
+impl Board {
     /// Whether a site with these votes is on it.
     const fn takes(self, totals: VoteTotals) -> bool {
         match self {
@@ -93,12 +91,9 @@ fn most_even(left: VoteTotals, right: VoteTotals) -> Ordering {
     (right * of_left).cmp(&(left * of_right))
 }
 
-impl Span {
-    /// The name in addresses.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Span);
 
+impl Span {
     /// The sorted sets of sums and counts that the span is made of.
     fn keys(self, today: Day) -> Vec<[String; 2]> {
         let days = match self {

@@ -5,6 +5,7 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::text_forms::named;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
@@ -81,12 +82,7 @@ impl SiteVotes {
     }
 }
 
-impl Score {
-    /// The name of the score, as pages and the API write it.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Score);
 
 /// The fields of a host that its score follows from.
 const FIELDS: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];

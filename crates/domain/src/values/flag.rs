@@ -1,6 +1,6 @@
 //! Flags: how readers ask moderators to look at something, and how much each flag weighs.
 
-use crate::text_forms::{OrZero, Text, read_text, record_text, shown};
+use crate::text_forms::{OrZero, Text, named, read_text, record_text, shown};
 use crate::values::clock::Timestamp;
 use crate::values::ids::ModerationId;
 use crate::values::limits::MAX_FLAG_NOTE;
@@ -26,12 +26,9 @@ pub enum FlagReason {
     Harmful,
 }
 
-impl FlagReason {
-    /// The name in calls and in the store.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(FlagReason);
 
+impl FlagReason {
     /// The reasons for which a kind of thing can be flagged; none if it cannot be.
     pub const fn of(thing: &Thing) -> &'static [Self] {
         match thing {
@@ -68,12 +65,9 @@ impl FlagNote {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("note", input.trim(), MAX_FLAG_NOTE, 0)?.replace(['\n', '\t'], " ").into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(FlagNote);
 
 /// How much a flag counts, in hundredths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -43,12 +43,7 @@ read_text!(ImportedName or NotAName: |name| {
     is_name.then(|| Self(name.to_owned()))
 });
 
-impl ImportedName {
-    /// The name as it is written there.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+text_values!(ImportedName);
 
 /// Votes from another site, of which nobody knows who cast them. They count besides the votes here. Stored as
 /// the votes up, and if there are any votes down as both numbers: `12`, `12 3`.

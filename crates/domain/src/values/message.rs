@@ -19,12 +19,9 @@ impl MessageText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("text", input.trim(), MAX_MESSAGE, 1)?.into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(MessageText);
 
 /// A message as it is stored: `<time>:<user id>:<line of the log, or 0>:<1 if anonymous>:<text>`. The member's
 /// have no line; an answer of the moderators has one.

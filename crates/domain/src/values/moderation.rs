@@ -158,12 +158,9 @@ impl AppealText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("text", input.trim(), MAX_APPEAL, 1)?.into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(AppealText);
 
 /// Why a moderator did something; also the text of a note or of a warning. May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

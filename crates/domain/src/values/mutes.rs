@@ -3,6 +3,7 @@
 //! Words are those of search (`tidings_text::words`). Each is compared as a number, so a text is compared with any
 //! number of muted phrases in one pass, and a title is split only once for all readers.
 
+use crate::text_forms::named;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use crate::values::text::{InputError, line};
@@ -23,12 +24,7 @@ pub enum MuteKind {
     Word,
 }
 
-impl MuteKind {
-    /// The name in the API and in the store.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(MuteKind);
 
 /// A muted site as it was typed: an address counts as its host, and `www.` as left out.
 ///

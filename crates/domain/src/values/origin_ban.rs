@@ -1,6 +1,6 @@
 //! Bans of where people come from: of networks, and of the domains of e-mail addresses.
 
-use crate::text_forms::shown;
+use crate::text_forms::{named, shown};
 use crate::values::clock::Timestamp;
 use crate::values::email;
 use crate::values::ids::OriginBanId;
@@ -41,19 +41,9 @@ pub enum BanScope {
     Both,
 }
 
-impl OriginKind {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(OriginKind, BanScope);
 
 impl BanScope {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether a ban of this scope forbids what one of another scope forbids.
     pub fn covers(self, other: Self) -> bool {
         self == other || self == Self::Both

@@ -1,6 +1,6 @@
 //! Rules that new posts are checked with: what they look for, and what they do.
 
-use crate::text_forms::shown;
+use crate::text_forms::{named, shown};
 use crate::values::hostname::Hostname;
 use crate::values::ids::RuleId;
 use crate::values::limits::{MAX_PATTERN, MAX_REGEX_BYTES};
@@ -26,12 +26,7 @@ pub enum RuleKind {
     Regex,
 }
 
-impl RuleKind {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(RuleKind);
 
 /// The effect of a rule on a post that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
@@ -44,12 +39,7 @@ pub enum RuleEffect {
     Hold,
 }
 
-impl RuleEffect {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(RuleEffect);
 
 /// Why a pattern is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Rates as an operator writes them, what they are for, and networks that they do not
 //! apply to.
 
-use crate::text_forms::{read_text, shown};
+use crate::text_forms::{named, read_text, shown};
 use ipnet::IpNet;
 use std::fmt;
 use std::fmt::Display;
@@ -53,12 +53,9 @@ pub enum RatedAction {
     Stream,
 }
 
-impl RatedAction {
-    /// The name in keys and in the log.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(RatedAction);
 
+impl RatedAction {
     /// The words for many of these actions, in a message.
     pub const fn plural(self) -> &'static str {
         match self {

@@ -17,12 +17,9 @@ impl RequestName {
     pub fn parse(text: &str) -> Option<Self> {
         (1..=MAX_REQUEST_NAME).contains(&text.chars().count()).then(|| Self(text.to_owned()))
     }
-
-    /// The name as the client sent it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(RequestName);
 
 /// A request in keys of the store: the same for the same name, address and fields.
 #[derive(Debug, Clone, PartialEq, Eq)]

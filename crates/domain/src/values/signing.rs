@@ -1,6 +1,7 @@
 //! Signatures of the site: for what browsers carry from one step of a login, or of adding a passkey,
 //! to the next. So strangers who begin a login store nothing.
 
+use crate::text_forms::named;
 use crate::values::clock::Timestamp;
 use crate::values::limits::SECOND_STEP_SECONDS;
 use crate::values::secrets::{NoRandomness, random_token};
@@ -114,11 +115,7 @@ pub(crate) enum Purpose {
     Notice,
 }
 
-impl Purpose {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Purpose);
 
 /// Whether what was signed at a time still holds.
 pub(crate) fn is_recent(made: Timestamp, now: Timestamp) -> bool {

@@ -112,12 +112,9 @@ impl ApplicationText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         lines("application", input.trim(), MAX_APPLICATION, 1).map(Self)
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(ApplicationText);
 
 /// The answer to the question at sign-up, as somebody typed it; may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The subject of an inbox entry.
 
 use crate::keys;
-use crate::text_forms::{read_text, record_text};
+use crate::text_forms::{named, read_text, record_text};
 use crate::values::cursor::PlainTime;
 use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use std::cmp::Ordering;
@@ -24,12 +24,7 @@ pub enum Kind {
     Moderation,
 }
 
-impl Kind {
-    /// The name in the API.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Kind);
 
 /// An entry of an inbox: what it is about. As a text it is `reply:<news id>-<comment id>`,
 /// `mention:<news id>-<comment id>`, `mention:tweet:<tweet id>`, `follow:<user id>`,
