@@ -4,8 +4,8 @@
 //! Without a recorder, as in commands and tests, counting does nothing.
 
 use crate::error::{Error, Refusal};
-use crate::text_forms::named;
 use crate::values::rates::RatedAction;
+use crate::values::text_forms::named;
 use metrics::Counter;
 use std::sync::OnceLock;
 use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};

@@ -19,7 +19,6 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::text_forms::{read_text, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::hook::{Hook, HookKind, HookResult};
 use crate::values::ids::{CommentAddress, HookId, ModerationId, NewsId, UserId};
@@ -28,6 +27,7 @@ use crate::values::limits::{
 };
 use crate::values::moderation::Thing;
 use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
+use crate::values::text_forms::{read_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Display;

@@ -39,7 +39,6 @@ pub mod inbox;
 pub mod migrations;
 pub mod numbered;
 pub mod statistics;
-mod text_forms;
 pub mod texts;
 pub mod vote_rings;
 pub mod votes;

@@ -22,7 +22,6 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::site::{Applied, Site};
-use crate::text_forms::read_text;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
@@ -32,6 +31,7 @@ use crate::values::limits::{
 };
 use crate::values::preferences::Digest;
 use crate::values::secrets::{random_token, same_secret};
+use crate::values::text_forms::read_text;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::time::Duration;

@@ -17,13 +17,13 @@ use crate::fields;
 use crate::identity;
 use crate::keys;
 use crate::site::Site;
-use crate::text_forms::named;
 use crate::values::clock::Timestamp;
 use crate::values::identity::SiteName;
 use crate::values::ids::UserId;
 use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
 use crate::values::text::NewPassword;
+use crate::values::text_forms::named;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, read};
 

@@ -15,9 +15,9 @@ use crate::keys;
 use crate::news::hidden;
 use crate::news::lines::{self, ListedItem, NewsLine};
 use crate::news::listing;
-use crate::text_forms::read_text;
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_PAGE_NUMBER;
+use crate::values::text_forms::read_text;
 use crate::values::topic::{Topic, TopicChoice};
 use tidings_keyspace::{Fetch, Order, read};
 

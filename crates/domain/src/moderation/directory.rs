@@ -17,7 +17,6 @@ use crate::flags::decided_flags;
 use crate::keys;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
-use crate::text_forms::named;
 use crate::texts::AccountTags;
 use crate::values::actions::{Action, Deed};
 use crate::values::clock::{Moment, Timestamp};
@@ -28,6 +27,7 @@ use crate::values::moderation::{Reason, Thing};
 use crate::values::network::NetworkTag;
 use crate::values::restriction::RestrictionKind;
 use crate::values::rules::TrustRules;
+use crate::values::text_forms::named;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 

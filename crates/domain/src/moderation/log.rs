@@ -16,13 +16,13 @@ use crate::keys;
 use crate::news::item::News;
 use crate::review::QueuePlace;
 use crate::site::Site;
-use crate::text_forms::{read_text, shown};
 use crate::timelines::tweets::Tweet;
 use crate::values::actions::{Action, Deed, Undo};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
 use crate::values::moderation::{SitePart, Thing};
+use crate::values::text_forms::{read_text, shown};
 use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Boxed, Fetch, Hash, Order, read};
 

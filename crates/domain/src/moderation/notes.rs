@@ -9,11 +9,11 @@ use crate::accounts::people::People;
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::text_forms::{Text, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_NOTES;
 use crate::values::text::printable;
+use crate::values::text_forms::{Text, record_text};
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.

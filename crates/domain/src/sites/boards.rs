@@ -6,12 +6,12 @@ use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
-use crate::text_forms::named;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::limits::{
     CONTROVERSIAL_MINORITY, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
 };
+use crate::values::text_forms::named;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use strum::{EnumIter, EnumString, IntoStaticStr};

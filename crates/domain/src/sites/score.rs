@@ -5,10 +5,10 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::text_forms::named;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
+use crate::values::text_forms::named;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Fetch, read};
 

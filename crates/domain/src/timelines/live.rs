@@ -8,9 +8,9 @@ use crate::accounts::avoidance::Avoidance;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
-use crate::text_forms::record_text;
 use crate::values::cursor::{Cursor, PlainTime};
 use crate::values::ids::{TweetId, UserId};
+use crate::values::text_forms::record_text;
 use tidings_keyspace::{Fetch, read};
 
 /// The channel of these messages.

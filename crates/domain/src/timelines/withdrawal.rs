@@ -12,7 +12,6 @@ use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
-use crate::text_forms::{read_text, shown};
 use crate::timelines::home_jobs::{deliver, sweep};
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::timelines::versions::TIMELINE_VERSION;
@@ -21,6 +20,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
 use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
+use crate::values::text_forms::{read_text, shown};
 use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, read};
 

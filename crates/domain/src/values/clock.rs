@@ -1,7 +1,7 @@
 //! Time, given by the caller: whole Unix seconds, and milliseconds for events that happen
 //! several times a second.
 
-use crate::text_forms::{read_text, shown};
+use crate::values::text_forms::{read_text, shown};
 use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::EngineClock;

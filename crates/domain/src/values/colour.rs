@@ -1,6 +1,6 @@
 //! Colours, how well one can be read on another, and the nearest shade that can.
 
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 
 /// The least contrast of text with what is behind it (WCAG 2.2, 1.4.3).
 pub const READABLE_CONTRAST: f64 = 4.5;

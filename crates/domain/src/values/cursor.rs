@@ -5,8 +5,8 @@
 //! the member, where 9 comes after 10.) A cursor names an entry, so that a page
 //! is the same whatever is added above it meanwhile.
 
-use crate::text_forms::{codec_of, record_text};
 use crate::values::ids::Positive;
+use crate::values::text_forms::{codec_of, record_text};
 use std::cmp::Ordering;
 
 /// An entry of a list by time.

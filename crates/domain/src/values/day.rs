@@ -1,8 +1,8 @@
 //! Days and moments as they are stored: UTC, days as dates, moments as
 //! RFC 3339 with whole seconds.
 
-use crate::text_forms::{read_text, shown};
 use crate::values::clock::Timestamp;
+use crate::values::text_forms::{read_text, shown};
 
 const SECONDS_A_DAY: u64 = 86_400;
 

@@ -1,11 +1,11 @@
 //! Flags: how readers ask moderators to look at something, and how much each flag weighs.
 
-use crate::text_forms::{OrZero, Text, named, read_text, record_text, shown};
 use crate::values::clock::Timestamp;
 use crate::values::ids::ModerationId;
 use crate::values::limits::MAX_FLAG_NOTE;
 use crate::values::moderation::Thing;
 use crate::values::text::{InputError, lines, printable};
+use crate::values::text_forms::{OrZero, Text, named, read_text, record_text, shown};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why somebody flags something.

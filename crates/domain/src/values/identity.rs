@@ -1,6 +1,5 @@
 //! How the site presents itself, as administrators type it.
 
-use crate::text_forms::{read_text, shown};
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::limits::{
@@ -8,6 +7,7 @@ use crate::values::limits::{
     MAX_SITE_NAME, MAX_SITE_TEXT,
 };
 use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
+use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

@@ -1,6 +1,6 @@
 //! Ids as types, so that one cannot be used for another.
 
-use crate::text_forms::{codec_of, record_text};
+use crate::values::text_forms::{codec_of, record_text};
 use std::fmt;
 use std::fmt::Display;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
 //! Names that a person would confuse.
 
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 use std::collections::BTreeSet;
 use unicode_script::Script;
 use unicode_security::MixedScript;

@@ -1,10 +1,10 @@
 //! Messages between a member and the moderators.
 
-use crate::text_forms::{Bit, OrZero, codec_of, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_MESSAGE;
 use crate::values::text::{InputError, lines, printable_lines};
+use crate::values::text_forms::{Bit, OrZero, codec_of, record_text};
 
 /// The text of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

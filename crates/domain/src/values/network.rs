@@ -4,7 +4,7 @@
 
 use super::rates::subscriber;
 use super::secrets::keyed_hash;
-use crate::text_forms::{read_text, shown};
+use crate::values::text_forms::{read_text, shown};
 use ipnet::IpNet;
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -1,7 +1,7 @@
 //! Rates as an operator writes them, what they are for, and networks that they do not
 //! apply to.
 
-use crate::text_forms::{named, read_text, shown};
+use crate::values::text_forms::{named, read_text, shown};
 use ipnet::IpNet;
 use std::fmt;
 use std::fmt::Display;

@@ -1,6 +1,6 @@
 //! The name that a client gives to a request that it may send again.
 
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
 
 /// The most characters of a name.

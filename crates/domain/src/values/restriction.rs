@@ -3,11 +3,11 @@
 //! A restriction is one field of the hash of a user, `<until>:<moderation>:<reason>`. It ends by
 //! itself when the clock has passed it, so nothing has to be done then.
 
-use crate::text_forms::{OrZero, Text, record_text};
 use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::ids::ModerationId;
 use crate::values::text::printable;
+use crate::values::text_forms::{OrZero, Text, record_text};
 
 /// The kinds of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

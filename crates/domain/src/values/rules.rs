@@ -3,12 +3,12 @@
 //! `docs/ranking.md` and `docs/operating.md` explain them. The program fills them from the
 //! settings of the same names.
 
-use crate::text_forms::shown;
 use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
 use crate::values::signup::{SignupAnswers, SignupMode};
+use crate::values::text_forms::shown;
 use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use crate::values::words::grouped_signed;
 use std::fmt;

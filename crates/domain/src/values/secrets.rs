@@ -1,7 +1,7 @@
 //! Session tokens, form secrets and reset tokens: made at random, compared in
 //! constant time, and masked for pages.
 
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

@@ -1,7 +1,7 @@
 //! Which stories ask, show something, or offer a job: the operator names how their titles begin, and a topic.
 
 use super::topic::Topic;
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 
 /// Words with which titles begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
 use super::text::InputError;
-use crate::text_forms::{read_text, shown};
+use crate::values::text_forms::{read_text, shown};
 use tidings_keyspace::Within;
 
 /// The name of a topic: 2 to 30 letters from a to z, digits and `-`.

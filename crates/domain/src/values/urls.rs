@@ -1,6 +1,6 @@
 //! The URL of a story: what may be submitted, and when two are the same.
 
-use crate::text_forms::shown;
+use crate::values::text_forms::shown;
 use std::borrow::Cow;
 
 use url::Url;

@@ -5,9 +5,9 @@
 //! back, so taking the field away puts everything back exactly. Only what is erased is gone for good. A text
 //! that is none of these counts as withheld: a damaged state does not reveal a post that a moderator hid.
 
-use crate::text_forms::read_text;
 use crate::values::ids::NewsId;
 use crate::values::text::{one_line, printable};
+use crate::values::text_forms::read_text;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! The subject of an inbox entry.
 
 use crate::keys;
-use crate::text_forms::{named, read_text, record_text};
 use crate::values::cursor::PlainTime;
 use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
+use crate::values::text_forms::{named, read_text, record_text};
 use std::cmp::Ordering;
 use std::fmt;
 use std::fmt::Display;

@@ -6,8 +6,8 @@ use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
-use crate::text_forms::{Bit, codec_of, list_text, record_text};
 use crate::values::ids::UserId;
+use crate::values::text_forms::{Bit, codec_of, list_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, read};
 

@@ -5,12 +5,12 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
-use crate::text_forms::record_text;
 use crate::timelines::home_jobs::rebuild;
 use crate::timelines::homes::{self, read_home};
 use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::ids::{NotAnId, UserId};
+use crate::values::text_forms::record_text;
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::read;
 

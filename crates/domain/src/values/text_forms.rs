@@ -24,7 +24,7 @@ macro_rules! codec_of {
         $(#[$doc])*
         $visibility struct $Name;
 
-        impl $crate::text_forms::Codec<$Type> for $Name {
+        impl $crate::values::text_forms::Codec<$Type> for $Name {
             fn show($value: &$Type, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 std::fmt::Display::fmt(&$shown, formatter)
             }
@@ -110,7 +110,7 @@ pub(crate) fn part<'a>(rest: &mut &'a str, separator: Option<&&str>) -> Option<&
 /// The way in which a field of a record is written, [`Plain`] if none is named.
 macro_rules! codec {
     () => {
-        $crate::text_forms::Plain
+        $crate::values::text_forms::Plain
     };
     ($Codec:ty) => {
         $Codec
@@ -126,18 +126,18 @@ macro_rules! record_text {
     ) => {
         impl std::fmt::Display for $Name {
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                use $crate::text_forms::Codec;
-                <$crate::text_forms::codec!($($First)?) as Codec<_>>::show(&self.$first, formatter)?;
+                use $crate::values::text_forms::Codec;
+                <$crate::values::text_forms::codec!($($First)?) as Codec<_>>::show(&self.$first, formatter)?;
                 $(
                     formatter.write_str($separator)?;
-                    <$crate::text_forms::codec!($($Field)?) as Codec<_>>::show(&self.$field, formatter)?;
+                    <$crate::values::text_forms::codec!($($Field)?) as Codec<_>>::show(&self.$field, formatter)?;
                 )+
                 Ok(())
             }
         }
 
-        $crate::text_forms::read_text!($Name or $Error: |text| {
-            use $crate::text_forms::{Codec, codec, part};
+        $crate::values::text_forms::read_text!($Name or $Error: |text| {
+            use $crate::values::text_forms::{Codec, codec, part};
             let (mut rest, mut separators) = (text, [$($separator),+].iter());
             let mut next = || part(&mut rest, separators.next());
             Some(Self {
@@ -152,11 +152,11 @@ macro_rules! record_text {
 /// `list_text!(Entries or NotEntries: "\n" lines())`.
 macro_rules! list_text {
     ($Name:ident or $Error:ident: $separator:literal $split:ident($($by:literal)?)) => {
-        $crate::text_forms::shown!($Name: |list| {
+        $crate::values::text_forms::shown!($Name: |list| {
             list.0.iter().map(ToString::to_string).collect::<Vec<_>>().join($separator)
         });
 
-        $crate::text_forms::read_text!($Name or $Error: |text| {
+        $crate::values::text_forms::read_text!($Name or $Error: |text| {
             text.$split($($by)?).map(|value| value.parse().ok()).collect::<Option<_>>().map(Self)
         });
     };
