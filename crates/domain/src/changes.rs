@@ -22,7 +22,6 @@ use crate::values::withheld::WITHHELD;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
-use std::fmt::Display;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
 
 /// Something that can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,

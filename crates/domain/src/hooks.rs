@@ -30,7 +30,6 @@ use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use crate::values::text_forms::{read_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fmt::Display;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
 /// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.

@@ -35,7 +35,7 @@ use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use futures_util::future::BoxFuture;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

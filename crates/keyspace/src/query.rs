@@ -21,7 +21,7 @@
 //! ```
 
 use crate::KeyspaceError;
-use crate::read_set::{Reads, Tracked};
+use crate::read_set::Reads;
 use crate::unreadable::report_unreadable;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

@@ -12,7 +12,6 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_NOTES;
-use crate::values::text::printable;
 use crate::values::text_forms::{Text, record_text};
 use tidings_keyspace::read;
 

@@ -10,7 +10,7 @@ use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
-use crate::values::text::{one_line, printable};
+use crate::values::text::printable;
 use crate::values::text_forms::{Line, Text, list_text, record_text};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;

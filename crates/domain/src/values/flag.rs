@@ -4,7 +4,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::ModerationId;
 use crate::values::limits::MAX_FLAG_NOTE;
 use crate::values::moderation::Thing;
-use crate::values::text::{InputError, lines, printable};
+use crate::values::text::{InputError, lines};
 use crate::values::text_forms::{OrZero, Text, named, read_text, record_text, shown};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 

@@ -2,7 +2,6 @@
 
 use crate::values::text_forms::{codec_of, record_text};
 use std::fmt;
-use std::fmt::Display;
 use std::str::FromStr;
 
 /// The text is not an id: a positive whole decimal number without leading zeros.

@@ -4,7 +4,6 @@ use crate::values::limits::USERNAME_MAX;
 use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fmt::Display;
 
 /// The most characters in the name of a source.
 const MAX_SOURCE: usize = 100;

@@ -95,7 +95,7 @@ pub struct UnreadableLogo;
 
 codec_of! {
     /// A digest in hexadecimal digits.
-    Digest for String: |digest| digest,
+    FileDigest for String: |digest| digest,
         |text| {
             let is_digest = text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             is_digest.then(|| text.to_owned())
@@ -108,7 +108,7 @@ codec_of! {
         |text| LogoFormat::ALL.into_iter().find(|(_, known, _)| *known == text).map(|(format, ..)| format)
 }
 
-record_text!(LogoFile or UnreadableLogo: {digest Digest} "." {format Extension} " " {width} "x" {height});
+record_text!(LogoFile or UnreadableLogo: {digest FileDigest} "." {format Extension} " " {width} "x" {height});
 
 /// A picture that may be the logo of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]

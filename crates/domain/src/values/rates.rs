@@ -4,7 +4,6 @@
 use crate::values::text_forms::{named, read_text, shown};
 use ipnet::IpNet;
 use std::fmt;
-use std::fmt::Display;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 use strum::{EnumCount, EnumIter, IntoStaticStr};
@@ -146,8 +145,9 @@ read_text!(Rate or NotARate: |text| {
         return Some(Self::OFF);
     }
     let (count, duration) = text.split_once('/')?;
-    let unit = |(unit, seconds): &(&str, u32)| Some((duration.strip_suffix(*unit)?, *seconds));
-    let (amount, seconds_of_unit) = UNITS.iter().find_map(unit)?;
+    let mut units = UNITS.iter();
+    let (amount, seconds_of_unit) =
+        units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
     let (count, seconds) = (number(count)?, number(amount)?.checked_mul(seconds_of_unit)?);
     let fits = (1..=MOST).contains(&count) && (1..=LONGEST_SECONDS).contains(&seconds);
     fits.then_some(Self { count, seconds })

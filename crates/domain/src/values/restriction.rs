@@ -6,7 +6,6 @@
 use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::ids::ModerationId;
-use crate::values::text::printable;
 use crate::values::text_forms::{OrZero, Text, record_text};
 
 /// The kinds of restrictions.

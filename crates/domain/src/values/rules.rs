@@ -12,7 +12,6 @@ use crate::values::text_forms::shown;
 use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use crate::values::words::grouped_signed;
 use std::fmt;
-use std::fmt::Display;
 
 /// Everything an operator may set about how the site behaves.
 #[derive(Debug, Clone, Default, PartialEq)]

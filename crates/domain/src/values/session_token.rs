@@ -3,7 +3,7 @@
 use crate::values::secrets::{NoRandomness, random_token};
 use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Display, Formatter};
+use std::fmt::{self, Debug, Formatter};
 
 /// The hexadecimal digits of a session token.
 pub const TOKEN_DIGITS: usize = 40;

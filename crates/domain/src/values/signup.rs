@@ -6,7 +6,6 @@ use crate::values::secrets::{NoRandomness, random_token, same_secret};
 use crate::values::text::{InputError, line_or_nothing, lines};
 use crate::values::text_forms::shown;
 use std::fmt;
-use std::fmt::Display;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
 /// The people who can sign up.

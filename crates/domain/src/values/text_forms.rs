@@ -54,7 +54,10 @@ pub(crate) struct OrZero;
 
 impl<T: FromStr + fmt::Display> Codec<Option<T>> for OrZero {
     fn show(value: &Option<T>, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        value.as_ref().map_or_else(|| formatter.write_str("0"), |value| value.fmt(formatter))
+        match value {
+            Some(value) => value.fmt(formatter),
+            None => formatter.write_str("0"),
+        }
     }
 
     fn read(text: &str) -> Option<Option<T>> {
@@ -89,7 +92,7 @@ pub(crate) struct Line;
 
 impl<T: AsRef<str> + From<String>> Codec<T> for Line {
     fn show(value: &T, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        one_line(value.as_ref()).fmt(formatter)
+        formatter.write_str(&one_line(value.as_ref()))
     }
 
     fn read(text: &str) -> Option<T> {
@@ -188,7 +191,7 @@ macro_rules! shown {
 
 /// Reads values from texts with an expression that is an option.
 macro_rules! read_text {
-    ($Name:ty or $Error:path: |$text:ident| $read:expr) => {
+    ($Name:ident or $Error:ident: |$text:ident| $read:expr) => {
         impl std::str::FromStr for $Name {
             type Err = $Error;
 

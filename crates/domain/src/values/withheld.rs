@@ -11,7 +11,6 @@ use crate::values::text_forms::read_text;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
-use std::fmt::Display;
 
 /// The stored field of a story, a comment or a tweet with this state.
 pub const WITHHELD: &str = "withheld";

@@ -6,7 +6,6 @@ use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use crate::values::text_forms::{named, read_text, record_text};
 use std::cmp::Ordering;
 use std::fmt;
-use std::fmt::Display;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why something is in an inbox.
