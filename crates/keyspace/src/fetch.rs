@@ -566,7 +566,7 @@ fetch_tuples! {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{Fetch, KnownOr, read};
     use crate::{Batch, Store};
 
     #[tokio::test]
@@ -597,6 +597,12 @@ mod tests {
         let before = store.rounds();
         let nothing: Vec<String> = Vec::new();
         assert_eq!(store.fetch(nothing.into_iter().map(read::string).collect::<Vec<_>>()).await.unwrap(), []);
+        let known = KnownOr::<read::One<u64>>::Known(7);
+        assert_eq!(known.known(), Some(&7));
+        assert_eq!(store.fetch((known, read::known("x").boxed())).await.unwrap(), (7, "x"));
         assert_eq!(store.rounds(), before);
+        let read = KnownOr::Read(read::sorted_count("absent"));
+        assert_eq!(store.fetch((read, read::string("absent").boxed())).await.unwrap(), (0, None));
+        assert_eq!(store.rounds() - before, 1);
     }
 }
