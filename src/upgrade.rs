@@ -195,7 +195,7 @@ mod tests {
     use tidings_domain::report::Advance;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::rules::Rules;
-    use tidings_keyspace::{Batch, Query, Store};
+    use tidings_keyspace::{Batch, Store, read};
 
     const NOW: u64 = 1_795_370_400_000;
     const TOLD: (u64, Tell) = (NOW, |_| {});
@@ -213,9 +213,7 @@ mod tests {
     }
 
     async fn get(store: &Store, key: &str) -> Option<String> {
-        let mut query = Query::new();
-        let value = query.string(key);
-        store.query(query).await.unwrap().take(value)
+        store.fetch(read::string(key)).await.unwrap()
     }
 
     fn change<'a>(site: &'a Site, advance: Advance<'a>) -> Migrating<'a> {

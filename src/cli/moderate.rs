@@ -15,7 +15,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::actions::{Action, Deed};
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::{Error, Refusal, keys};
-use tidings_keyspace::{EngineClock, Query};
+use tidings_keyspace::{EngineClock, read};
 use tidings_web::error::{RequestError, wrong_fields};
 use tidings_web::features::moderation::form::{ModerationForm, UndoForm};
 use tidings_web::mail::SendMail;
@@ -190,9 +190,7 @@ fn option_of(field: &str) -> String {
 async fn find(app: &App, name: &str) -> anyhow::Result<User> {
     let mut visit = Visit::new(Arc::clone(&app.site), app.now(), None);
     let id = people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?;
-    let mut query = Query::new();
-    let hash = query.hash(keys::user(id));
-    let hash = app.site.store.query(query).await.map_err(Error::from)?.take(hash);
+    let hash = app.site.store.fetch(read::hash(keys::user(id))).await.map_err(Error::from)?;
     match User::from_hash(&hash) {
         Some(user) => Ok(user.acting(&app.site.rules, app.now())),
         None => bail!("cannot find {name:?}: {}", Refusal::NoSuchUser),

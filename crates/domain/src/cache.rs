@@ -494,7 +494,7 @@ impl Caches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidings_keyspace::{Batch, Query};
+    use tidings_keyspace::{Batch, Fetch, read};
 
     crate::cache_kind! {
         /// Strings of the store, by their key.
@@ -508,10 +508,7 @@ mod tests {
     }
 
     async fn read(store: &Store, key: &str) -> Tracked<String> {
-        let mut query = Query::new();
-        let string = query.string(key);
-        let string = query.track(string);
-        store.query(query).await.unwrap().take_tracked(string).map(Option::unwrap_or_default)
+        store.fetch(read::string(key).tracked()).await.unwrap().map(Option::unwrap_or_default)
     }
 
     async fn write(store: &Store, key: &str, value: &str) {

@@ -17,11 +17,11 @@ use crate::site::Site;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, NewsId, NotAnId, TweetId, UserId};
 use crate::values::secrets::random_token;
+use crate::values::text_forms::read_text;
 use crate::values::withheld::WITHHELD;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, Check, Fetch, Order, Write, read};
 
 /// Something that can be found. Written `news:<news id>`, `comment:<news id>:<comment id>`, `tweet:<tweet id>`,
@@ -52,24 +52,21 @@ impl fmt::Display for Findable {
     }
 }
 
-impl FromStr for Findable {
-    type Err = NotAnId;
-
-    fn from_str(member: &str) -> Result<Self, NotAnId> {
-        let (kind, id) = member.split_once(':').ok_or(NotAnId)?;
-        Ok(match kind {
-            "news" => Self::Story(id.parse()?),
-            "comment" => {
-                let (news, comment) = id.split_once(':').ok_or(NotAnId)?;
-                Self::Comment(CommentAddress { news: news.parse()?, comment: comment.parse()? })
-            }
-            "tweet" => Self::Tweet(id.parse()?),
-            "user" => Self::Person(id.parse()?),
-            "site" => Self::Site(Hostname::parse(id).map_err(|_| NotAnId)?),
-            _ => return Err(NotAnId),
-        })
+read_text!(Findable or NotAnId: |member| {
+    let (kind, id) = member.split_once(':')?;
+    match kind {
+        "news" => id.parse().ok().map(Self::Story),
+        "comment" => {
+            let (news, comment) = id.split_once(':')?;
+            let address = CommentAddress { news: news.parse().ok()?, comment: comment.parse().ok()? };
+            Some(Self::Comment(address))
+        }
+        "tweet" => id.parse().ok().map(Self::Tweet),
+        "user" => id.parse().ok().map(Self::Person),
+        "site" => Hostname::parse(id).ok().map(Self::Site),
+        _ => None,
     }
-}
+});
 
 /// The fields of a story, a tweet or a user that change what is found, and by whom.
 const TOLD: [&str; 19] = [

@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Refusal};
 use crate::values::rates::RatedAction;
+use crate::values::text_forms::named;
 use metrics::Counter;
 use std::sync::OnceLock;
 use strum::{EnumCount, EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
@@ -37,12 +38,7 @@ pub enum CountedAction {
     Moderation,
 }
 
-impl CountedAction {
-    /// Its word in metrics.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(CountedAction);
 
 /// How a login ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, IntoStaticStr)]

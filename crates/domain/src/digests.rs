@@ -4,8 +4,8 @@
 //! Every digest chooses from the newest stories, which are read once for many readers.
 
 use crate::accounts::outbox::DigestsDue;
-use crate::accounts::people::UserNamesRead;
-use crate::accounts::reader::{Perspective, Reader, ReaderRead};
+use crate::accounts::people::UserNames;
+use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::seen::Seen;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -24,7 +24,7 @@ use crate::values::limits::{
 use crate::values::preferences::Digest;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// Stories that are read in one round.
 const CHUNK: usize = 500;
@@ -97,15 +97,10 @@ pub async fn of_user(
     let new: Vec<&News> =
         candidates.0.iter().filter(|news| news.ctime >= since && news.user_id != user).collect();
     let authors: BTreeSet<UserId> = new.iter().map(|news| news.user_id).collect();
-    let mut query = Query::new();
-    let account = query.hash(keys::user(user));
-    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
-    let followed =
-        query.scores(keys::followings(user), authors.iter().map(ToString::to_string)).or_absent(&mut query);
-    let mut answers = visit.run(query).await?;
-    let account = User::from_hash(&answers.take(account));
-    let reader = reader.take(visit, &mut answers);
-    let is_followed = answers.take(followed).into_iter().map(|score| score.is_some());
+    let followed = read::scores(keys::followings(user), authors.iter().map(ToString::to_string));
+    let reads = (User::by_id(user), Reader::of(visit, user), followed.or_absent());
+    let (account, reader, followed) = visit.fetch(reads).await?;
+    let is_followed = followed.into_iter().map(|score| score.is_some());
     let followed: HashSet<UserId> =
         authors.into_iter().zip(is_followed).filter_map(|(author, is)| is.then_some(author)).collect();
     let wants = |user: &User| user.preferences.digest != Digest::Off && user.letter_address().is_some();
@@ -116,11 +111,8 @@ pub async fn of_user(
     if best.is_empty() && others.is_empty() {
         return Ok(None);
     }
-    let mut query = Query::new();
-    let names = best.iter().chain(&others).map(|news| news.user_id);
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, names);
-    let mut answers = visit.run_if_asked(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
+    let names = UserNames::of(&visit.shared(), best.iter().chain(&others).map(|news| news.user_id).collect());
+    let names = visit.fetch_if_needed(names).await?;
     let stories = |chosen: Vec<Seen<&News>>| -> Vec<DigestStory> {
         let story = |news: Seen<&News>| DigestStory { author: names.get(news.user_id), news: news.cloned() };
         chosen.into_iter().map(story).collect()

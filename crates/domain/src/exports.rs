@@ -29,6 +29,7 @@ use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::{EXPORT_CHUNK, EXPORT_RETRY_SECONDS, EXPORTS_AT_ONCE, EXPORTS_OF_ONE_ACCOUNT};
 use crate::values::rates::RatedAction;
+use crate::values::text_forms::named;
 use reading::ReadStep;
 use std::iter::Peekable;
 use std::sync::{Mutex, PoisonError};
@@ -84,12 +85,7 @@ pub enum Section {
     Sessions,
 }
 
-impl Section {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Section);
 
 /// Some records of one section, the newest first.
 #[derive(Debug)]

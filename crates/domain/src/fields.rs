@@ -134,11 +134,6 @@ fn report_members(key: &str, unreadable: u64) {
     tracing::warn!(key, unreadable, "members of this set cannot be read; they are skipped");
 }
 
-/// The value of the one field, or the one member, that was read.
-pub(crate) fn only<T>(values: Vec<Option<T>>) -> Option<T> {
-    values.into_iter().next().flatten()
-}
-
 /// The values of `N` fields that were read, in their order.
 pub(crate) fn each<T, const N: usize>(values: Vec<Option<T>>) -> [Option<T>; N] {
     let mut values = values.into_iter();
@@ -273,8 +268,6 @@ mod tests {
 
     #[test]
     fn answers_are_taken_apart() {
-        assert_eq!(only(vec![Some(1)]), Some(1));
-        assert_eq!((only(vec![None::<i64>]), only(Vec::<Option<i64>>::new())), (None, None));
         assert_eq!(each(vec![Some(1), None, Some(3)]), [Some(1), None, Some(3)]);
         assert_eq!(each(Vec::<Option<i64>>::new()), [None, None]);
     }

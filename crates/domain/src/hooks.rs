@@ -27,10 +27,10 @@ use crate::values::limits::{
 };
 use crate::values::moderation::Thing;
 use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
+use crate::values::text_forms::{read_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::str::FromStr;
-use tidings_keyspace::{Batch, Hash, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
 /// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.
 const LEASE_SECONDS: u64 = 60;
@@ -101,27 +101,20 @@ impl fmt::Display for Event {
 #[error("not the name of an event")]
 pub struct NotAnEvent;
 
-impl FromStr for Event {
-    type Err = NotAnEvent;
-
-    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
-        fn part<T: FromStr>(text: &str) -> Result<T, NotAnEvent> {
-            text.parse().map_err(|_| NotAnEvent)
-        }
-        if text == TEST {
-            return Ok(Self::Test);
-        }
-        let (kind, about) = text.split_once(':').ok_or(NotAnEvent)?;
-        Ok(match part(kind)? {
-            HookKind::Story => Self::Story(part(about)?),
-            HookKind::Comment => Self::Comment(part(about)?),
-            HookKind::Flag => Self::Flag(part(about)?),
-            HookKind::Signup => Self::Signup(part(about)?),
-            HookKind::Queue => Self::Queue(part(about)?),
-            HookKind::Decision => Self::Decision(part(about)?),
-        })
+read_text!(Event or NotAnEvent: |text| {
+    if text == TEST {
+        return Some(Self::Test);
     }
-}
+    let (kind, about) = text.split_once(':')?;
+    Some(match kind.parse().ok()? {
+        HookKind::Story => Self::Story(about.parse().ok()?),
+        HookKind::Comment => Self::Comment(about.parse().ok()?),
+        HookKind::Flag => Self::Flag(about.parse().ok()?),
+        HookKind::Signup => Self::Signup(about.parse().ok()?),
+        HookKind::Queue => Self::Queue(about.parse().ok()?),
+        HookKind::Decision => Self::Decision(about.parse().ok()?),
+    })
+});
 
 /// Adds an event to the batch of its cause.
 pub(crate) fn write(batch: &mut Batch, event: &Event) {
@@ -139,20 +132,7 @@ pub struct HookMessage {
     pub event: Event,
 }
 
-impl fmt::Display for HookMessage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.since, self.event)
-    }
-}
-
-impl FromStr for HookMessage {
-    type Err = NotAnEvent;
-
-    fn from_str(text: &str) -> Result<Self, NotAnEvent> {
-        let (since, event) = text.split_once(':').ok_or(NotAnEvent)?;
-        Ok(Self { since: Timestamp(since.parse().map_err(|_| NotAnEvent)?), event: event.parse()? })
-    }
-}
+record_text!(HookMessage or NotAnEvent: {since} ":" {event});
 
 /// The hooks of a hash, by their numbers; those that cannot be read are left out.
 pub(crate) fn of_hash(Hash(stored): &Hash) -> BTreeMap<HookId, Hook> {
@@ -234,24 +214,18 @@ pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
 
 /// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
 pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
-    let mut query = Query::new();
-    let rests = query.hash(keys::HOOK_RESTS);
-    let messages: Vec<_> = look
-        .hooks
-        .keys()
-        .map(|id| {
-            let key = keys::hook_outbox(*id);
-            let messages = now
-                .scores_that_have_come(LAST_WAIT_SECONDS)
-                .map(|scores| query.sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
-            (*id, messages)
-        })
-        .collect();
-    let mut answers = store.query(query).await?;
-    let rests = answers.take(rests);
+    let messages = |id: &HookId| {
+        let (id, key) = (*id, keys::hook_outbox(*id));
+        let due = now
+            .scores_that_have_come(LAST_WAIT_SECONDS)
+            .map(|scores| read::sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
+        Fetch::map(due, move |messages| (id, messages))
+    };
+    let messages = look.hooks.keys().map(messages).collect::<Vec<_>>();
+    let (rests, messages) = store.fetch((read::hash(keys::HOOK_RESTS), messages)).await?;
     let mut found = Vec::new();
     for (hook, messages) in messages {
-        let messages = messages.into_iter().flat_map(|messages| answers.take(messages)).collect::<Vec<_>>();
+        let messages: Vec<(String, f64)> = messages.into_iter().flatten().collect();
         let mut messages =
             fields::members(messages, &keys::hook_outbox(hook), |(message, _)| message.parse().ok());
         messages.truncate(usize::try_from(HOOK_MESSAGES_AT_ONCE).unwrap_or(usize::MAX));

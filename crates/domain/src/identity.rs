@@ -25,7 +25,7 @@ use crate::values::saved_reason::SavedReasons;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::{Mutex, PoisonError};
-use tidings_keyspace::{Answers, Batch, Hash, Query, Reads, Tracked, TrackedHandle, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Tracked, read};
 
 pub(crate) const NAME: &str = "name";
 pub(crate) const DESCRIPTION: &str = "description";
@@ -150,21 +150,11 @@ fn checked<T, K: Fn() -> String>(
     parsed.flatten()
 }
 
-/// A pending read of the identity.
-pub(crate) struct IdentityRead(TrackedHandle<Hash>, TrackedHandle<Option<String>>);
-
-impl IdentityRead {
-    pub(crate) fn ask(query: &mut Query) -> Self {
-        let hash = query.hash(keys::SITE).or_absent(query);
-        let tag = query.string(keys::SITE_TAG).or_absent(query);
-        Self(query.track(hash), query.track(tag))
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers) -> Tracked<Identity> {
-        let mut reads = Reads::default();
-        let hash = answers.take_tracked(self.0).collect_into(&mut reads);
-        let tag = answers.take_tracked(self.1).collect_into(&mut reads);
-        Tracked::new(Identity::from_stored(&hash, tag.as_deref()), reads)
+impl Identity {
+    /// The identity as it is stored.
+    pub(crate) fn read() -> impl Fetch<Value = Tracked<Self>> {
+        let stored = (read::hash(keys::SITE), read::string(keys::SITE_TAG)).or_absent().tracked();
+        stored.map(|stored| stored.map(|(hash, tag)| Self::from_stored(&hash, tag.as_deref())))
     }
 }
 
@@ -184,10 +174,7 @@ pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Identi
     if let Some(identity) = cache.get(view, &()) {
         return Ok(identity);
     }
-    let mut query = Query::new();
-    let read = IdentityRead::ask(&mut query);
-    let mut answers = site.store.query(query).await?;
-    Ok(cache.insert(view, (), read.take(&mut answers), None))
+    Ok(cache.insert(view, (), site.store.fetch(Identity::read()).await?, None))
 }
 
 /// Stores how the ids of entries in feeds begin: with a host of the site, and today. If that is stored already, it is the

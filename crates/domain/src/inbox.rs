@@ -4,8 +4,8 @@
 
 use crate::accounts::inbox::{Entry, EntryId, InboxCursor, Kind, entries_of, message};
 use crate::accounts::message_threads::message_at;
-use crate::accounts::people::UserNamesRead;
-use crate::accounts::reader::{Collapsed, Perspective, Reader, ReaderRead, Sight, Written};
+use crate::accounts::people::UserNames;
+use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight, Written};
 use crate::accounts::seen::{Seen, Viewed};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -20,7 +20,7 @@ use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use crate::values::message::StoredMessage;
 use crate::values::size;
 use std::sync::Arc;
-use tidings_keyspace::{Asked, Fetch, Query, read};
+use tidings_keyspace::{Boxed, Fetch, read};
 
 /// Which part of an inbox is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -146,12 +146,8 @@ pub enum ReplyTarget {
 /// A part of a user's inbox. Entries whose comment or tweet is gone, because another program
 /// has deleted it, are left out. Rounds: 3.
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
-    let mut query = Query::new();
-    let entries = query.ask(entries_of(user));
-    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
-    let mut answers = visit.run(query).await?;
-    let mut entries = answers.of(entries);
-    let reader = reader.take(visit, &mut answers);
+    let reader = Reader::of(visit, user);
+    let (mut entries, reader) = visit.fetch((entries_of(user), reader)).await?;
     let newest = entries.first().map(|entry| entry.place.id);
     entries.retain(|entry| window.has(entry));
     let is_more = entries.len() > window.count;
@@ -167,14 +163,10 @@ pub async fn to_mail(
     user: UserId,
     entry: EntryId,
 ) -> Result<Option<(User, InboxEntry)>, Error> {
-    let mut query = Query::new();
-    let account = query.hash(keys::user(user));
-    let unread = query.scores(keys::user_unread(user), [entry.to_string()]);
-    let reader = ReaderRead::cached_or_ask(visit, &mut query, user);
-    let mut answers = visit.run(query).await?;
-    let account = User::from_hash(&answers.take(account));
-    let reader = reader.take(visit, &mut answers);
-    let Some(time) = fields::only(answers.take(unread)) else {
+    let unread = read::score(keys::user_unread(user), entry.to_string());
+    let reads = (User::by_id(user), unread, Reader::of(visit, user));
+    let (account, unread, reader) = visit.fetch(reads).await?;
+    let Some(time) = unread else {
         return Ok(None);
     };
     let wants = |user: &User| user.gets_replies_by_mail();
@@ -194,28 +186,26 @@ async fn with_subjects(
     entries: Vec<Entry>,
 ) -> Result<Vec<InboxEntry>, Error> {
     let (user, perspective) = (reader.id, Perspective { reader: Some(reader), shows_all: false });
-    let mut query = Query::new();
-    let reads: Vec<_> = entries
-        .into_iter()
-        .map(|entry| (entry, EntrySubject::ask(&mut query, (user, perspective), entry.place.id)))
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let taken = reads.into_iter().filter_map(|(entry, subject)| Some((entry, answers.of(subject)?)));
+    let subject = |entry: &Entry| EntrySubject::of_entry((user, perspective), entry.place.id);
+    let found = visit.fetch(entries.iter().map(subject).collect::<Vec<_>>()).await?;
     // A collapsed entry is there until it is read.
-    let subjects: Vec<(Entry, EntrySubject)> = taken
+    let subjects: Vec<(Entry, EntrySubject)> = entries
+        .into_iter()
+        .zip(found)
+        .filter_map(|(entry, subject)| Some((entry, subject?)))
         .filter(|(entry, subject)| !(entry.read && matches!(subject, EntrySubject::Collapsed(_))))
         .collect();
 
-    let mut query = Query::new();
-    let names = subjects.iter().filter_map(|(_, subject)| subject.actor());
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, names);
-    let parents: Vec<_> =
-        subjects.iter().map(|(entry, subject)| subject.ask_parent(&mut query, entry)).collect();
-    let mut answers = visit.run(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
+    let actors = subjects.iter().filter_map(|(_, subject)| subject.actor());
+    let names = UserNames::of(&visit.shared(), actors.collect());
+    let parent = |(entry, subject): &(Entry, EntrySubject)| {
+        subject.parent(entry).map(|parent| Comment::at(parent).or_absent())
+    };
+    let parents = subjects.iter().map(parent).collect::<Vec<_>>();
+    let (names, parents) = visit.fetch((names, parents)).await?;
     let entries = subjects.into_iter().zip(parents).map(|((Entry { place, read }, subject), parent)| {
         let username = subject.actor().and_then(|actor| names.get(actor));
-        let parent = parent.and_then(|parent| answers.of(parent)).map(|parent| parent.user_id);
+        let parent = parent.flatten().map(|parent| parent.user_id);
         InboxEntry { place, read, username, event: subject.into_event(user, parent) }
     });
     Ok(entries.collect())
@@ -232,41 +222,39 @@ enum EntrySubject {
 }
 
 impl EntrySubject {
-    /// Asks what an entry in the inbox of a user is about.
-    fn ask<'a>(
-        query: &mut Query,
-        (user, perspective): (UserId, Perspective<'a>),
-        entry: EntryId,
-    ) -> Asked<'a, Option<Self>> {
+    /// What an entry in the inbox of a user is about.
+    fn of_entry((user, perspective): (UserId, Perspective<'_>), entry: EntryId) -> Boxed<'_, Option<Self>> {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => {
                 let key = keys::news(address.news);
                 let reads = (read::hash_fields(&key, TITLE), Comment::at(address)).or_absent();
-                query.ask(reads.map(move |(story, comment)| {
+                let found = move |(story, comment): (Vec<Option<String>>, Option<Comment>)| {
                     Self::of(perspective.view(Box::new(comment?)), |comment| {
                         let author = story.get(STORY_AUTHOR).cloned().flatten();
                         let story_author = fields::read(author.as_deref(), || key, "user_id");
                         Self::Comment { comment, title: title_of(perspective, story), story_author }
                     })
-                }))
+                };
+                reads.map(found).boxed()
             }
             EntryId::Tweet(id) => {
                 let tweet = Tweet::by_id(id).or_absent();
-                query.ask(tweet.map(move |tweet| Self::of(perspective.view(Box::new(tweet?)), Self::Tweet)))
+                tweet.map(move |tweet| Self::of(perspective.view(Box::new(tweet?)), Self::Tweet)).boxed()
             }
             EntryId::Follow(id) => {
                 let written = Written { author: id, withheld: None, unseen: false };
-                Asked::known(Some(match perspective.of_text(written, "") {
+                let follow = match perspective.of_text(written, "") {
                     Sight::Collapsed(why) => Self::Collapsed(why),
                     Sight::Shown | Sight::LeftOut => Self::Follow(id),
-                }))
+                };
+                read::known(Some(follow)).boxed()
             }
             EntryId::Moderation(number) => {
-                query.ask(message(user, number).or_absent().map(|text| text.map(Self::Message)))
+                message(user, number).or_absent().map(|text| text.map(Self::Message)).boxed()
             }
             EntryId::Answer(address) => {
                 let found = move |message: StoredMessage| Self::Answer(address, message);
-                query.ask(message_at(address).or_absent().map(move |message| message.map(found)))
+                message_at(address).or_absent().map(move |message| message.map(found)).boxed()
             }
         }
     }
@@ -291,16 +279,10 @@ impl EntrySubject {
         }
     }
 
-    /// Asks for the comment that a comment replies to.
-    fn ask_parent(&self, query: &mut Query, entry: &Entry) -> Option<Asked<'static, Option<Comment>>> {
-        match self {
-            Self::Comment { comment, .. } => {
-                let address = entry.place.id.comment()?;
-                let parent = CommentAddress { comment: comment.parent_id?, ..address };
-                Some(query.ask(Comment::at(parent).or_absent()))
-            }
-            _ => None,
-        }
+    /// The comment that a comment replies to.
+    fn parent(&self, entry: &Entry) -> Option<CommentAddress> {
+        let Self::Comment { comment, .. } = self else { return None };
+        Some(CommentAddress { comment: comment.parent_id?, ..entry.place.id.comment()? })
     }
 
     /// The event, from a user's point of view.

@@ -33,8 +33,9 @@ use crate::values::clock::Moment;
 use crate::values::ids::UserId;
 use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
+use crate::values::text_forms::shown;
 use futures_util::future::BoxFuture;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -86,11 +87,7 @@ impl Job {
     }
 }
 
-impl Display for Job {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(Job: |job| job.0);
 
 /// A kind of job.
 pub(crate) struct JobKind {

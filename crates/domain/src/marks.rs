@@ -12,9 +12,8 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{
     MARK_DELAY_SECONDS, MARK_INTERVAL_SECONDS, MARKS_PER_BATCH, MAX_PENDING_MARKS, READING_SECONDS,
 };
+use crate::values::text_forms::record_text;
 use std::collections::HashMap;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How far somebody has read a thread. Stored as five numbers, in this order.
@@ -72,31 +71,12 @@ impl ThreadMark {
     }
 }
 
-impl fmt::Display for ThreadMark {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, since, new_after, newest, comments } = self;
-        write!(formatter, "{time} {since} {new_after} {newest} {comments}")
-    }
-}
-
 /// The text is not a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not how far somebody has read a thread")]
 pub struct NotAMark;
 
-impl FromStr for ThreadMark {
-    type Err = NotAMark;
-
-    fn from_str(text: &str) -> Result<Self, NotAMark> {
-        let numbers: Result<Vec<u64>, _> = text.split(' ').map(str::parse).collect();
-        match *numbers.map_err(|_| NotAMark)? {
-            [time, since, new_after, newest, comments] => {
-                Ok(Self { time: Timestamp(time), since: Timestamp(since), new_after, newest, comments })
-            }
-            _ => Err(NotAMark),
-        }
-    }
-}
+record_text!(ThreadMark or NotAMark: {time} " " {since} " " {new_after} " " {newest} " " {comments});
 
 /// The state of somebody's mark of one thread on this server, beyond what is stored.
 #[derive(Debug, Clone, Copy, Default)]

@@ -440,10 +440,8 @@ async fn note_version(store: &Store, from: u64, to: u64) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
-    use tidings_keyspace::Query;
 
     async fn site() -> Site {
         Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default())
@@ -456,9 +454,7 @@ mod tests {
     }
 
     async fn get(site: &Site, key: &str) -> Option<String> {
-        let mut query = Query::new();
-        let value = query.string(key);
-        site.store.query(query).await.unwrap().take(value)
+        site.store.fetch(read::string(key)).await.unwrap()
     }
 
     /// Adds a character to a key, so that the test sees how often and in what order.
@@ -514,9 +510,8 @@ mod tests {
         site.store.commit(batch).await.unwrap();
         run(&site, &MIGRATIONS).await.unwrap();
         for (id, _, expected) in users {
-            let mut query = Query::new();
-            let read = query.hash_fields(format!("user:{id}"), ["confirmed_email"]);
-            let confirmed = fields::only(site.store.query(query).await.unwrap().take(read));
+            let confirmed =
+                site.store.fetch(read::field(format!("user:{id}"), "confirmed_email")).await.unwrap();
             assert_eq!(confirmed.as_deref(), expected, "{id}");
         }
         let status = outbox::status(&site).await.unwrap();

@@ -6,7 +6,7 @@
 pub mod lists;
 pub(crate) mod store_rules;
 
-use crate::accounts::people::UserNamesRead;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Sight};
 use crate::accounts::seen::{ProfileTexts, Seen};
 use crate::accounts::users::User;
@@ -27,7 +27,7 @@ use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS, UNKNOWN_ITEMS};
 use crate::values::preferences::CommentOrder;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// A story or a comment with its number.
 #[derive(Debug, Clone)]
@@ -127,9 +127,7 @@ pub async fn item(visit: &mut Visit, number: ItemNumber) -> Result<Option<Number
 /// The item with a number. An item keeps its number, so only the absence of an item can change. Rounds: 1,
 /// and 1 more without an item.
 async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Item>, Error> {
-    let mut query = Query::new();
-    let found = query.ask_apart(items::with_number(number));
-    match visit.run(query).await?.of(found) {
+    match visit.fetch(items::with_number(number).apart()).await? {
         Some(item) => Ok(Some(item)),
         None => visit.fetch(items::with_number(number)).await,
     }
@@ -214,9 +212,7 @@ pub async fn numbers(
     if items.is_empty() {
         return Ok(HashMap::new());
     }
-    let mut query = Query::new();
-    let numbers = query.ask_apart(items::numbers_of(items));
-    Ok(visit.run(query).await?.of(numbers))
+    visit.fetch(items::numbers_of(items).apart()).await
 }
 
 /// The stories with some numbers, by the number. Rounds: 1; none without numbers.
@@ -224,10 +220,8 @@ pub async fn stories(
     visit: &mut Visit,
     numbers: &[ItemNumber],
 ) -> Result<HashMap<ItemNumber, NewsId>, Error> {
-    let mut query = Query::new();
     let found = numbers.iter().map(|number| items::with_number(*number)).collect::<Vec<_>>();
-    let found = query.ask(found);
-    let found = visit.run_if_asked(query).await?.of(found);
+    let found = visit.fetch_if_needed(found).await?;
     let story = |(number, item): (&ItemNumber, Option<Item>)| match item {
         Some(Item::Story(id)) => Some((*number, id)),
         Some(Item::Comment(_)) | None => None,
@@ -242,9 +236,7 @@ pub async fn highest(visit: &mut Visit) -> Result<u64, Error> {
     for count in [FIRST_LOOK, UNKNOWN_ITEMS - FIRST_LOOK] {
         let items = visit.fetch(items::below(below, count)).await?;
         let states: Vec<_> = items.iter().map(|(item, _)| SecrecyOf::read(*item)).collect();
-        let mut query = Query::new();
-        let states = query.ask(states);
-        let states = visit.run_if_asked(query).await?.of(states);
+        let states = visit.fetch_if_needed(states).await?;
         let known = items.iter().zip(states).find(|(_, state)| !state.is_secret());
         if let Some(((_, number), _)) = known {
             return Ok(number.0);
@@ -338,19 +330,16 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
             Findable::Tweet(_) | Findable::Site(_) => {}
         }
     }
-    let mut query = Query::new();
-    let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
-    let numbers = query.ask_apart(items::numbers_of(items.clone()));
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, people.iter().copied());
+    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
+    let numbers = items::numbers_of(items.clone()).apart();
+    let names = UserNames::of(&visit.shared(), people.iter().copied().collect());
     // People who have posted nothing are not named: reading is private.
     let posts = |id: &UserId| {
         let lists = [keys::user_posted(*id), keys::user_comments(*id)].map(read::sorted_count);
         lists.or_absent().map(|counts| counts.iter().sum::<u64>())
     };
-    let posts = query.ask(people.iter().map(posts).collect::<Vec<_>>());
-    let mut answers = visit.run_if_asked(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
-    let (states, numbers, posts) = (answers.of(states), answers.of(numbers), answers.of(posts));
+    let posts = people.iter().map(posts).collect::<Vec<_>>();
+    let (states, numbers, names, posts) = visit.fetch_if_needed((states, numbers, names, posts)).await?;
     let people = people.iter().zip(posts).filter(|(_, posts)| *posts > 0).map(|(id, _)| id);
     let secret: HashSet<Item> =
         items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect();
@@ -364,9 +353,8 @@ pub async fn updates(visit: &mut Visit) -> Result<Updates, Error> {
 /// Those of some items of which visitors may not know: they wait for approval, were taken away before readers saw them, or
 /// cannot be read. Rounds: 1; none without items.
 pub async fn secret(visit: &mut Visit, items: &[Item]) -> Result<HashSet<Item>, Error> {
-    let mut query = Query::new();
-    let states = query.ask(items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>());
-    let states = visit.run_if_asked(query).await?.of(states);
+    let states = items.iter().map(|item| SecrecyOf::read(*item)).collect::<Vec<_>>();
+    let states = visit.fetch_if_needed(states).await?;
     Ok(items.iter().zip(states).filter(|(_, state)| state.is_secret()).map(|(item, _)| *item).collect())
 }
 

@@ -21,7 +21,7 @@ use crate::values::mutes::Phrases;
 use crate::values::post_rule::{PostRule, RuleEffect, RuleKind, without_www};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::HashMap;
-use tidings_keyspace::{Query, Reads, Tracked};
+use tidings_keyspace::{Fetch, Reads, Tracked, read};
 use tidings_text::address::Address;
 use tidings_text::stored_text::StoredText;
 use tidings_text::words;
@@ -206,11 +206,8 @@ pub async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<PostRules>, E
     if let Some(rules) = cache.get(view, &()) {
         return Ok(rules);
     }
-    let mut query = Query::new();
-    let stored = query.hash(keys::RULES);
-    let stored = query.track(stored);
     let mut reads = Reads::default();
-    let stored = site.store.query(query).await?.take_tracked(stored).collect_into(&mut reads);
+    let stored = site.store.fetch(read::hash(keys::RULES).tracked()).await?.collect_into(&mut reads);
     let read = |(id, json): (String, String)| {
         let rule = id.parse().ok().and_then(|id: RuleId| PostRule::from_json(id, &json));
         if rule.is_none() {

@@ -12,7 +12,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::moderation::Thing;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidings_keyspace::{Answers, Batch, Fetch, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How many rows wait, as far as this server knows; for the pages of moderators. Their rounds
 /// read it along, so it costs none of its own.
@@ -35,27 +35,20 @@ impl WaitingRows {
         Some(self.0.load(Ordering::Relaxed)).filter(|rows| *rows != UNKNOWN)
     }
 
+    /// Remembers how many rows wait.
+    pub(crate) fn note(&self, rows: u64) {
+        self.0.store(rows, Ordering::Relaxed);
+    }
+
     /// An action has written to the queue.
     pub(crate) fn forget(&self) {
         self.0.store(UNKNOWN, Ordering::Relaxed);
     }
 }
 
-/// A pending read of how many rows wait.
-pub(crate) struct WaitingRead(Handle<u64>);
-
-impl WaitingRead {
-    /// Asks for it.
-    pub(crate) fn ask(query: &mut Query) -> Self {
-        let count = query.sorted_count(keys::REVIEW_QUEUE).or_absent(query);
-        query.keep_apart(&count);
-        Self(count)
-    }
-
-    /// Remembers the number of rows.
-    pub(crate) fn take(self, waiting: &WaitingRows, answers: &mut Answers) {
-        waiting.0.store(answers.take(self.0), Ordering::Relaxed);
-    }
+/// How many rows wait, for [`WaitingRows::note`].
+pub(crate) fn count_waiting() -> impl Fetch<Value = u64> {
+    read::sorted_count(keys::REVIEW_QUEUE).or_absent().apart()
 }
 
 /// The state of the queue.

@@ -47,5 +47,3 @@ pub use voting::{SiteVote, vote, vote_as};
 pub(crate) use bans::{BAN_FIELDS, set_account_ban};
 pub(crate) use cast_vote::network_of_origin;
 pub(crate) use cast_vote::votes_on;
-pub(crate) use history::HistoryRead;
-pub(crate) use score::{SiteVotesRead, TrackedSiteVotesRead};

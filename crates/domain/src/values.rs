@@ -35,6 +35,7 @@
 //! - [`moderation`]: what moderators act on, and the texts that go with it
 //! - [`restriction`]: what a moderator has forbidden a person, and until when
 //! - [`post_rule`]: what new posts are checked with
+//! - `text_forms`: how values are written as short texts, and read back
 //! - [`title_prefixes`]: how titles begin, and the topic of jobs
 //! - [`topic`]: topics, and choices of several
 //! - [`urls`]: the URL of a story, and when two are the same
@@ -99,6 +100,7 @@ pub(crate) mod signing;
 pub mod signup;
 pub mod size;
 pub mod text;
+pub(crate) mod text_forms;
 pub mod title_prefixes;
 pub mod topic;
 pub mod urls;

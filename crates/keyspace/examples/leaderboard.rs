@@ -13,7 +13,7 @@
 
 use std::error::Error;
 use tidings_keyspace::{
-    Batch, CommitError, KeyspaceError, Order, Query, ReadSet, Store, StoreOptions, Tracked,
+    Batch, CommitError, Fetch, KeyspaceError, Order, Query, ReadSet, Store, StoreOptions, Tracked, read,
 };
 
 /// The key of the sorted set.
@@ -105,10 +105,7 @@ async fn submit_score(store: &Store, name: &str, score: usize) -> Result<(), Com
 
 /// The top ten with what was read for it. Takes one round.
 async fn read_top_ten(store: &Store) -> Result<Tracked<TopTen>, KeyspaceError> {
-    let mut query = Query::new();
-    let top = query.sorted_range(LEADERBOARD, Order::Descending, 0, 10);
-    let top = query.track(top);
-    Ok(store.query(query).await?.take_tracked(top))
+    store.fetch(read::sorted_range(LEADERBOARD, Order::Descending, 0, 10).tracked()).await
 }
 
 /// The top ten, read again only after somebody has written to the leaderboard.

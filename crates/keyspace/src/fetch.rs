@@ -37,45 +37,63 @@ pub trait Fetch: Sized {
         Map { fetch: self, make }
     }
 
-    /// Makes the reads tolerant: see [`Handle::or_absent`].
+    /// Tolerates that a value cannot be read, because it has another type or is damaged: the
+    /// round then succeeds, the key reads as absent, and the log names it (see
+    /// [`report_unreadable`](crate::report_unreadable)). [`Fetch::if_readable`] tells the two apart.
+    ///
+    /// It is for items of lists, and for what a page can do without. It is not for what an
+    /// action decides from, nor for the page of the item itself, which must say that it cannot
+    /// be read instead of that it does not exist.
     fn or_absent(self) -> OrAbsent<Self> {
         OrAbsent(self)
     }
 
     /// Says that the answers may be large: see [`Query::expect_large`].
     fn large(self) -> Large<Self> {
-        Large(self)
+        self.large_if(true)
     }
 
-    /// Carries along what was read, so that the value can be cached: see [`Query::track`].
+    /// The same, if the answers may be large.
+    fn large_if(self, may_be_large: bool) -> Large<Self> {
+        Large(self, may_be_large)
+    }
+
+    /// Carries along what was read, so that a value made from it can be cached: see
+    /// [`Tracked`]. Costs about 50 ns for each read.
     fn tracked(self) -> TrackedFetch<Self> {
         TrackedFetch(self)
+    }
+
+    /// Excludes the reads from the recording in progress (see
+    /// [`Store::record_reads`](crate::Store::record_reads)), because they belong to other
+    /// work that shares the round.
+    fn apart(self) -> Apart<Self> {
+        Apart(self)
+    }
+
+    /// Makes the reads tolerant; without a value if one of them failed.
+    fn if_readable(self) -> IfReadable<Self> {
+        IfReadable(self)
+    }
+
+    /// Hides what it is made of, so that branches of different reads have one type.
+    fn boxed<'a>(self) -> Boxed<'a, Self::Value>
+    where
+        Self: Send + 'a,
+        Self::Asked: 'a,
+    {
+        Boxed(Box::new(|query| query.ask(self)))
     }
 }
 
 /// A claim to the value of something that was added to a query: see [`Query::ask`].
 pub struct Asked<'a, T>(Box<dyn FnOnce(&mut Answers) -> T + Send + 'a>);
 
-impl<'a, T: Send + 'a> Asked<'a, T> {
-    /// A value that needs no reads.
-    pub fn known(value: T) -> Self {
-        Self(Box::new(|_| value))
-    }
-}
-
 impl Query {
-    /// Adds something to fetch, where the query as a whole is no [`Fetch`]. [`Answers::of`] makes the value.
+    /// Adds something to fetch to other reads of the same round. [`Answers::of`] makes the value.
     pub fn ask<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
         let asked = what.ask(self);
         Asked(Box::new(move |answers| F::take(asked, answers)))
-    }
-
-    /// The same; what is made of the value does not depend on what is read for it: see [`Query::keep_apart`].
-    pub fn ask_apart<'a, F: Fetch<Asked: 'a> + 'a>(&mut self, what: F) -> Asked<'a, F::Value> {
-        let first = self.reads().len();
-        let asked = self.ask(what);
-        self.keep_apart_from(first);
-        asked
     }
 }
 
@@ -83,6 +101,57 @@ impl Answers {
     /// The value of what was [asked for](Query::ask).
     pub fn of<T>(&mut self, asked: Asked<'_, T>) -> T {
         (asked.0)(self)
+    }
+}
+
+/// Something to fetch whose kind is known only at run time: see [`Fetch::boxed`].
+pub struct Boxed<'a, T>(Box<dyn FnOnce(&mut Query) -> Asked<'a, T> + Send + 'a>);
+
+impl<'a, T> Fetch for Boxed<'a, T> {
+    type Asked = Asked<'a, T>;
+    type Value = T;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        (self.0)(query)
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> T {
+        answers.of(asked)
+    }
+}
+
+/// A value that is known already, or is read.
+#[derive(Debug, Clone)]
+pub enum KnownOr<F: Fetch> {
+    /// It is known.
+    Known(F::Value),
+    /// It is read.
+    Read(F),
+}
+
+impl<F: Fetch> KnownOr<F> {
+    /// The value, if it is known already.
+    pub const fn known(&self) -> Option<&F::Value> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Read(_) => None,
+        }
+    }
+}
+
+impl<F: Fetch<Value: Send>> Fetch for KnownOr<F> {
+    type Asked = Result<F::Value, F::Asked>;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Read(fetch) => Err(fetch.ask(query)),
+        }
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        asked.unwrap_or_else(|asked| F::take(asked, answers))
     }
 }
 
@@ -128,14 +197,16 @@ impl<F: Fetch> Fetch for OrAbsent<F> {
 
 /// See [`Fetch::large`].
 #[derive(Debug, Clone)]
-pub struct Large<F>(F);
+pub struct Large<F>(F, bool);
 
 impl<F: Fetch> Fetch for Large<F> {
     type Asked = F::Asked;
     type Value = F::Value;
 
     fn ask(self, query: &mut Query) -> Self::Asked {
-        query.expect_large();
+        if self.1 {
+            query.expect_large();
+        }
         self.0.ask(query)
     }
 
@@ -164,11 +235,52 @@ impl<F: Fetch> Fetch for TrackedFetch<F> {
     }
 }
 
+/// See [`Fetch::apart`].
+#[derive(Debug, Clone)]
+pub struct Apart<F>(F);
+
+impl<F: Fetch> Fetch for Apart<F> {
+    type Asked = F::Asked;
+    type Value = F::Value;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.ask(query);
+        query.keep_apart_from(first);
+        asked
+    }
+
+    fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+        F::take(asked, answers)
+    }
+}
+
+/// See [`Fetch::if_readable`].
+#[derive(Debug, Clone)]
+pub struct IfReadable<F>(F);
+
+impl<F: Fetch> Fetch for IfReadable<F> {
+    type Asked = (F::Asked, Range<usize>);
+    type Value = Option<F::Value>;
+
+    fn ask(self, query: &mut Query) -> Self::Asked {
+        let first = query.reads().len();
+        let asked = self.0.or_absent().ask(query);
+        (asked, first..query.reads().len())
+    }
+
+    fn take((asked, reads): Self::Asked, answers: &mut Answers) -> Self::Value {
+        (!answers.has_failed(&reads)).then(|| F::take(asked, answers))
+    }
+}
+
 /// The reads of [`Query`], as things to fetch. Each function takes what the method of its name takes.
 pub mod read {
     use super::{Answers, Fetch, FromAnswer, Handle, Query};
-    use crate::query::{Expiry, Hash, Order, Read};
+    use crate::KeyspaceError;
+    use crate::query::{Answer, Expiry, Hash, Order, Read};
     use std::marker::PhantomData;
+    use std::ops::Range;
 
     /// One read, whose answer is a `T`.
     #[derive(Debug, Clone)]
@@ -231,12 +343,64 @@ pub mod read {
         }
     }
 
+    /// A value that needs no reads.
+    #[derive(Debug, Clone)]
+    pub struct Known<T>(T);
+
+    impl<T: Send> Fetch for Known<T> {
+        type Asked = T;
+        type Value = T;
+
+        fn ask(self, _: &mut Query) -> T {
+            self.0
+        }
+
+        fn take(asked: T, _: &mut Answers) -> T {
+            asked
+        }
+    }
+
+    /// A value that needs no reads.
+    pub const fn known<T>(value: T) -> Known<T> {
+        Known(value)
+    }
+
+    /// Reads whose kinds are known only at run time.
+    #[derive(Debug, Clone)]
+    pub struct Outcomes(Vec<Read>);
+
+    impl Fetch for Outcomes {
+        type Asked = Range<usize>;
+        type Value = Vec<Result<Answer, KeyspaceError>>;
+
+        fn ask(self, query: &mut Query) -> Self::Asked {
+            let first = query.reads().len();
+            self.0.into_iter().for_each(|read| query.read(read));
+            query.tolerate_from(first);
+            first..query.reads().len()
+        }
+
+        fn take(asked: Self::Asked, answers: &mut Answers) -> Self::Value {
+            answers.outcomes(asked)
+        }
+    }
+
+    /// The answers to reads whose kinds are known only at run time, in their order, or why one failed.
+    pub fn outcomes(reads: impl IntoIterator<Item = Read>) -> Outcomes {
+        Outcomes(reads.into_iter().collect())
+    }
+
     const fn one<T>(read: Read) -> One<T> {
         One { read, answer: PhantomData }
     }
 
     fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
         texts.into_iter().map(Into::into).collect()
+    }
+
+    /// A read whose kind is known only at run time.
+    pub const fn any(read: Read) -> One<Answer> {
+        one(read)
     }
 
     /// See [`Query::string`].
@@ -402,7 +566,7 @@ fetch_tuples! {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{Fetch, KnownOr, read};
     use crate::{Batch, Store};
 
     #[tokio::test]
@@ -433,6 +597,12 @@ mod tests {
         let before = store.rounds();
         let nothing: Vec<String> = Vec::new();
         assert_eq!(store.fetch(nothing.into_iter().map(read::string).collect::<Vec<_>>()).await.unwrap(), []);
+        let known = KnownOr::<read::One<u64>>::Known(7);
+        assert_eq!(known.known(), Some(&7));
+        assert_eq!(store.fetch((known, read::known("x").boxed())).await.unwrap(), (7, "x"));
         assert_eq!(store.rounds(), before);
+        let read = KnownOr::Read(read::sorted_count("absent"));
+        assert_eq!(store.fetch((read, read::string("absent").boxed())).await.unwrap(), (0, None));
+        assert_eq!(store.rounds() - before, 1);
     }
 }

@@ -38,13 +38,13 @@ pub use batch::{Batch, Bound, Check, CheckId, CommitError, Committed, Selection,
 pub use entries::{Entry, KeyPage, ScanPage, Value};
 pub use error::{KeyspaceError, OpenError};
 pub use events::{Notice, Subscription};
-pub use fetch::{Asked, Fetch, read};
+pub use fetch::{Asked, Boxed, Fetch, KnownOr, read};
 pub use file_check::FileState;
 pub use health::{CommitTimes, StoreHealth, StoreSigns};
 pub use history::History;
 pub use limits::COUNTER_LIMIT;
 pub use options::{EngineClock, StoreOptions};
-pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read, TrackedHandle};
+pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read};
 pub use read_set::{ReadSet, Reads, Tracked};
 pub use redis::sharded_sets::{Addition, Removal, Removed, SetPart, SetRead, ShardedSets};
 pub use remote::{AnswerQuestion, ControlSocket, Served, SocketError, serve};

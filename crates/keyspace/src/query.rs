@@ -21,9 +21,10 @@
 //! ```
 
 use crate::KeyspaceError;
-use crate::read_set::{Reads, Tracked};
+use crate::read_set::Reads;
 use crate::unreadable::report_unreadable;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::Duration;
@@ -177,6 +178,12 @@ pub enum Answer {
     Scored(Vec<(String, f64)>),
 }
 
+impl Default for Answer {
+    fn default() -> Self {
+        Self::Text(None)
+    }
+}
+
 /// A claim to the answer of a read, which has the type `T`: see [`Answers::take`].
 #[derive(Debug)]
 pub struct Handle<T> {
@@ -184,37 +191,12 @@ pub struct Handle<T> {
     answer: PhantomData<fn() -> T>,
 }
 
-impl<T> Handle<T> {
-    /// Tolerates that the value cannot be read, because it has another type or is damaged: the
-    /// round then succeeds, the key reads as absent, and the log names it (see
-    /// [`report_unreadable`]). [`Answers::failure`] tells the two apart. `query` is the one that
-    /// made the handle.
-    ///
-    /// It is for items of lists, and for what a page can do without. It is not for what an
-    /// action decides from, nor for the page of the item itself, which must say that it cannot
-    /// be read instead of that it does not exist.
-    #[must_use]
-    pub fn or_absent(self, query: &mut Query) -> Self {
-        query.tolerant.push(self.index);
-        self
-    }
-}
-
-/// A claim to the answer of a tracked read: see [`Query::track`] and
-/// [`Answers::take_tracked`].
-#[derive(Debug)]
-pub struct TrackedHandle<T> {
-    handle: Handle<T>,
-    /// The position among the tracked reads of the query.
-    place: usize,
-}
-
 /// Reads that travel together in one round: see [`Store::query`](crate::Store::query).
 ///
 /// An absent key reads as empty: no string, no fields, no members, a count of 0. A read of
 /// a key of another type fails the whole query with
 /// [`WrongType`](crate::KeyspaceError::WrongType), so that nothing is decided from what could
-/// not be read. Lists, which can do without one of their items, [tolerate](Handle::or_absent)
+/// not be read. Lists, which can do without one of their items, [tolerate](crate::Fetch::or_absent)
 /// that. The name of the corresponding Redis
 /// command is in parentheses.
 #[derive(Debug, Default)]
@@ -250,13 +232,6 @@ impl Query {
         Handle { index: self.reads.len() - 1, answer: PhantomData }
     }
 
-    /// Tracks a read: its answer carries along what was read, so that a value made from it
-    /// can be cached. See [`Tracked`]. Costs about 50 ns.
-    pub fn track<T>(&mut self, handle: Handle<T>) -> TrackedHandle<T> {
-        self.tracked.push(handle.index);
-        TrackedHandle { handle, place: self.tracked.len() - 1 }
-    }
-
     /// Tracks all reads from a position on. Returns their places among the tracked reads.
     pub(crate) fn track_from(&mut self, first: usize) -> Range<usize> {
         let place = self.tracked.len();
@@ -264,26 +239,14 @@ impl Query {
         place..self.tracked.len()
     }
 
-    /// Makes all reads from a position on [tolerant](Handle::or_absent).
+    /// Makes all reads from a position on [tolerant](crate::Fetch::or_absent).
     pub(crate) fn tolerate_from(&mut self, first: usize) {
         self.tolerant.extend(first..self.reads.len());
     }
 
-    /// Excludes a read from the recording in progress (see
-    /// [`Store::record_reads`](crate::Store::record_reads)), because it belongs to other
-    /// work that shares the round.
-    pub fn keep_apart<T>(&mut self, handle: &Handle<T>) {
-        self.apart.push(handle.index);
-    }
-
-    /// The same for all reads from a place on.
+    /// Excludes all reads from a position on from the recording in progress.
     pub(crate) fn keep_apart_from(&mut self, first: usize) {
         self.apart.extend(first..self.reads.len());
-    }
-
-    /// Makes all reads so far [tolerant](Handle::or_absent).
-    pub fn tolerate_all(&mut self) {
-        self.tolerant = (0..self.reads.len()).collect();
     }
 
     /// The answers, from the outcomes of the reads.
@@ -443,20 +406,21 @@ impl Answers {
         Self { answers, failures: Vec::new(), noted: Vec::new() }
     }
 
-    /// Why a [tolerant](Handle::or_absent) read failed; `None` if it did not.
-    pub fn failure<T>(&self, handle: &Handle<T>) -> Option<&KeyspaceError> {
-        self.failures.iter().find(|(index, _)| *index == handle.index).map(|(_, error)| error)
+    /// Whether one of some [tolerant](crate::Fetch::or_absent) reads failed.
+    pub(crate) fn has_failed(&self, reads: &Range<usize>) -> bool {
+        self.failures.iter().any(|(index, _)| reads.contains(index))
     }
 
-    /// All answers in the order of the reads, or why a [tolerant](Handle::or_absent) read failed.
-    pub fn into_outcomes(self) -> Vec<Result<Answer, KeyspaceError>> {
-        let mut outcomes: Vec<_> = self.answers.into_iter().map(Ok).collect();
-        for (index, error) in self.failures {
-            if let Some(outcome) = outcomes.get_mut(index) {
-                *outcome = Err(error);
-            }
-        }
-        outcomes
+    /// The answers to some reads, or why they failed.
+    pub(crate) fn outcomes(&mut self, reads: Range<usize>) -> Vec<Result<Answer, KeyspaceError>> {
+        let failures = self.failures.extract_if(.., |(index, _)| reads.contains(index));
+        let mut failures: HashMap<usize, KeyspaceError> = failures.collect();
+        let answers = self.answers.get_mut(reads.clone()).unwrap_or_default();
+        let outcome = |(index, answer)| match failures.remove(&index) {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(answer)),
+        };
+        reads.zip(answers).map(outcome).collect()
     }
 
     /// The same answers, with what was read for each of the tracked reads.
@@ -472,14 +436,6 @@ impl Answers {
             .and_then(T::from_answer)
             // The handle's type fixes the variant, and the query's length the index.
             .unwrap_or_default()
-    }
-
-    /// Takes the answer to a tracked read, with what was read for it.
-    pub fn take_tracked<T: FromAnswer>(&mut self, handle: TrackedHandle<T>) -> Tracked<T> {
-        let TrackedHandle { handle, place } = handle;
-        // The handle comes from the query, which noted all its tracked reads.
-        let reads = self.noted.get_mut(place).map(std::mem::take).unwrap_or_default();
-        Tracked::new(self.take(handle), reads)
     }
 
     /// The read sets of tracked reads, by their places.
@@ -503,6 +459,12 @@ impl Answers {
 pub trait FromAnswer: Default {
     /// Moves the value out of an answer, if the answer has this type.
     fn from_answer(answer: &mut Answer) -> Option<Self>;
+}
+
+impl FromAnswer for Answer {
+    fn from_answer(answer: &mut Answer) -> Option<Self> {
+        Some(std::mem::take(answer))
+    }
 }
 
 macro_rules! from_answer {

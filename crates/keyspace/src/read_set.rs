@@ -263,7 +263,8 @@ impl Reads {
         self.items.extend_from_slice(&other.items);
     }
 
-    pub(crate) fn append(&mut self, other: Self) {
+    /// Adds what was read for another value.
+    pub fn append(&mut self, other: Self) {
         if self.items.is_empty() {
             self.items = other.items;
         } else {

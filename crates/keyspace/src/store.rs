@@ -188,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// [`KeyspaceError::WrongType`] or [`KeyspaceError::Damaged`] for the first read whose
-    /// value cannot be read, unless the read is [tolerant](crate::Handle::or_absent): then the round
+    /// value cannot be read, unless the read is [tolerant](crate::Fetch::or_absent): then the round
     /// succeeds without it.
     /// [`KeyspaceError::Unavailable`] if the store cannot be reached, did not answer in
     /// time, or failed.
@@ -333,8 +333,8 @@ impl Store {
     }
 
     /// Runs a future and records every read that it makes from a store, except those
-    /// excluded by [`Query::keep_apart`]. Tasks that it spawns are not recorded. If only a
-    /// few reads of a round matter, track those instead: see [`Query::track`].
+    /// excluded by [`Fetch::apart`]. Tasks that it spawns are not recorded. If only a
+    /// few reads of a round matter, track those instead: see [`Fetch::tracked`].
     pub async fn record_reads<T>(&self, work: impl Future<Output = T>) -> (T, ReadSet) {
         ReadSet::record(work).await
     }

@@ -42,7 +42,7 @@ use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::votes::vote_news;
 use tidings_domain::{background, keys, migrations};
-use tidings_keyspace::{EngineClock, Query, Store, StoreOptions};
+use tidings_keyspace::{EngineClock, Store, StoreOptions, read};
 
 /// Those who can log in.
 const ACCOUNTS: [&str; 3] = ["administrator", "moderator", "reader"];
@@ -204,9 +204,7 @@ impl<'a> Community<'a> {
 
     /// A person as they act now.
     async fn person(&self, id: UserId) -> anyhow::Result<User> {
-        let mut query = Query::new();
-        let hash = query.hash(keys::user(id));
-        let hash = self.site.store.query(query).await?.take(hash);
+        let hash = self.site.store.fetch(read::hash(keys::user(id))).await?;
         let user = User::from_hash(&hash).context("a person is gone")?;
         Ok(user.acting(&self.site.rules, self.now))
     }

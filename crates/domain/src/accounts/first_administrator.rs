@@ -12,14 +12,13 @@ use crate::accounts::users::{ADMINISTRATOR_FLAG, Role, User};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::signing::{Purpose, SigningKey};
 use crate::values::signup::WelcomeToken;
-use tidings_keyspace::{Answers, Batch, Handle, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// Notes in a batch that a user becomes an administrator: the link ends.
 pub(crate) fn write(batch: &mut Batch, id: UserId) {
@@ -30,30 +29,25 @@ fn token_of(key: &SigningKey) -> WelcomeToken {
     WelcomeToken::derived(&key.sign(Purpose::FirstAdministrator, &[]))
 }
 
-/// A pending read: whether a token is still good.
-pub(crate) struct TokenRead<'a> {
-    token: &'a WelcomeToken,
-    holder: Handle<Option<String>>,
+/// Who used the link, for [`demand_good`].
+pub(crate) fn holder() -> impl Fetch<Value = Option<String>> {
+    read::string(keys::FIRST_ADMINISTRATOR)
 }
 
-impl<'a> TokenRead<'a> {
-    /// Asks whether a token is still good.
-    pub(crate) fn ask(query: &mut Query, token: &'a WelcomeToken) -> Self {
-        Self { token, holder: query.string(keys::FIRST_ADMINISTRATOR) }
+/// Refuses a token that is not good. Rounds: none once this server knows its key, else 1.
+///
+/// # Errors
+/// [`Refusal::WelcomeLinkInvalid`], or the store's.
+pub(crate) async fn demand_good(
+    site: &Site,
+    token: &WelcomeToken,
+    holder: Option<String>,
+) -> Result<(), Error> {
+    let right = token_of(&signing_key_for_strangers(site).await?);
+    if !right.matches(token) || holder.is_some() {
+        return Err(Refusal::WelcomeLinkInvalid.into());
     }
-
-    /// Refuses a token that is not good. Rounds: none once this server knows its key, else 1.
-    ///
-    /// # Errors
-    /// [`Refusal::WelcomeLinkInvalid`], or the store's.
-    pub(crate) async fn demand(self, site: &Site, answers: &mut Answers) -> Result<(), Error> {
-        let is_used = answers.take(self.holder).is_some();
-        let right = token_of(&signing_key_for_strangers(site).await?);
-        if !right.matches(self.token) || is_used {
-            return Err(Refusal::WelcomeLinkInvalid.into());
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Refuses the token of a link that does not make anybody the first administrator. Rounds: 1, and
@@ -62,11 +56,8 @@ impl<'a> TokenRead<'a> {
 /// # Errors
 /// [`Refusal::WelcomeLinkInvalid`], or the store's.
 pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<(), Error> {
-    let site = visit.site_too();
-    let mut query = Query::new();
-    let read = TokenRead::ask(&mut query, token);
-    let mut answers = visit.run(query).await?;
-    read.demand(&site, &mut answers).await
+    let holder = visit.fetch(holder()).await?;
+    demand_good(visit.site(), token, holder).await
 }
 
 /// Makes a user with the token of the link the first administrator. Rounds: 2.
@@ -76,11 +67,8 @@ pub async fn demand_token(visit: &mut Visit, token: &WelcomeToken) -> Result<(),
 pub async fn become_administrator(site: &Site, viewer: &User, token: &WelcomeToken) -> Result<(), Error> {
     let key = keys::user(viewer.id);
     site.act(keys::FIRST_ADMINISTRATOR, || async {
-        let mut query = Query::new();
-        let (read, flags) = (TokenRead::ask(&mut query, token), query.hash_fields(&key, ["flags"]));
-        let mut answers = site.store.query(query).await?;
-        let [flags] = fields::each(answers.take(flags));
-        read.demand(site, &mut answers).await?;
+        let (holder, flags) = site.store.fetch((holder(), read::field(&key, "flags"))).await?;
+        demand_good(site, token, holder).await?;
         let mut batch = Batch::new();
         batch.key_absent(keys::FIRST_ADMINISTRATOR);
         batch.key_present(&key);

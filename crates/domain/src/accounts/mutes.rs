@@ -6,7 +6,7 @@
 use crate::accounts::actor::Actor;
 use crate::accounts::avoidance::mute_field;
 use crate::accounts::mentioned::user_named;
-use crate::accounts::people::UserNamesRead;
+use crate::accounts::people::UserNames;
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -19,7 +19,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::{MAX_MUTED_TOPICS, MAX_MUTES};
 use crate::values::mutes::{MuteKind, MutedWord};
 use crate::values::rates::RatedAction;
-use tidings_keyspace::{Batch, Fetch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// A thing that a user can mute here. Topics are muted by `articles::topic_choices`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,11 +150,9 @@ pub async fn avoided(visit: &mut Visit, user: UserId) -> Result<Avoided, Error> 
     let blocks = fields::members(blocks.0, &blocks_key, block);
 
     let id_of = |mute: &Mute| (mute.kind == MuteKind::User).then(|| mute.value.parse::<UserId>().ok())?;
-    let mut query = Query::new();
     let people = mutes.iter().filter_map(id_of).chain(blocks.iter().map(|(id, _)| *id));
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, people);
-    let mut answers = visit.run_if_asked(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
+    let names = UserNames::of(&visit.shared(), people.collect());
+    let names = visit.fetch_if_needed(names).await?;
     mutes.retain_mut(|mute| {
         if mute.kind == MuteKind::User {
             let Some(name) = id_of(mute).and_then(|id| names.get(id)) else { return false };

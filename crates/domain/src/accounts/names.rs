@@ -20,7 +20,7 @@ use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::FullName;
 use std::collections::{BTreeMap, HashSet};
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// Accounts before the ones to fold that are looked at again: Lamer News draws an id some
 /// moments before it writes the account.
@@ -134,7 +134,6 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Er
     let users: Vec<_> = ids.clone().map(|id| read::fields(keys::user(id), FIELDS)).collect();
     let users = ids.zip(site.store.fetch(users).await?);
     let (mut entries, mut repairs) = (Vec::new(), Vec::new());
-    let mut query = Query::new();
     for (id, [name, deactivated, password, salt]) in users {
         let needs_name = name.is_none() && deactivated.is_some();
         let is_account = name.is_some() || deactivated.is_some();
@@ -144,14 +143,14 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Er
         }
         if let (Some(name), None) = (name, deactivated) {
             let key = keys::username_folded(&name);
-            entries.push((query.string(&key), key, id));
+            entries.push(read::string(&key).map(move |holder| (holder, key, id)));
         }
     }
-    let mut answers = site.store.query(query).await?;
     let mut seen = HashSet::new();
-    let is_missing = |entry: &(_, String, _)| entry.0 && seen.insert(entry.1.clone());
-    let entries = entries.into_iter().map(|(read, key, id)| (answers.take(read).is_none(), key, id));
-    let entries = entries.filter(is_missing).map(|(_, key, id)| (key, id)).collect();
+    let is_missing =
+        |(holder, key, _): &(Option<String>, String, _)| holder.is_none() && seen.insert(key.clone());
+    let entries = site.store.fetch(entries).await?.into_iter().filter(is_missing);
+    let entries = entries.map(|(_, key, id)| (key, id)).collect();
     Ok(MissingFields { entries, repairs })
 }
 

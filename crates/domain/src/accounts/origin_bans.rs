@@ -17,7 +17,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::OriginBanId;
 use crate::values::origin_ban::{BanScope, OriginBan, OriginKind};
 use std::net::{IpAddr, Ipv4Addr};
-use tidings_keyspace::{Batch, Query, Reads};
+use tidings_keyspace::{Batch, Fetch, Reads, read};
 
 crate::cache_kind! {
     /// The bans of the site.
@@ -32,11 +32,9 @@ pub(crate) async fn of_site(site: &Site, now: Timestamp) -> Result<Shared<Vec<Or
     if let Some(bans) = cache.get(view, &()) {
         return Ok(bans);
     }
-    let mut query = Query::new();
-    let stored = query.hash(keys::ORIGIN_BANS).or_absent(&mut query);
-    let stored = query.track(stored);
     let mut reads = Reads::default();
-    let stored = site.store.query(query).await?.take_tracked(stored).collect_into(&mut reads);
+    let stored = read::hash(keys::ORIGIN_BANS).or_absent().tracked();
+    let stored = site.store.fetch(stored).await?.collect_into(&mut reads);
     let read = |(id, json): (String, String)| {
         let ban = id.parse().ok().and_then(|id: OriginBanId| OriginBan::from_json(id, &json));
         if ban.is_none() {

@@ -31,11 +31,11 @@ use crate::values::limits::{
 };
 use crate::values::preferences::Digest;
 use crate::values::secrets::{random_token, same_secret};
+use crate::values::text_forms::read_text;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Fetch, Order, Query, Store, read};
+use tidings_keyspace::{Batch, Fetch, Order, Store, read};
 
 /// The field of a user with the secret that addresses for unsubscribing are made from.
 pub(crate) const MAIL_SECRET: &str = "mail_secret";
@@ -172,42 +172,31 @@ impl fmt::Display for WaitingMail {
 #[error("not the name of a waiting mail")]
 pub struct NotAMail;
 
-impl FromStr for WaitingMail {
-    type Err = NotAMail;
-
-    fn from_str(text: &str) -> Result<Self, NotAMail> {
-        let mut parts = text.splitn(3, ':');
-        let (Some(kind), Some(user), Some(about)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(NotAMail);
-        };
-        let user = user.parse().map_err(|_| NotAMail)?;
-        let time = |text: &str| text.parse().map(Timestamp).map_err(|_| NotAMail);
-        let subject = if kind == MailKind::Replies.name() {
-            MailSubject::Entry(about.parse().map_err(|_| NotAMail)?)
-        } else if kind == MailKind::Digest.name() {
-            let (since, until) = about.split_once('-').ok_or(NotAMail)?;
-            MailSubject::Digest { since: time(since)?, until: time(until)? }
-        } else if kind == NOTICE {
-            let (notice, rest) = about.split_once('-').ok_or(NotAMail)?;
-            let (at, address) = rest.split_once('-').ok_or(NotAMail)?;
-            let notice = Notice::parse(notice).ok_or(NotAMail)?;
-            MailSubject::Notice { notice, at: time(at)?, address: address.to_owned() }
-        } else if kind == CONFIRMATION {
-            MailSubject::Confirmation { at: time(about)? }
-        } else if kind == HOST_MOVE {
-            let host = |text: Option<&str>| text.and_then(|text| Hostname::parse(text).ok()).ok_or(NotAMail);
-            let mut parts = about.split('/');
-            let at = time(parts.next().ok_or(NotAMail)?)?;
-            MailSubject::HostMove {
-                at,
-                hosts: HostMove { from: host(parts.next())?, to: host(parts.next())? },
-            }
-        } else {
-            return Err(NotAMail);
-        };
-        Ok(Self { user, subject })
-    }
-}
+read_text!(WaitingMail or NotAMail: |text| {
+    let mut parts = text.splitn(3, ':');
+    let (kind, user, about) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    let time = |text: &str| text.parse().ok().map(Timestamp);
+    let subject = if kind == MailKind::Replies.name() {
+        MailSubject::Entry(about.parse().ok()?)
+    } else if kind == MailKind::Digest.name() {
+        let (since, until) = about.split_once('-')?;
+        MailSubject::Digest { since: time(since)?, until: time(until)? }
+    } else if kind == NOTICE {
+        let (notice, rest) = about.split_once('-')?;
+        let (at, address) = rest.split_once('-')?;
+        MailSubject::Notice { notice: Notice::parse(notice)?, at: time(at)?, address: address.to_owned() }
+    } else if kind == CONFIRMATION {
+        MailSubject::Confirmation { at: time(about)? }
+    } else if kind == HOST_MOVE {
+        let mut parts = about.split('/');
+        let at = time(parts.next()?)?;
+        let mut host = || Hostname::parse(parts.next()?).ok();
+        MailSubject::HostMove { at, hosts: HostMove { from: host()?, to: host()? } }
+    } else {
+        return None;
+    };
+    Some(Self { user, subject })
+});
 
 /// Adds to a batch that a new entry of an inbox is mailed. Followers are not.
 pub(crate) fn write_entry(batch: &mut Batch, user: UserId, entry: EntryId, score: f64) {
@@ -339,28 +328,26 @@ pub struct DigestsDue {
 /// Rounds: 1, 1 with digests, and 3 after a server of an earlier version has sent mails. At most 40
 /// mails, and 200 digests.
 pub async fn look(store: &Store, now: Timestamp, due: DigestsDue) -> Result<Vec<WaitingMail>, Error> {
-    let mut query = Query::new();
     let up_to = |time: Timestamp| (f64::NEG_INFINITY, time.as_score());
     let mails = now
         .scores_that_have_come(MAIL_PATIENCE_SECONDS / 2)
-        .map(|scores| query.sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, scores, MAIL_CHUNK));
-    let turn = query.string(keys::DIGEST_TURN);
-    let counts = [keys::MAIL_OUTBOX, keys::MAIL_WRITTEN].map(|key| query.sorted_count(key));
+        .map(|scores| read::sorted_by_score(keys::MAIL_OUTBOX, Order::Ascending, scores, MAIL_CHUNK));
+    let counts = [keys::MAIL_OUTBOX, keys::MAIL_WRITTEN].map(read::sorted_count);
     let lists = [(keys::DIGEST_DAILY, due.daily), (keys::DIGEST_WEEKLY, due.weekly)].map(|(key, due)| {
         let last = Timestamp(due.0.saturating_sub(1));
-        (key, query.sorted_by_score(key, Order::Ascending, up_to(last), DIGEST_CHUNK))
+        let list = read::sorted_by_score(key, Order::Ascending, up_to(last), DIGEST_CHUNK);
+        list.map(move |list| (key, list))
     });
-    let mut answers = store.query(query).await?;
-    let [waiting, written] = counts.map(|count| answers.take(count));
+    let reads = (mails, read::string(keys::DIGEST_TURN), counts, lists);
+    let (mails, turn, [waiting, written], lists) = store.fetch(reads).await?;
     if written > waiting {
         forget_sent(store).await?;
     }
-    let found = mails.into_iter().flat_map(|mails| answers.take(mails)).collect::<Vec<_>>();
+    let found: Vec<(String, f64)> = mails.into_iter().flatten().collect();
     let mails = fields::members(found, keys::MAIL_OUTBOX, |(mail, _)| mail.parse().ok());
-    let turn = answers.take(turn);
     let mut batch = Batch::new();
     for (key, list) in lists {
-        for (user, since) in fields::members(answers.take(list), key, |(user, since)| {
+        for (user, since) in fields::members(list, key, |(user, since)| {
             Some((user.parse::<UserId>().ok()?, Timestamp::from_score(since)))
         }) {
             let mail = WaitingMail { user, subject: MailSubject::Digest { since, until: now } };
@@ -629,9 +616,8 @@ mod tests {
         batch.sorted_add(keys::MAIL_OUTBOX, "digest:2:1-2", 3.0);
         store.commit(batch).await.expect("a commit");
         look(&store, now, DigestsDue { daily: now, weekly: now }).await.expect("an answer");
-        let mut query = Query::new();
-        let written = query.sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 10);
-        let written = store.query(query).await.expect("an answer").take(written);
+        let written = read::sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 10);
+        let written = store.fetch(written).await.expect("an answer");
         assert_eq!(written, [("digest:2:1-2".to_owned(), 2.0)]);
     }
 

@@ -13,7 +13,7 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::size;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Asked, Fetch, Query, Reads, Tracked, read};
+use tidings_keyspace::{Fetch, Reads, Tracked, read};
 
 /// The fields of a user with the username and the full name, and whether they still count.
 const NAMES: [&str; 4] = ["username", "fullname", DEACTIVATED, RestrictionKind::Ban.field()];
@@ -65,39 +65,15 @@ impl UserNames {
     }
 }
 
-/// Pending reads of users' names: one for each different user whose name is not cached.
-pub(crate) struct UserNamesRead {
-    cached: HashMap<UserId, Shared<Option<Arc<str>>>>,
-    missing: Asked<'static, People>,
-}
-
-impl UserNamesRead {
-    /// Asks for the names of users.
-    pub(crate) fn ask(
-        visit: &SharedVisit<'_>,
-        query: &mut Query,
-        ids: impl IntoIterator<Item = UserId>,
-    ) -> Self {
-        let names = visit.site().caches.of::<Usernames>();
-        let (mut cached, mut missing) = (HashMap::new(), Vec::new());
-        for id in ids.into_iter().collect::<HashSet<UserId>>() {
-            match names.get(visit.view(), &id) {
-                Some(name) => _ = cached.insert(id, name),
-                None => missing.push(id),
-            }
+impl UserNames {
+    /// The names of users: one read for each different user whose name is not cached.
+    pub(crate) fn of(visit: &SharedVisit<'_>, ids: HashSet<UserId>) -> impl Fetch<Value = Self> + use<> {
+        fn name(person: NamesOrLeft) -> Option<Arc<str>> {
+            person.ok().map(|person| person.username.into())
         }
-        Self { cached, missing: query.ask(People::of(missing)) }
-    }
-
-    /// The names.
-    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> UserNames {
-        let Self { cached: mut names, missing } = self;
-        let cache = visit.site().caches.of::<Usernames>();
-        for (id, person) in answers.of(missing).0 {
-            let name = person.map(|person| person.ok().map(|person| person.username.into()));
-            names.insert(id, cache.insert(visit.view(), id, name, None));
-        }
-        UserNames(names)
+        let read = |id: &UserId| PersonNames::of(*id).map(|person| person.map(name));
+        let name = |id| visit.cached::<Usernames, _>(id, read).map(move |name| (id, name));
+        ids.into_iter().map(name).collect::<Vec<_>>().map(|names| Self(names.into_iter().collect()))
     }
 }
 
@@ -111,6 +87,24 @@ pub(crate) struct PersonNames {
 }
 
 impl PersonNames {
+    /// The names of a user.
+    fn of(id: UserId) -> impl Fetch<Value = Tracked<NamesOrLeft>> {
+        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
+            let [username, fullname, deactivated, ban] = fields::each(names);
+            if let Some(left) = deactivated {
+                return Err(left.parse().ok().map(Timestamp));
+            }
+            let ban: Option<Restriction> = ban.and_then(|ban| ban.parse().ok());
+            Ok(Self {
+                username: username.ok_or(None)?,
+                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
+                ban,
+            })
+        };
+        let read = read::hash_fields(keys::user(id), NAMES).or_absent().tracked();
+        read.map(move |read| read.map(names))
+    }
+
     /// The username and the full name. The full name may be empty, and is empty while the person is banned.
     pub(crate) fn at(self, now: Timestamp) -> (String, String) {
         let is_banned = self.ban.is_some_and(|ban| ban.is_in_force(now));
@@ -134,22 +128,7 @@ pub(crate) struct People(HashMap<UserId, Tracked<NamesOrLeft>>);
 impl People {
     /// The names and full names of users; one read for each different user.
     pub(crate) fn of(ids: impl IntoIterator<Item = UserId>) -> impl Fetch<Value = Self> {
-        let names = |names: Vec<Option<String>>| -> NamesOrLeft {
-            let [username, fullname, deactivated, ban] = fields::each(names);
-            if let Some(left) = deactivated {
-                return Err(left.parse().ok().map(Timestamp));
-            }
-            let ban: Option<Restriction> = ban.and_then(|ban| ban.parse().ok());
-            Ok(PersonNames {
-                username: username.ok_or(None)?,
-                fullname: size::shown_name(&fullname.unwrap_or_default()).to_owned(),
-                ban,
-            })
-        };
-        let read = |id| {
-            let read = read::hash_fields(keys::user(id), NAMES).or_absent().tracked();
-            read.map(move |read| (id, read.map(names)))
-        };
+        let read = |id| PersonNames::of(id).map(move |names| (id, names));
         let wanted: BTreeSet<UserId> = ids.into_iter().collect();
         wanted.into_iter().map(read).collect::<Vec<_>>().map(|people| Self(people.into_iter().collect()))
     }

@@ -26,7 +26,7 @@ use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::rules::Rules;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Answers, Handle, Hash, Order, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Fetch, Hash, KnownOr, Order, read};
 
 crate::cache_kind! {
     /// Readers.
@@ -296,123 +296,73 @@ impl Perspective<'_> {
     }
 }
 
-/// The choices of a user, cached or asked for.
-pub(crate) enum ReaderOf {
-    /// They are cached.
-    Cached(Shared<Reader>),
-    /// They are read.
-    Asked(Box<ReaderRead>),
-}
-
-impl ReaderOf {
-    /// The choices.
-    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> Shared<Reader> {
-        match self {
-            Self::Cached(reader) => reader,
-            Self::Asked(read) => read.take(visit, answers),
+impl Reader {
+    /// The choices of a user who need not be the viewer. They are read if they are not cached.
+    pub(crate) fn of(visit: &Visit, id: UserId) -> impl Fetch<Value = Shared<Self>> + use<> {
+        match Self::cached(visit, id) {
+            Some(reader) => KnownOr::Known(reader),
+            None => KnownOr::Read(Self::read(visit, id)),
         }
     }
-}
 
-/// A pending read of one of the lists of a reader: its key, and the members.
-type ListRead = (String, TrackedHandle<Vec<(String, f64)>>);
-
-/// A pending read of a reader's choices.
-pub(crate) struct ReaderRead {
-    id: UserId,
-    /// The hidden and the saved stories; the followed and the muted topics.
-    lists: [ListRead; 4],
-    mutes: TrackedHandle<Hash>,
-    blocks: TrackedHandle<Hash>,
-    account: TrackedHandle<Vec<Option<String>>>,
-    /// How many entries of the inbox are unread, and how many were marked as read at once.
-    unread: [TrackedHandle<u64>; 2],
-}
-
-/// Excludes a read from what the page records, and tracks it for the reader's own entry.
-fn own<T>(query: &mut Query, handle: Handle<T>) -> TrackedHandle<T> {
-    query.keep_apart(&handle);
-    query.track(handle)
-}
-
-impl ReaderRead {
     /// The choices of a user, if they are cached. They are read again when the user's role has
     /// begun or ceased to count since, by the clock or by a reload of the settings.
-    pub(crate) fn cached(visit: &Visit, id: UserId) -> Option<Shared<Reader>> {
+    pub(crate) fn cached(visit: &Visit, id: UserId) -> Option<Shared<Self>> {
         let reader = visit.site().caches.of::<Readers>().get(visit.view(), &id)?;
         let moderates = reader.role.moderates(&visit.site().rules, visit.now());
         (moderates == reader.is_moderator).then_some(reader)
     }
 
-    /// Asks for the choices of a user who need not be the viewer, if they are not cached.
-    pub(crate) fn cached_or_ask(visit: &Visit, query: &mut Query, id: UserId) -> ReaderOf {
-        Self::cached(visit, id)
-            .map_or_else(|| ReaderOf::Asked(Box::new(Self::ask(query, id))), ReaderOf::Cached)
-    }
-
-    /// Asks for the choices of a user.
-    pub(crate) fn ask(query: &mut Query, id: UserId) -> Self {
-        let lists = [
-            (keys::user_hidden(id), MAX_HIDDEN),
-            (keys::user_saved(id), MARKED_SAVED),
-            (keys::topics_followed(id), MAX_FOLLOWED_TOPICS),
-            (keys::topics_muted(id), MAX_MUTED_TOPICS),
-        ];
-        let lists = lists.map(|(key, most)| {
-            let list = query.sorted_range(&key, Order::Descending, 0, most).or_absent(query);
-            (key, own(query, list))
-        });
-        let mutes = query.hash(keys::user_mutes(id)).or_absent(query);
-        let mutes = own(query, mutes);
-        let blocks = query.hash(keys::user_blocks(id)).or_absent(query);
-        let blocks = own(query, blocks);
-        let fields = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN, ROLE_PASSWORD];
-        let account = query.hash_fields(keys::user(id), fields).or_absent(query);
-        let account = own(query, account);
-        let counts =
-            [query.sorted_count(keys::user_unread(id)), query.field_count(keys::user_marked_read(id))];
-        let unread = counts.map(|count| {
-            let count = count.or_absent(query);
-            own(query, count)
-        });
-        Self { id, lists, mutes, blocks, account, unread }
-    }
-
-    /// The choices, which are cached from now on.
-    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> Shared<Reader> {
-        let Self { id, lists: [hidden, saved, followed, muted], mutes, blocks, account, unread } = self;
-        let mut reads = Reads::default();
-        let mut stories = |(key, list): ListRead| {
-            let list = answers.take_tracked(list).collect_into(&mut reads);
-            let mut ids: Vec<NewsId> = fields::members(list, &key, |(id, _)| id.parse().ok());
-            ids.sort_unstable();
-            ids.into_boxed_slice()
+    /// The choices of a user, which are cached from now on.
+    pub(crate) fn read(visit: &Visit, id: UserId) -> impl Fetch<Value = Shared<Self>> + use<> {
+        fn list(key: &str, most: u64) -> impl Fetch<Value = Vec<(String, f64)>> + use<> {
+            read::sorted_range(key, Order::Descending, 0, most)
+        }
+        let stories = |key: String, most| {
+            list(&key, most).map(move |list| {
+                let mut ids: Vec<NewsId> = fields::members(list, &key, |(id, _)| id.parse().ok());
+                ids.sort_unstable();
+                ids.into_boxed_slice()
+            })
         };
-        let (hidden, saved) = (stories(hidden), stories(saved));
-        let mut topics = |(key, list): ListRead| {
-            let list = answers.take_tracked(list).collect_into(&mut reads);
-            let topics = fields::members(list, &key, |(name, _)| Topic::parse("topic", &name).ok());
-            topics.into_boxed_slice()
+        let topics = |key: String, most| {
+            list(&key, most).map(move |list| {
+                let topics = fields::members(list, &key, |(name, _)| Topic::parse("topic", &name).ok());
+                topics.into_boxed_slice()
+            })
         };
-        let (followed, muted_topics) = (topics(followed), topics(muted));
-        let mutes = answers.take_tracked(mutes).collect_into(&mut reads);
-        let blocks = answers.take_tracked(blocks).collect_into(&mut reads);
-        let [flags, factors, ban, shows_flagged, password] =
-            fields::each(answers.take_tracked(account).collect_into(&mut reads));
-        let role = RoleFacts {
-            flags: Flags::parse(flags.as_deref().unwrap_or_default()),
-            second_factors: SecondFactors::read(factors.as_deref()),
-            has_short_password: password.as_deref() == Some(SHORT_PASSWORD),
-            ban: fields::read(ban.as_deref(), || keys::user(id), RestrictionKind::Ban.field()),
-        };
-        let is_moderator = role.moderates(&visit.site().rules, visit.now());
-        let shows_flagged = shows_flagged.as_deref() == Some("1");
-        let counts = unread.map(|count| answers.take_tracked(count).collect_into(&mut reads));
-        let has_unread = counts.into_iter().any(|count| count > 0);
-        let base = Reader { is_moderator, role, shows_flagged, has_unread, ..Reader::new(id) };
-        let chosen = Reader { hidden, saved, followed, muted_topics, ..base };
-        let reader = Tracked::new(chosen.with_mutes(&mutes, &blocks), reads);
-        visit.site().caches.of::<Readers>().insert(visit.view(), id, reader, None)
+        let chosen = (
+            stories(keys::user_hidden(id), MAX_HIDDEN),
+            stories(keys::user_saved(id), MARKED_SAVED),
+            topics(keys::topics_followed(id), MAX_FOLLOWED_TOPICS),
+            topics(keys::topics_muted(id), MAX_MUTED_TOPICS),
+        );
+        let avoided = (read::hash(keys::user_mutes(id)), read::hash(keys::user_blocks(id)));
+        let account = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN, ROLE_PASSWORD];
+        let account = read::fields(keys::user(id), account);
+        // How many entries of the inbox are unread, and how many were marked as read at once.
+        let unread =
+            (read::sorted_count(keys::user_unread(id)), read::field_count(keys::user_marked_read(id)));
+        let (site, now, keep) = (visit.site_too(), visit.now(), visit.keeper::<Readers>());
+        (chosen, avoided, account, unread).or_absent().tracked().apart().map(move |read| {
+            let reader = read.map(|(chosen, (mutes, blocks), account, (unread, marked))| {
+                let [flags, factors, ban, shows_flagged, password] = account;
+                let role = RoleFacts {
+                    flags: Flags::parse(flags.as_deref().unwrap_or_default()),
+                    second_factors: SecondFactors::read(factors.as_deref()),
+                    has_short_password: password.as_deref() == Some(SHORT_PASSWORD),
+                    ban: fields::read(ban.as_deref(), || keys::user(id), RestrictionKind::Ban.field()),
+                };
+                let is_moderator = role.moderates(&site.rules, now);
+                let shows_flagged = shows_flagged.as_deref() == Some("1");
+                let has_unread = unread > 0 || marked > 0;
+                let base = Self { is_moderator, role, shows_flagged, has_unread, ..Self::new(id) };
+                let (hidden, saved, followed, muted_topics) = chosen;
+                let chosen = Self { hidden, saved, followed, muted_topics, ..base };
+                chosen.with_mutes(&mutes, &blocks)
+            });
+            keep(id, reader)
+        })
     }
 }
 

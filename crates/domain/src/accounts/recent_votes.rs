@@ -15,9 +15,9 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, NotAnId, UserId};
 use crate::values::limits::MAX_RECENT_VOTES;
+use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -38,22 +38,15 @@ pub enum VotedOn {
     Comment(CommentAddress),
 }
 
-impl fmt::Display for VotedOn {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::News(id) => id.fmt(formatter),
-            Self::Comment(address) => address.fmt(formatter),
-        }
-    }
-}
+shown!(VotedOn: |voted| match voted {
+    VotedOn::News(id) => id as &dyn Display,
+    VotedOn::Comment(address) => address,
+});
 
-impl FromStr for VotedOn {
-    type Err = NotAnId;
-
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        if text.contains('-') { text.parse().map(Self::Comment) } else { text.parse().map(Self::News) }
-    }
-}
+read_text!(VotedOn or NotAnId: |text| match text.contains('-') {
+    true => text.parse().ok().map(Self::Comment),
+    false => text.parse().ok().map(Self::News),
+});
 
 /// The recent votes of a user, as pages need them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,7 @@ use crate::values::ids::UserId;
 use crate::values::limits::{ACCOUNTS_CHUNK, STAFF_PASSWORD_MIN};
 use crate::values::restriction::RestrictionKind;
 use crate::values::text::NewPassword;
+use crate::values::text_forms::named;
 use strum::IntoStaticStr;
 use tidings_keyspace::{Batch, Hash, read};
 
@@ -213,12 +214,9 @@ pub enum GivenRole {
     Moderator,
 }
 
-impl GivenRole {
-    /// The name of the role.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(GivenRole);
 
+impl GivenRole {
     const fn flag(self) -> char {
         match self {
             Self::Administrator => ADMINISTRATOR_FLAG,

@@ -15,12 +15,11 @@ use crate::values::ids::UserId;
 use crate::values::limits::{MAX_AGENT, MAX_SESSIONS, SESSION_NOTED_SECONDS, SESSION_SECONDS};
 use crate::values::secrets::random_token;
 use crate::values::session_token::{SessionHash, SessionToken};
+use crate::values::text_forms::named;
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr};
-use tidings_keyspace::{
-    Answers, Batch, CheckId, Fetch, Hash, Order, Query, Reads, Tracked, TrackedHandle, read,
-};
+use tidings_keyspace::{Batch, CheckId, Fetch, Hash, Order, Tracked, read};
 
 /// How long a session lasts after the last visit.
 const SESSION_LIFE: Duration = Duration::from_secs(SESSION_SECONDS);
@@ -155,51 +154,30 @@ impl VisitSession {
     }
 }
 
-/// A pending read: the session of a token.
-pub(crate) struct SessionRead {
+/// The session of a token; `None` if there is none, or it has ended.
+pub(crate) fn of_token(
     token: SessionToken,
-    hash: SessionHash,
-    session: TrackedHandle<Hash>,
-    earlier: TrackedHandle<Option<String>>,
-}
-
-impl SessionRead {
-    /// Asks for the session of a token.
-    pub(crate) fn ask(query: &mut Query, token: &SessionToken) -> Self {
-        let hash = token.hash();
-        let session = query.hash(keys::session(&hash)).or_absent(query);
-        let earlier = query.string(keys::auth(token.expose())).or_absent(query);
-        query.keep_apart(&session);
-        query.keep_apart(&earlier);
-        let (session, earlier) = (query.track(session), query.track(earlier));
-        Self { token: token.clone(), hash, session, earlier }
-    }
-
-    /// The session; `None` if there is none, or it has ended.
-    pub(crate) fn take(self, answers: &mut Answers, now: Timestamp) -> Option<Tracked<VisitSession>> {
-        let mut reads = Reads::default();
-        let stored = answers.take_tracked(self.session).collect_into(&mut reads);
-        let earlier = answers.take_tracked(self.earlier).collect_into(&mut reads);
-        let session = if stored.is_empty() {
-            let user_id = earlier?.parse().ok()?;
-            let key = SessionKey::Earlier(self.token);
-            VisitSession { key, user_id, last_seen: None, secret: None, former_secret: ApiSecret::default() }
-        } else {
-            let name = || keys::session(&self.hash);
+    now: Timestamp,
+) -> impl Fetch<Value = Option<Tracked<VisitSession>>> {
+    let hash = token.hash();
+    let reads = (read::hash(keys::session(&hash)), read::string(keys::auth(token.expose())));
+    reads.or_absent().tracked().apart().map(move |read| {
+        let session = |(stored, earlier): (Hash, Option<String>)| {
+            if stored.is_empty() {
+                let user_id = earlier?.parse().ok()?;
+                let (key, former_secret) = (SessionKey::Earlier(token), ApiSecret::default());
+                return Some(VisitSession { key, user_id, last_seen: None, secret: None, former_secret });
+            }
+            let name = || keys::session(&hash);
             let seen = fields::read(stored.get("last_seen"), name, "last_seen").map(Timestamp)?;
             let secret = |field| ApiSecret::new(stored.get(field).unwrap_or_default());
-            let former_secret = secret(FORMER_SECRET);
             let user_id = fields::read(stored.get("user_id"), name, "user_id")?;
-            VisitSession {
-                key: SessionKey::Session(self.hash),
-                user_id,
-                last_seen: Some(seen),
-                secret: Some(secret(SECRET)),
-                former_secret,
-            }
+            let (last_seen, former_secret) = (Some(seen), secret(FORMER_SECRET));
+            let secret = Some(secret(SECRET));
+            Some(VisitSession { key: SessionKey::Session(hash), user_id, last_seen, secret, former_secret })
         };
-        session.is_alive(now).then(|| Tracked::new(session, reads))
-    }
+        read.map(session).transpose().filter(|session| session.peek().is_alive(now))
+    })
 }
 
 /// Notes a visit, so that the session lasts 60 days from now. Writes at most once an hour.
@@ -273,12 +251,7 @@ pub enum LoginMethod {
     Passkey,
 }
 
-impl LoginMethod {
-    /// The method as it is stored.
-    fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(LoginMethod);
 
 /// The sessions of an account as they were read, to end all of them.
 pub(crate) struct AllSessions {

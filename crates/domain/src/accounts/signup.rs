@@ -5,7 +5,7 @@
 //! the first administrator ([`first_administrator`]) is always let in.
 
 use crate::accounts::applications::{self, NameHolders};
-use crate::accounts::first_administrator::{self, TokenRead};
+use crate::accounts::first_administrator;
 use crate::accounts::invitations::Invitation;
 use crate::accounts::login;
 use crate::accounts::names;
@@ -37,7 +37,7 @@ use crate::values::rules::AccountRules;
 use crate::values::secrets::random_token;
 use crate::values::signup::{ApplicationText, InvitationCode, SignupAnswer, SignupMode, WelcomeToken};
 use crate::values::text::{InputError, NewPassword, Username};
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, read};
 
 const FIRST_USER: UserId = UserId(1);
 
@@ -212,25 +212,24 @@ impl<'a> Gate<'a> {
     /// Reads it. Rounds: 1; 1 more with an invitation or if the name is taken, 2 with both.
     async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
         let username = applicant.username();
-        let mut query = Query::new();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
-        let holders = holders.map(|key| query.string(key));
-        let (count, folded) = (query.string(keys::USERS_COUNT), query.string(keys::USERNAMES_FOLDED));
-        let stopped = query.ask(read::field(keys::SITE, SIGNUPS_STOPPED));
-        let limits = applicant.visitor().map(|(_, device)| query.ask(SignupLimits::of(device.address)));
+        let limits = applicant.visitor().map(|(_, device)| SignupLimits::of(device.address));
         let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
-        let token = token.map(|token| TokenRead::ask(&mut query, token));
-        let mut answers = site.store.query(query).await?;
-        let holders = holders.map(|holder| answers.take(holder));
-        let is_used = answers.take(count).is_some();
-        let folded = answers.take(folded);
-        let stopped = answers.of(stopped);
+        let reads = (
+            holders.map(read::string),
+            read::string(keys::USERS_COUNT),
+            read::string(keys::USERNAMES_FOLDED),
+            read::field(keys::SITE, SIGNUPS_STOPPED),
+            limits,
+            token.map(|_| first_administrator::holder()),
+        );
+        let (holders, count, folded, stopped, limits, holder) = site.store.fetch(reads).await?;
+        let is_used = count.is_some();
         let stopped = fields::read(stopped.as_deref(), || keys::SITE.to_owned(), SIGNUPS_STOPPED);
         let stopped = stopped.filter(|stopped: &Restriction| stopped.is_in_force(now));
-        let limits = limits.map(|limits| answers.of(limits));
         let has_token = token.is_some();
         if let Some(token) = token {
-            token.demand(site, &mut answers).await?;
+            first_administrator::demand_good(site, token, holder.flatten()).await?;
         }
         let is_administrator = has_token || (!is_used && applicant.is_on_this_machine(site));
         let names = NameHolders::find(site, username, holders).await?;

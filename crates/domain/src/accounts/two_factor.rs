@@ -25,7 +25,7 @@ pub use other_host::{HostMove, PasskeyOwners, visit_owners};
 pub use relying_party::RelyingParty;
 pub use second_step::Answer;
 
-use std::fmt::{self, Display, Formatter};
+use crate::values::text_forms::shown;
 
 /// The field of a user that says which second factors the account has: `totp`, `passkeys`, both
 /// with a blank between them, or absent.
@@ -56,16 +56,12 @@ impl SecondFactors {
     }
 }
 
-impl Display for SecondFactors {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match (self.totp, self.passkeys) {
-            (true, true) => "totp passkeys",
-            (true, false) => TOTP,
-            (false, true) => PASSKEYS,
-            (false, false) => "",
-        })
-    }
-}
+shown!(SecondFactors: |factors| match (factors.totp, factors.passkeys) {
+    (true, true) => "totp passkeys",
+    (true, false) => TOTP,
+    (false, true) => PASSKEYS,
+    (false, false) => "",
+});
 
 #[cfg(test)]
 mod tests {

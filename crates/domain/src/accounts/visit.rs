@@ -7,16 +7,16 @@
 
 use crate::accounts::inbox::OnPage;
 use crate::accounts::inbox::seen::PendingSights;
-use crate::accounts::reader::{Perspective, Reader, ReaderRead};
+use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::recent_votes::RecentVotes;
-use crate::accounts::session_store::{self, SessionRead, VisitSession};
+use crate::accounts::session_store::{self, VisitSession};
 use crate::accounts::users::{Role, User};
 use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
 use crate::error::{Error, Refusal};
-use crate::identity::{Identities, Identity, IdentityRead, LastRead, store_tag_origin};
+use crate::identity::{Identities, Identity, LastRead, store_tag_origin};
 use crate::keys;
 use crate::repeats::NamedRequest;
-use crate::review::{WaitingRead, WaitingRows};
+use crate::review::{self, WaitingRows};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::identity::TagOrigin;
@@ -24,7 +24,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Fetch, Query, Reads, Tracked};
+use tidings_keyspace::{Answers, Fetch, KnownOr, Query, Tracked, read};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -161,7 +161,7 @@ impl Visit {
         self.identify().await?;
         self.recall_reader();
         if self.viewer_id().is_some() && self.known_reader().is_none() {
-            self.run(Query::new()).await?;
+            self.advance().await?;
         }
         Ok(self.known_reader().cloned())
     }
@@ -181,18 +181,17 @@ impl Visit {
         if let Some(id) = self.viewer_id()
             && self.known_reader().is_none()
         {
-            self.reader = ReaderRead::cached(self, id);
+            self.reader = Reader::cached(self, id);
         }
     }
 
-    /// Asks for the viewer's choices, if the page wants them and they are not known.
-    fn ask_reader(&mut self, query: &mut Query) -> Option<ReaderRead> {
+    /// The viewer, if the page wants their choices and they are not known.
+    fn wanted_reader(&mut self) -> Option<UserId> {
         if !self.wants_reader {
             return None;
         }
         self.recall_reader();
-        let id = self.viewer_id().filter(|_| self.known_reader().is_none())?;
-        Some(ReaderRead::ask(query, id))
+        self.viewer_id().filter(|_| self.known_reader().is_none())
     }
 
     /// The session, once it is known; see [`Visit::viewer`].
@@ -259,9 +258,28 @@ impl Visit {
         !matches!(self.stage, Stage::Anonymous)
     }
 
-    /// Runs one round of the page's reads, with the session's next read, and with the
-    /// identity of the site if that is not cached.
-    pub async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
+    /// Fetches things that are read together: one round of the page's reads, with the session's next read, and with
+    /// the identity of the site if that is not cached.
+    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+        let mut query = Query::new();
+        let asked = what.ask(&mut query);
+        Ok(F::take(asked, &mut self.run(query).await?))
+    }
+
+    /// The same, unless there is nothing to read: then the session's read waits for the next round.
+    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+        let mut query = Query::new();
+        let asked = what.ask(&mut query);
+        let mut answers = if query.is_empty() { Answers::default() } else { self.run(query).await? };
+        Ok(F::take(asked, &mut answers))
+    }
+
+    /// Runs the session's next read alone.
+    async fn advance(&mut self) -> Result<(), Error> {
+        self.fetch(read::known(())).await
+    }
+
+    async fn run(&mut self, mut query: Query) -> Result<Answers, Error> {
         if query.is_empty() && self.may_recall() {
             self.become_current().await?;
             if !matches!(self.stage, Stage::Token(_)) {
@@ -271,18 +289,18 @@ impl Visit {
         let has_asked = !query.is_empty() || matches!(self.stage, Stage::Token(_) | Stage::Known(_));
         let is_wanted = has_asked && self.identity.is_none();
         let is_cached = || self.site.caches.of::<Identities>().may_have(self.view(), &());
-        let identity = (is_wanted && !is_cached()).then(|| IdentityRead::ask(&mut query));
-        let reader = self.ask_reader(&mut query);
-        let waiting = (has_asked && self.reads_waiting_rows()).then(|| WaitingRead::ask(&mut query));
+        let identity = (is_wanted && !is_cached()).then(Identity::read);
+        let reader = self.wanted_reader().map(|id| Reader::read(self, id));
+        let waiting = (has_asked && self.reads_waiting_rows()).then(review::count_waiting);
+        let along = query.ask((identity, reader, waiting));
         let mut answers = self.run_with_session(query).await?;
-        if let Some(read) = waiting {
-            read.take(self.site.of(), &mut answers);
+        let (identity, reader, waiting) = answers.of(along);
+        if let Some(rows) = waiting {
+            self.site.of::<WaitingRows>().note(rows);
         }
-        if let Some(read) = reader {
-            self.reader = Some(read.take(self, &mut answers));
-        }
-        if let Some(read) = identity {
-            self.meet_identity(read, &mut answers);
+        self.reader = reader.or_else(|| self.reader.take());
+        if let Some(identity) = identity {
+            self.meet_identity(identity);
         }
         if !self.current && has_asked {
             if self.site.store.has_doubts() {
@@ -342,10 +360,8 @@ impl Visit {
     pub async fn learn_waiting_rows(&mut self) {
         let is_unknown = self.site.of::<WaitingRows>().last().is_none();
         if is_unknown && !self.only_acts && self.is_by_moderator() {
-            let mut query = Query::new();
-            let read = WaitingRead::ask(&mut query);
-            match self.site.store.query(query).await {
-                Ok(mut answers) => read.take(self.site.of(), &mut answers),
+            match self.site.store.fetch(review::count_waiting()).await {
+                Ok(rows) => self.site.of::<WaitingRows>().note(rows),
                 Err(error) => tracing::debug!(%error, "length of the review queue not read"),
             }
         }
@@ -355,10 +371,10 @@ impl Visit {
         let (store, caches) = (&self.site.store, &self.site.caches);
         Ok(match &self.stage {
             Stage::Token(token) => {
-                let session = SessionRead::ask(&mut query, token);
+                let session = query.ask(session_store::of_token(token.clone(), self.now));
                 let mut answers = store.query(query).await?;
-                let session = session
-                    .take(&mut answers, self.now)
+                let session = answers
+                    .of(session)
                     .map(|session| caches.of::<Sessions>().insert(self.view(), token.clone(), session, None));
                 self.stage =
                     session.as_ref().map_or(Stage::Anonymous, |session| Stage::Known(session.user_id));
@@ -366,36 +382,28 @@ impl Visit {
                 answers
             }
             Stage::Known(id) if self.only_acts => {
-                let hash = query.hash(keys::user(*id)).or_absent(&mut query);
+                let user = query.ask(User::by_id(*id).or_absent());
                 let mut answers = store.query(query).await?;
-                match User::from_hash(&answers.take(hash)) {
+                match answers.of(user) {
                     Some(user) => self.meet(Arc::new(user)),
                     None => self.stage = Stage::Anonymous,
                 }
                 answers
             }
             Stage::Known(id) => {
-                let hash = query.hash(keys::user(*id)).or_absent(&mut query);
-                query.keep_apart(&hash);
-                let hash = query.track(hash);
-                let votes = query.hash(keys::user_recent_votes(*id)).or_absent(&mut query);
-                query.keep_apart(&votes);
-                let votes = query.track(votes);
-                let unread = query.sorted_count(keys::user_unread(*id)).or_absent(&mut query);
-                query.keep_apart(&unread);
-                let unread = query.track(unread);
+                let votes = read::hash(keys::user_recent_votes(*id));
+                let unread = read::sorted_count(keys::user_unread(*id));
+                let reads = (User::by_id(*id), votes, unread).or_absent().tracked().apart();
+                let read = query.ask(reads);
                 let mut answers = store.query(query).await?;
-                let mut reads = Reads::default();
-                let votes = answers.take_tracked(votes).collect_into(&mut reads);
-                let unread = answers.take_tracked(unread).collect_into(&mut reads);
-                let user = answers.take_tracked(hash).collect_into(&mut reads);
-                let user = User::from_hash(&user).map(|mut user| {
+                let user = answers.of(read).map(|(user, votes, unread)| {
+                    let mut user = user?;
                     // Lamer News counts replies that are in no inbox.
                     user.replies = user.replies.min(unread);
                     user.recent_votes = RecentVotes::from_hash(user.id, votes);
-                    Arc::new(user)
+                    Some(Arc::new(user))
                 });
-                match Tracked::new(user, reads).transpose() {
+                match user.transpose() {
                     Some(user) => {
                         let user = caches.of::<Viewers>().insert(self.view(), *id, user, None);
                         self.meet((*user).clone());
@@ -408,8 +416,7 @@ impl Visit {
         })
     }
 
-    fn meet_identity(&mut self, read: IdentityRead, answers: &mut Answers) {
-        let identity = read.take(answers);
+    fn meet_identity(&mut self, identity: Tracked<Identity>) {
         let identity = self.site.caches.of::<Identities>().insert(self.view(), (), identity, None);
         self.site.of::<LastRead>().set(&identity);
         self.identity = Some(identity);
@@ -423,10 +430,8 @@ impl Visit {
             self.identity = self.site.caches.of::<Identities>().get(self.view(), &());
         }
         if self.identity.is_none() {
-            let mut query = Query::new();
-            let read = IdentityRead::ask(&mut query);
-            match self.site.store.query(query).await {
-                Ok(mut answers) => self.meet_identity(read, &mut answers),
+            match self.site.store.fetch(Identity::read()).await {
+                Ok(identity) => self.meet_identity(identity),
                 Err(error) => tracing::debug!(%error, "identity of the site not read"),
             }
         }
@@ -450,7 +455,7 @@ impl Visit {
     /// Rounds: at most 2.
     pub async fn recognise(&mut self) -> Result<Option<&User>, Error> {
         while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
-            self.run(Query::new()).await?;
+            self.advance().await?;
         }
         Ok(match &self.stage {
             Stage::Viewer(user) => Some(user),
@@ -458,22 +463,36 @@ impl Visit {
         })
     }
 
-    /// Fetches things that are read together, as [`Visit::run`] does.
-    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
-        let mut query = Query::new();
-        let asked = what.ask(&mut query);
-        Ok(F::take(asked, &mut self.run(query).await?))
-    }
-
-    /// The same, unless the query is empty: then nothing is read.
-    pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
-        if query.is_empty() { Ok(Answers::default()) } else { self.run(query).await }
-    }
-
     /// How this visit sees the caches. On a shared store it can use them only after its
     /// first round, which also fetches the keys that other servers have written.
     pub fn view(&self) -> View<'_> {
         View { store: &self.site.store, now: self.now, is_current: self.current }
+    }
+
+    /// A value from its cache. If it is not there, it is read and cached.
+    pub(crate) fn cached<K: CacheKind, F: Fetch<Value = Tracked<K::Value>>>(
+        &self,
+        key: K::Key,
+        read: fn(&K::Key) -> F,
+    ) -> KnownOr<impl Fetch<Value = Shared<K::Value>> + use<K, F>> {
+        match self.site.caches.of::<K>().get(self.view(), &key) {
+            Some(value) => KnownOr::Known(value),
+            None => {
+                let keep = self.keeper::<K>();
+                KnownOr::Read(read(&key).map(move |made| keep(key, made)))
+            }
+        }
+    }
+
+    /// Caches what this visit makes.
+    pub(crate) fn keeper<K: CacheKind>(
+        &self,
+    ) -> impl Fn(K::Key, Tracked<K::Value>) -> Shared<K::Value> + Send + use<K> {
+        let (site, now) = (self.site.clone(), self.now);
+        move |key, made| {
+            let view = View { store: &site.store, now, is_current: true };
+            site.caches.of::<K>().insert(view, key, made, None)
+        }
     }
 
     /// This visit without its viewer, for reads that are the same for everyone.
@@ -531,7 +550,7 @@ impl Visit {
     /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
     pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
         while self.known_viewer().is_none() {
-            self.run(Query::new()).await?;
+            self.advance().await?;
         }
         Ok(self.known_viewer().flatten())
     }
@@ -547,9 +566,9 @@ impl Visit {
 
     /// Identifies the viewer with a read of its own, if no round of the page has done so.
     /// Rounds: at most 1.
-    pub(crate) async fn identify(&mut self) -> Result<Option<UserId>, Error> {
+    pub async fn identify(&mut self) -> Result<Option<UserId>, Error> {
         if matches!(self.stage, Stage::Token(_)) {
-            self.run(Query::new()).await?;
+            self.advance().await?;
         }
         Ok(self.viewer_id())
     }
@@ -617,15 +636,30 @@ pub(crate) enum CacheResult<'a, K: CacheKind> {
 pub struct SharedVisit<'a>(&'a mut Visit);
 
 impl SharedVisit<'_> {
-    /// As [`Visit::run`]: the session's next read is added to the round.
-    pub async fn run(&mut self, query: Query) -> Result<Answers, Error> {
-        self.0.run(query).await
+    /// As [`Visit::fetch`]: the session's next read is added to the round.
+    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+        self.0.fetch(what).await
     }
 
-    /// The same, unless the query is empty: then the session's read waits for the next
-    /// round.
-    pub(crate) async fn run_if_asked(&mut self, query: Query) -> Result<Answers, Error> {
-        self.0.run_if_asked(query).await
+    /// As [`Visit::fetch_if_needed`].
+    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
+        self.0.fetch_if_needed(what).await
+    }
+
+    /// As [`Visit::cached`].
+    pub(crate) fn cached<K: CacheKind, F: Fetch<Value = Tracked<K::Value>>>(
+        &self,
+        key: K::Key,
+        read: fn(&K::Key) -> F,
+    ) -> KnownOr<impl Fetch<Value = Shared<K::Value>> + use<K, F>> {
+        self.0.cached::<K, F>(key, read)
+    }
+
+    /// As [`Visit::keeper`].
+    pub(crate) fn keeper<K: CacheKind>(
+        &self,
+    ) -> impl Fn(K::Key, Tracked<K::Value>) -> Shared<K::Value> + Send + use<K> {
+        self.0.keeper::<K>()
     }
 
     /// As [`Visit::view`].

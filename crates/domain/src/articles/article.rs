@@ -13,10 +13,9 @@ use crate::site::Site;
 use crate::values::clock::{DecimalSeconds, NotSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::text::printable;
+use crate::values::text_forms::record_text;
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::NewsUrl;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Expiry, Fetch, Hash, read};
 
@@ -135,22 +134,7 @@ pub(crate) struct Placed {
     score: f64,
 }
 
-/// As text, which is read back exactly.
-impl fmt::Display for Placed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.time, self.score)
-    }
-}
-
-impl FromStr for Placed {
-    type Err = NotSeconds;
-
-    fn from_str(stored: &str) -> Result<Self, NotSeconds> {
-        let (time, score) = stored.split_once(' ').ok_or(NotSeconds)?;
-        let number = |text: &str| text.parse().map_err(|_| NotSeconds);
-        Ok(Self { time: number(time)?, score: number(score)? })
-    }
-}
+record_text!(Placed or NotSeconds: {time} " " {score});
 
 impl Placed {
     /// Adds the article to a topic, and to the lists of the topic that are stored.

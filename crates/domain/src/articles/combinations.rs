@@ -22,7 +22,7 @@ use crate::values::ids::NewsId;
 use crate::values::limits::{FOLLOWED_ARTICLES, MAX_TOPIC_LOOKUPS, MAX_UNITED_ARTICLES};
 use crate::values::topic::{Topic, TopicChoice};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Query, Tracked, Within};
+use tidings_keyspace::{Fetch, Tracked, Within, read};
 
 crate::cache_kind! {
     /// Lists of several topics, by order and topics.
@@ -135,27 +135,12 @@ async fn common(visit: &mut Visit, topics: &[Topic], lists: &[TopicList]) -> Res
     if left.is_empty() || large.is_empty() {
         return Ok(ids(left.into_iter()));
     }
-    let mut query = Query::new();
-    let mut reads = Vec::with_capacity(left.len() * large.len());
-    for (position, name) in left.iter().enumerate() {
-        for group in &large {
-            let is_inside = query.has_member(group, *name);
-            if position > 0 {
-                // They all read the same keys, and once is enough for the cache.
-                query.keep_apart(&is_inside);
-            }
-            reads.push(is_inside);
-        }
-    }
-    let mut answers = visit.run(query).await?;
-    let mut reads = reads.into_iter().map(|read| answers.take(read));
-    left.retain(|_| {
-        let mut is_inside = true;
-        for inside in reads.by_ref().take(large.len()) {
-            is_inside &= inside;
-        }
-        is_inside
-    });
+    let inside = |name: &&str| large.iter().map(|group| read::has_member(group, *name)).collect::<Vec<_>>();
+    // They all read the same keys, and once is enough for the cache.
+    let others = left.iter().skip(1).map(inside).collect::<Vec<_>>().apart();
+    let (first, others) = visit.fetch((left.first().map(inside), others)).await?;
+    let mut inside = first.into_iter().chain(others);
+    left.retain(|_| inside.next().is_some_and(|inside| inside.into_iter().all(|is_inside| is_inside)));
     Ok(ids(left.into_iter()))
 }
 

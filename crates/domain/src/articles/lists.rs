@@ -13,12 +13,13 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::hidden;
-use crate::news::lines::{self, ItemsRead, NewsLine};
+use crate::news::lines::{self, ListedItem, NewsLine};
 use crate::news::listing;
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_PAGE_NUMBER;
+use crate::values::text_forms::read_text;
 use crate::values::topic::{Topic, TopicChoice};
-use tidings_keyspace::{Answers, Order, Query, Reads, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// The order of a list of articles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,20 +72,10 @@ impl PageNumber {
 #[error("not the number of a page")]
 pub struct NotAPage;
 
-impl std::str::FromStr for PageNumber {
-    type Err = NotAPage;
-
-    fn from_str(text: &str) -> Result<Self, NotAPage> {
-        match text.parse() {
-            Ok(number)
-                if (1..=MAX_PAGE_NUMBER).contains(&number) && text.bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                Ok(Self(number))
-            }
-            _ => Err(NotAPage),
-        }
-    }
-}
+read_text!(PageNumber or NotAPage: |text| {
+    let number = text.parse().ok().filter(|number| (1..=MAX_PAGE_NUMBER).contains(number))?;
+    text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Self(number))
+});
 
 /// An article as it is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +125,7 @@ pub async fn all(visit: &mut Visit, order: ArticleOrder, part: ArticlePart) -> R
         ))
         .await?;
     let ids = ids(range.iter(), order.all());
-    let (lines, _) = read_lines(visit, ids, Query::new()).await?;
+    let (lines, ()) = read_lines(visit, ids, read::known(())).await?;
     let hidden = hidden::among(visit, waiting).await?;
     Ok(ArticlePage { hidden: hidden.len() as u64, ..page_of(visit, lines, total) })
 }
@@ -162,11 +153,9 @@ pub async fn of_topics(
     } else {
         part_of(&combinations::list(visit, topics, order).await?, part)
     };
-    let mut query = Query::new();
-    let about = query.ask((TopicFacts::of(topics), hidden::waiting()));
-    let (mut lines, mut answers) = read_lines(visit, ids, query).await?;
+    let also = (TopicFacts::of(topics), hidden::waiting());
+    let (mut lines, (about, waiting)) = read_lines(visit, ids, also).await?;
     sort(&mut lines, order);
-    let (about, waiting) = answers.of(about);
     let hidden = hidden::among(visit, waiting).await?;
     let of_topics = hidden.iter().filter(|news| topics.has(&news.topics)).count();
     Ok(ArticlePage { about: about(&hidden), hidden: of_topics as u64, ..page_of(visit, lines, total) })
@@ -189,7 +178,7 @@ pub async fn of_followed(
         return Ok(None);
     }
     let (ids, total) = part_of(&combinations::of_any(visit, &topics, order).await?, part);
-    let (mut lines, _) = read_lines(visit, ids, Query::new()).await?;
+    let (mut lines, ()) = read_lines(visit, ids, read::known(())).await?;
     sort(&mut lines, order);
     Ok(Some(page_of(visit, lines, total)))
 }
@@ -224,22 +213,22 @@ fn ids<'a>(entries: impl Iterator<Item = &'a (String, f64)>, key: &str) -> Vec<N
 }
 
 /// Reads articles in the order given, without those that are missing or whose news are
-/// deleted. An article without a news item is another program's. The first round also runs
-/// `query`, whose answers are returned. Rounds: 2.
-async fn read_lines(
+/// deleted. An article without a news item is another program's. The first round also fetches something else.
+/// Rounds: 2.
+async fn read_lines<F: Fetch>(
     visit: &mut Visit,
     ids: Vec<NewsId>,
-    mut query: Query,
-) -> Result<(Vec<ArticleLine>, Answers), Error> {
-    let scores = query.scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
-    let articles: Vec<_> =
-        ids.iter().map(|id| query.hash(keys::article(*id)).or_absent(&mut query)).collect();
-    let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
-    let mut answers = visit.run(query).await?;
-    let scores = answers.take(scores);
-    let article = |(id, hash): (&NewsId, _)| Article::from_hash(*id, &answers.take(hash));
-    let articles: Vec<_> = ids.iter().zip(articles).map(article).collect();
-    let found = items.take(&mut answers, &mut Reads::default());
+    also: F,
+) -> Result<(Vec<ArticleLine>, F::Value), Error> {
+    let scores = read::scores(keys::ARTICLES_BY_SCORE, ids.iter().map(|id| keys::article(*id)));
+    let article = |id: &NewsId| {
+        let id = *id;
+        read::hash(keys::article(id)).or_absent().map(move |hash| Article::from_hash(id, &hash))
+    };
+    let articles = ids.iter().map(article).collect::<Vec<_>>();
+    let items = ListedItem::of_list(&visit.shared(), &ids);
+    let (scores, articles, found, also) = visit.fetch((scores, articles, items, also)).await?;
+    let found = found.into_iter().map(Result::ok);
     let (mut lines, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
     for (((id, item), article), score) in ids.into_iter().zip(found).zip(articles).zip(scores) {
         let Some(article) = article else {
@@ -257,7 +246,7 @@ async fn read_lines(
         let news = if has_news { completed.next() } else { None };
         ArticleLine { line: news, ..line }
     };
-    Ok((lines.into_iter().map(complete).collect(), answers))
+    Ok((lines.into_iter().map(complete).collect(), also))
 }
 
 #[cfg(test)]

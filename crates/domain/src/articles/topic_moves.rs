@@ -18,7 +18,7 @@ use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::{Batch, Fetch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,28 +126,23 @@ async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), 
 /// Moves some articles in one batch. Returns how many there were.
 async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<u64, Error> {
     site.act(keys::TOPIC_MOVES, || async {
-        let mut query = Query::new();
-        let reads: Vec<_> = names
-            .iter()
-            .map(|name| {
-                let news = keys::news_of_article(name).map(|id| (id, query.hash(keys::news(id))));
-                let inside = query.has_member(keys::group(from), name);
-                let there = query.has_member(keys::group(to), name);
-                (name, news, inside, there)
-            })
-            .collect();
-        let moving = query.hash_fields(keys::TOPIC_MOVES, [from.as_str()]);
-        let mut answers = site.store.query(query).await?;
-        if answers.take(moving) != [Some(to.to_string())] {
+        let read = |name: &String| {
+            let news =
+                keys::news_of_article(name).map(|id| News::by_id(id).map(move |news| Some((id, news?))));
+            (news, [from, to].map(|topic| read::has_member(keys::group(topic), name)))
+        };
+        let reads = names.iter().map(read).collect::<Vec<_>>();
+        let moving = read::field(keys::TOPIC_MOVES, from.as_str());
+        let (articles, moving) = site.store.fetch((reads, moving)).await?;
+        if moving != Some(to.to_string()) {
             // Another request has finished it.
             return Ok(Decision::Done(0));
         }
         let mut batch = Batch::new();
         batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
         let (mut left, mut arrived, mut moved) = (0.0, 0.0, 0);
-        for (name, news, inside, there) in reads {
-            let (inside, there) = (answers.take(inside), answers.take(there));
-            let news = news.and_then(|(id, hash)| Some((id, News::from_hash(&answers.take(hash))?)));
+        for (name, (news, [inside, there])) in names.iter().zip(articles) {
+            let news = news.flatten();
             if !inside {
                 continue;
             }

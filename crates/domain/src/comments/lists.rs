@@ -2,7 +2,7 @@
 
 use super::comment::Comment;
 use super::outline::ThreadLine;
-use crate::accounts::people::UserNamesRead;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Perspective, Sight, Written};
 use crate::accounts::seen::Visible;
 use crate::accounts::visit::Visit;
@@ -17,7 +17,7 @@ use crate::values::text::printable;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// One comment of a user, and the item that it is on.
 #[derive(Debug, PartialEq)]
@@ -249,13 +249,10 @@ pub async fn chosen(
     let parent =
         |(news, id): &(NewsId, CommentId)| read::field(keys::thread(*news), id.to_string()).or_absent();
     let reads: Vec<_> = parents.iter().map(parent).collect();
-    let mut query = Query::new();
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, shown.iter().map(|(_, one)| one.user_id));
-    let reads = query.ask(reads);
-    let mut answers = visit.run(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
+    let names = UserNames::of(&visit.shared(), shown.iter().map(|(_, one)| one.user_id).collect());
+    let (names, found) = visit.fetch((names, reads)).await?;
     let perspective = visit.perspective();
-    let lines = parents.into_iter().zip(answers.of(reads)).filter_map(|((news, id), json)| {
+    let lines = parents.into_iter().zip(found).filter_map(|((news, id), json)| {
         let parent = Comment::read(news, &id.to_string(), &json?)?;
         Some(((news, id), first_line(perspective, &parent)?))
     });

@@ -2,17 +2,17 @@
 
 use super::comment::Comment;
 use super::outline::{Arranged, PartBounds, ThreadLine, ThreadLines};
-use super::threads::{CommentsRead, Threads, arrange_elsewhere, expect_large};
-use crate::accounts::people::UserNamesRead;
+use super::threads::{Threads, arrange_elsewhere, place_for_large, wanted_comments};
+use crate::accounts::people::UserNames;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, Shared};
 use crate::error::Error;
 use crate::keys;
-use crate::news::lines::{ItemsRead, NewsSummary, SummariesRead};
+use crate::news::lines::{self, ListedItem, NewsSummary};
 use crate::values::ids::{NewsId, UserId};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Hash, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 
 /// The thread of a merged story, with the first of its comments.
 pub struct MergedThread {
@@ -38,8 +38,8 @@ impl MergedThread {
 
 /// A thread that is being found: it is cached, or must be made.
 enum FoundThread<'a> {
-    Cached(Shared<ThreadLines>, usize, CommentsRead),
-    Asked(Flight<'a, Threads>, TrackedHandle<Hash>),
+    Cached(Shared<ThreadLines>, usize, HashMap<usize, Comment>),
+    Read(Flight<'a, Threads>, Tracked<Hash>),
 }
 
 /// The threads of merged stories, in the order of the stories, with as many comments as fit into
@@ -62,37 +62,31 @@ pub async fn of_stories(
     for id in &ids {
         looked_up.push((*id, visit.look_up(site.caches.of::<Threads>(), id).await?));
     }
-    let mut query = Query::new();
-    let items = ItemsRead::ask(&visit.shared(), &mut query, &ids);
+    let reads_whole = looked_up.iter().any(|(_, found)| matches!(found, CacheResult::Miss(_)));
     let mut threads = Vec::with_capacity(ids.len());
-    let mut asks_whole = false;
     for (id, found) in looked_up {
         threads.push(match found {
             CacheResult::Hit(lines) => {
                 let shown = lines.fitting(&mut room);
-                let texts = CommentsRead::ask(&mut query, &lines, |_| (0..shown).collect());
-                FoundThread::Cached(lines, shown, texts)
+                let read = wanted_comments(&lines, (0..shown).collect());
+                read.map(move |read| FoundThread::Cached(lines, shown, read)).boxed()
             }
             CacheResult::Miss(flight) => {
-                asks_whole = true;
-                let comments = query.hash(keys::thread(id)).or_absent(&mut query);
-                FoundThread::Asked(flight, query.track(comments))
+                let comments = read::hash(keys::thread(id)).or_absent().tracked();
+                comments.map(|comments| FoundThread::Read(flight, comments)).boxed()
             }
         });
     }
-    let place = if asks_whole { expect_large(&mut query).await } else { None };
-    let mut answers = visit.run(query).await?;
-    let items = items.take(&mut answers, &mut Reads::default());
-    let made = arrange(&ids, threads, &mut answers).await?;
+    let items = ListedItem::of_list(&visit.shared(), &ids);
+    let place = if reads_whole { place_for_large().await } else { None };
+    let (items, threads) = visit.fetch((items, threads.large_if(reads_whole))).await?;
+    let made = arrange(&ids, threads).await?;
     drop(place);
-    let mut query = Query::new();
-    let authors = made.iter().flat_map(Made::authors);
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
-    let there: Vec<bool> = items.iter().map(Option::is_some).collect();
-    let summaries = SummariesRead::ask(&visit.shared(), &mut query, items.into_iter().flatten().collect());
-    let mut answers = visit.run(query).await?;
-    let names = names.take(&visit.shared(), &mut answers);
-    let mut summaries = summaries.take(&visit.shared(), &mut answers).into_iter();
+    let names = UserNames::of(&visit.shared(), made.iter().flat_map(Made::authors).collect());
+    let there: Vec<bool> = items.iter().map(Result::is_ok).collect();
+    let summaries = lines::summaries(&visit.shared(), items.into_iter().flatten().collect());
+    let (names, summaries) = visit.fetch((names, summaries)).await?;
+    let mut summaries = summaries.into_iter();
     let mut threads = Vec::with_capacity(made.len());
     for (made, is_there) in made.into_iter().zip(there) {
         let (lines, shown, read) = match made {
@@ -144,21 +138,14 @@ impl Made<'_> {
 }
 
 /// Puts the threads that were read in order.
-async fn arrange<'a>(
-    ids: &[NewsId],
-    threads: Vec<FoundThread<'a>>,
-    answers: &mut Answers,
-) -> Result<Vec<Made<'a>>, Error> {
+async fn arrange<'a>(ids: &[NewsId], threads: Vec<FoundThread<'a>>) -> Result<Vec<Made<'a>>, Error> {
     let mut made = Vec::with_capacity(threads.len());
     for (id, found) in ids.iter().zip(threads) {
         made.push(match found {
-            FoundThread::Cached(lines, shown, texts) => {
-                let read = texts.take(&lines, answers);
-                Made::Cached(lines, shown, read)
-            }
-            FoundThread::Asked(flight, hash) => {
+            FoundThread::Cached(lines, shown, read) => Made::Cached(lines, shown, read),
+            FoundThread::Read(flight, hash) => {
                 let mut reads = Reads::default();
-                let hash = answers.take_tracked(hash).collect_into(&mut reads);
+                let hash = hash.collect_into(&mut reads);
                 let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(*id, hash).await?;
                 let lines = ThreadLines::outline(*id, places).with_deleted(deleted);
                 Made::New { flight, lines, comments, is_large, reads }

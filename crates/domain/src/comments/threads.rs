@@ -9,7 +9,7 @@ use super::comment::Comment;
 use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
 use crate::accounts::inbox::OnPage;
-use crate::accounts::people::UserNamesRead;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
 use crate::accounts::users::User;
 use crate::accounts::visit::{CacheResult, Visit};
@@ -17,8 +17,8 @@ use crate::cache::{Flight, MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::marks::{PageRead, PendingMarks, ThreadMark};
-use crate::news::lines::{self, ItemsRead, ListedItem, NewsLine, OwnRead, SummariesRead};
-use crate::news::subscriptions::{Subscription, SubscriptionRead};
+use crate::news::lines::{self, ListedItem, NewsLine, OwnRead};
+use crate::news::subscriptions::{self, Subscription};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
@@ -26,7 +26,7 @@ use crate::values::limits::{LARGE_THREADS_AT_ONCE, SMALL_THREAD_BYTES, SMALL_THR
 use crate::values::preferences::CommentOrder;
 use std::collections::HashMap;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Handle, Hash, Query, Reads, Tracked};
+use tidings_keyspace::{Fetch, Hash, Reads, Tracked, read};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 crate::cache_kind! {
@@ -194,12 +194,9 @@ pub async fn get(
             } else {
                 wanted_by_score(&lines, known(visit, arrangement).await?, &wanted)
             };
-            let mut query = Query::new();
-            let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
-            let texts = CommentsRead::ask(&mut query, &lines, |_| positions.clone());
-            let mut answers = visit.run(query).await?;
-            let read = texts.take(&lines, &mut answers);
-            let found = read_item(visit, Query::new(), found(news, &mut answers)?).await?;
+            let news = ListedItem::with_id(&visit.shared(), id);
+            let (news, read) = visit.fetch((news, wanted_comments(&lines, positions))).await?;
+            let (found, ()) = read_item(visit, found(news)?, read::known(())).await?;
             (lines, read, found)
         }
         CacheResult::Miss(flight) => make(visit, id, flight, (arrangement, &wanted)).await?,
@@ -260,24 +257,20 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
     flight: Flight<'_, Threads>,
     (arrangement, wanted): (Arrangement, W),
 ) -> Result<(Shared<ThreadLines>, HashMap<usize, Comment>, ReadItem), Error> {
-    let mut query = Query::new();
-    let news = ItemsRead::ask_one(&visit.shared(), &mut query, id);
-    let is_small = news.cached().any(|news| news.comments <= SMALL_THREAD_COMMENTS);
-    let comments = query.hash(keys::thread(id));
-    let comments = query.track(comments);
-    let place = if is_small { None } else { Some(expect_large(&mut query).await) };
-    let mut answers = visit.run(query).await?;
-    let news = found(news, &mut answers)?;
+    let news = ListedItem::with_id(&visit.shared(), id);
+    let is_small = matches!(news.known(), Some(Ok(news)) if news.news().comments <= SMALL_THREAD_COMMENTS);
+    let comments = read::hash(keys::thread(id)).tracked().large_if(!is_small);
+    let place = if is_small { None } else { Some(place_for_large().await) };
+    let (news, comments) = visit.fetch((news, comments)).await?;
+    let news = found(news)?;
     let mut reads = Reads::default();
-    let hash = answers.take_tracked(comments).collect_into(&mut reads);
+    let hash = comments.collect_into(&mut reads);
     let Arranged { places, comments, deleted, is_large } = arrange_elsewhere(id, hash).await?;
     let mut lines = ThreadLines::outline(id, places).with_deleted(deleted);
 
-    let mut query = Query::new();
     let authors = lines.places().iter().map(|place| place.user_id);
-    let names = UserNamesRead::ask(&visit.shared(), &mut query, authors);
-    let mut item = read_item(visit, query, news).await?;
-    let names = names.take(&visit.shared(), &mut item.answers);
+    let names = UserNames::of(&visit.shared(), authors.collect());
+    let (item, names) = read_item(visit, news, names).await?;
     let mut found: HashMap<UserId, Option<Arc<str>>> = HashMap::new();
     for place in lines.places() {
         found.entry(place.user_id).or_insert_with_key(|id| names.collect_into(*id, &mut reads));
@@ -298,9 +291,8 @@ async fn make<W: Fn(&ThreadLines) -> Vec<usize>>(
 }
 
 /// The item that was read.
-fn found(news: ItemsRead, answers: &mut Answers) -> Result<ListedItem, Error> {
-    let news = news.take(answers, &mut Reads::default()).into_iter().flatten().next();
-    Ok(news.ok_or(Refusal::NoSuchNews)?)
+fn found(news: Result<ListedItem, Reads>) -> Result<ListedItem, Error> {
+    Ok(news.map_err(|_| Refusal::NoSuchNews)?)
 }
 
 /// An item as the viewer sees it.
@@ -310,29 +302,28 @@ struct ReadItem {
     mark: Option<ThreadMark>,
     /// The viewer's choice for the thread.
     subscription: Subscription,
-    /// The answers to the other query of the same round.
-    answers: Answers,
 }
 
-/// Completes an item, with another query in the same round.
-async fn read_item(visit: &mut Visit, mut query: Query, news: ListedItem) -> Result<ReadItem, Error> {
+/// Completes an item, and fetches something else in the same round.
+async fn read_item<F: Fetch>(
+    visit: &mut Visit,
+    news: ListedItem,
+    also: F,
+) -> Result<(ReadItem, F::Value), Error> {
     let (site, id) = (visit.site_too(), news.news().id);
-    let summary = SummariesRead::ask(&visit.shared(), &mut query, vec![news]);
-    let own = OwnRead::ask(&site, visit, &mut query, [id].into_iter());
-    let subscription = SubscriptionRead::ask(visit, &mut query, id);
-    let mut answers = visit.run(query).await?;
-    let summary = summary.take(&visit.shared(), &mut answers);
-    let subscription = subscription.take(visit, &mut answers, id);
-    let own = own.take(visit, &mut answers).await?;
+    let summary = lines::summaries(&visit.shared(), vec![news]);
+    let own = OwnRead::of(&site, visit, [id].into_iter());
+    let subscription = subscriptions::of_viewer(visit, id);
+    let (summary, own, subscription, also) = visit.fetch((summary, own, subscription, also)).await?;
+    let own = own.finish(visit).await?;
     let mark = own.marks.of(id);
     let news = lines::mark(summary, own).into_iter().next().ok_or(Refusal::NoSuchNews)?;
-    Ok(ReadItem { news, mark, subscription, answers })
+    Ok((ReadItem { news, mark, subscription }, also))
 }
 
-/// Waits until few enough large threads are being read, and has the query read elsewhere.
-pub(super) async fn expect_large(query: &mut Query) -> Option<SemaphorePermit<'static>> {
+/// Waits until few enough large threads are being read.
+pub(super) async fn place_for_large() -> Option<SemaphorePermit<'static>> {
     static PLACES: Semaphore = Semaphore::const_new(LARGE_THREADS_AT_ONCE);
-    query.expect_large();
     // It is never closed.
     PLACES.acquire().await.ok()
 }
@@ -347,38 +338,23 @@ pub(super) async fn arrange_elsewhere(id: NewsId, hash: Hash) -> Result<Arranged
     arranging.await.map_err(|error| Error::Internal(error.to_string()))
 }
 
-/// Pending reads of the wanted comments, if the thread is cached without its comments.
-pub(super) struct CommentsRead {
+/// The wanted comments by position, if the thread is cached without its comments. One that has disappeared is left
+/// out.
+pub(super) fn wanted_comments(
+    lines: &ThreadLines,
     positions: Vec<usize>,
-    texts: Option<Handle<Vec<Option<String>>>>,
-}
-
-impl CommentsRead {
-    pub(super) fn ask(
-        query: &mut Query,
-        lines: &ThreadLines,
-        wanted: impl Fn(&ThreadLines) -> Vec<usize>,
-    ) -> Self {
-        if lines.is_whole() {
-            return Self { positions: Vec::new(), texts: None };
-        }
-        let positions = wanted(lines);
-        let ids: Vec<String> = positions
-            .iter()
-            .filter_map(|position| lines.places().get(*position))
-            .map(|place| place.id.to_string())
-            .collect();
-        let texts = (!ids.is_empty()).then(|| query.hash_fields(keys::thread(lines.news()), ids));
-        Self { positions, texts }
-    }
-
-    /// The comments by position. One that has disappeared is left out.
-    pub(super) fn take(self, lines: &ThreadLines, answers: &mut Answers) -> HashMap<usize, Comment> {
-        let texts = self.texts.map(|texts| answers.take(texts)).unwrap_or_default();
-        let read = self.positions.into_iter().zip(texts).filter_map(|(position, json)| {
-            let id = lines.places().get(position)?.id;
-            Some((position, Comment::read(lines.news(), &id.to_string(), &json?)?))
-        });
-        read.collect()
-    }
+) -> impl Fetch<Value = HashMap<usize, Comment>> + use<> {
+    let news = lines.news();
+    let place = |position: usize| Some((position, lines.places().get(position)?.id));
+    let places: Vec<(usize, CommentId)> =
+        positions.into_iter().filter(|_| !lines.is_whole()).filter_map(place).collect();
+    let ids: Vec<String> = places.iter().map(|(_, id)| id.to_string()).collect();
+    let texts = (!ids.is_empty()).then(|| read::hash_fields(keys::thread(news), ids));
+    Fetch::map(texts, move |texts| {
+        let read = places.into_iter().zip(texts.unwrap_or_default());
+        read.filter_map(|((position, id), json)| {
+            Some((position, Comment::read(news, &id.to_string(), &json?)?))
+        })
+        .collect()
+    })
 }

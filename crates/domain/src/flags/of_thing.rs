@@ -296,27 +296,15 @@ mod tests {
     }
 
     /// Everything that is stored about the flags of users 1 and 2.
-    async fn stored(store: &Store) -> Vec<tidings_keyspace::Answer> {
-        let mut query = tidings_keyspace::Query::new();
-        query.read(tidings_keyspace::Read::Hash(keys::flags(&thing())));
-        for key in [
-            keys::REVIEW_QUEUE.to_owned(),
-            keys::user_flag_outcomes(UserId(1)),
-            keys::user_flag_outcomes(UserId(2)),
-        ] {
-            query.read(tidings_keyspace::Read::SortedRange {
-                key,
-                order: tidings_keyspace::Order::Ascending,
-                offset: 0,
-                count: 100,
-            });
-        }
-        let mut answers = store.query(query).await.unwrap().into_vec();
-        if let Some(tidings_keyspace::Answer::Hash(tidings_keyspace::Hash(fields))) = answers.first_mut() {
-            // They have no order.
-            fields.sort();
-        }
-        answers
+    async fn stored(store: &Store) -> (Vec<(String, String)>, [Vec<(String, f64)>; 3]) {
+        use tidings_keyspace::{Order, read};
+        let [one, other] = [UserId(1), UserId(2)].map(keys::user_flag_outcomes);
+        let lists = [keys::REVIEW_QUEUE.to_owned(), one, other];
+        let lists = lists.map(|key| read::sorted_range(key, Order::Ascending, 0, 100));
+        let (mut flags, lists) = store.fetch((read::hash(keys::flags(&thing())), lists)).await.unwrap();
+        // They have no order.
+        flags.0.sort();
+        (flags.0, lists)
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use crate::values::lookalikes;
 use crate::values::secrets::random_token;
 use crate::values::text::{Body, FullName, Username};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Query, read};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// Finds or creates the accounts of people from another site, given their names there and
 /// usernames for them. A username that is taken, or looks like one, gets a number.
@@ -159,7 +159,6 @@ async fn free_names(
     let [mut given, mut given_alike]: [HashSet<String>; 2] = Default::default();
     let mut names: Vec<Option<FreeName>> = vec![None; people.len()];
     for number in 1_u64.. {
-        let mut query = Query::new();
         let tries: Vec<_> = people
             .iter()
             .zip(&names)
@@ -169,15 +168,14 @@ async fn free_names(
                 let name =
                     if number == 1 { person.name.to_owned() } else { format!("{}-{number}", person.name) };
                 let keys = [keys::username_to_id(&name), keys::username_folded(&name)];
-                (position, name, keys.map(|key| query.string(key)))
+                Fetch::map(keys.map(read::string), move |taken| (position, name, taken))
             })
             .collect();
         if tries.is_empty() {
             break;
         }
-        let mut answers = site.store.query(query).await?;
-        for (position, name, taken) in tries {
-            let [is_taken, looks_taken] = taken.map(|taken| answers.take(taken).is_some());
+        for (position, name, taken) in site.store.fetch(tries).await? {
+            let [is_taken, looks_taken] = taken.map(|taken| taken.is_some());
             let (folded, lower) = (lookalikes::folded(&name), name.to_lowercase());
             let looks_taken = looks_taken || given_alike.contains(&folded);
             let is_refused = looks_taken && alike == Alike::Numbered;

@@ -4,6 +4,7 @@ use super::DAY;
 use super::families::{ALL, PASSKEY_USED, REQUEST, STORE_NUMBER, USER, USER_RECENT_VOTES};
 use super::kept::{ADDRESSES, Class, LIMITS};
 use crate::values::ids::UserId;
+use crate::values::text_forms::named;
 use crate::values::words::{exactly, grouped};
 use std::sync::LazyLock;
 use strum::IntoStaticStr;
@@ -23,12 +24,7 @@ pub enum Holds {
     SortedSet,
 }
 
-impl Holds {
-    /// The name of the type.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Holds);
 
 /// Which program has keys of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

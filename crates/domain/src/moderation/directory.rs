@@ -27,6 +27,7 @@ use crate::values::moderation::{Reason, Thing};
 use crate::values::network::NetworkTag;
 use crate::values::restriction::RestrictionKind;
 use crate::values::rules::TrustRules;
+use crate::values::text_forms::named;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use tidings_keyspace::{Fetch, Hash, Order, read};
 
@@ -51,12 +52,9 @@ pub enum AccountState {
     New,
 }
 
-impl AccountState {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(AccountState);
 
+impl AccountState {
     /// Whether it is true of an account; `None` stands for one that was deactivated.
     fn is_of(self, user: Option<&User>, rules: &TrustRules, now: Timestamp) -> bool {
         let Some(user) = user else { return self == Self::Deactivated };

@@ -22,10 +22,9 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, ModerationId, UserId};
 use crate::values::limits::{LOG_LINES_SCANNED, LOG_PARTS, NOTICE_SECONDS};
 use crate::values::moderation::{SitePart, Thing};
+use crate::values::text_forms::{read_text, shown};
 use crate::values::withheld::Withheld;
-use std::fmt;
-use std::str::FromStr;
-use tidings_keyspace::{Asked, Batch, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Batch, Boxed, Fetch, Hash, Order, read};
 
 /// Stands for the name of somebody who has left long ago. No name has a blank.
 pub(super) const FORMER: &str = "a former member";
@@ -61,27 +60,18 @@ pub(super) struct SettledRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotARow;
 
-impl fmt::Display for SettledRow {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place: QueuePlace { weight, since }, is_hidden } = self;
-        write!(formatter, "{weight}:{since}:{}", u8::from(*is_hidden))
-    }
-}
+shown!(SettledRow: |row| format_args!("{}:{}:{}", row.place.weight, row.place.since, u8::from(row.is_hidden)));
 
-impl FromStr for SettledRow {
-    type Err = NotARow;
-
-    fn from_str(stored: &str) -> Result<Self, NotARow> {
-        let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
-        match numbers.as_deref() {
-            Ok([weight, since, is_hidden @ (0 | 1)]) => {
-                let place = QueuePlace { weight: *weight, since: Timestamp(*since) };
-                Ok(Self { place, is_hidden: *is_hidden == 1 })
-            }
-            _ => Err(NotARow),
+read_text!(SettledRow or NotARow: |stored| {
+    let numbers: Result<Vec<u64>, _> = stored.split(':').map(str::parse).collect();
+    match *numbers.ok()? {
+        [weight, since, is_hidden @ (0 | 1)] => {
+            let place = QueuePlace { weight, since: Timestamp(since) };
+            Some(Self { place, is_hidden: is_hidden == 1 })
         }
+        _ => None,
     }
-}
+});
 
 /// A line as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -548,14 +538,12 @@ async fn read_chunk(visit: &mut Visit, before: Option<ModerationId>) -> Result<(
 
 /// Lines by their numbers. Rounds: 1, none for no lines.
 async fn lines_of(visit: &mut Visit, ids: &[ModerationId]) -> Result<Vec<Line>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        ids.iter().map(|id| (*id, query.hash(keys::moderation(*id)).or_absent(&mut query))).collect();
-    let mut answers = visit.run_if_asked(query).await?;
-    let lines = reads.into_iter().filter_map(|(id, hash)| {
-        let line = Line::from_hash(id, &answers.take(hash));
+    let hashes = ids.iter().map(|id| read::hash(keys::moderation(*id)).or_absent()).collect::<Vec<_>>();
+    let hashes = visit.fetch_if_needed(hashes).await?;
+    let lines = ids.iter().zip(hashes).filter_map(|(id, hash)| {
+        let line = Line::from_hash(*id, &hash);
         if line.is_none() {
-            fields::report(&keys::moderation(id), None);
+            fields::report(&keys::moderation(*id), None);
         }
         line
     });
@@ -576,8 +564,8 @@ impl LineSubject {
         Self { is_gone: true, ..Self::default() }
     }
 
-    /// Asks for the subject of a line.
-    fn ask(query: &mut Query, thing: &Thing, sees: Sees) -> Asked<'static, Self> {
+    /// The subject of a line.
+    fn of(thing: &Thing, sees: Sees) -> Boxed<'static, Self> {
         let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
         let of_story = move |news: News| {
             let is_shown = shown(!news.deleted && news.withheld.is_none());
@@ -587,40 +575,40 @@ impl LineSubject {
         match thing {
             Thing::Story(id) => {
                 let fields = read::hash_fields(keys::news(*id), News::FIELDS).or_absent();
-                query.ask(
-                    fields.map(move |fields| News::from_fields(fields).map_or_else(Self::gone, of_story)),
-                )
+                fields.map(move |fields| News::from_fields(fields).map_or_else(Self::gone, of_story)).boxed()
             }
             Thing::Comment(address) => {
-                query.ask(StoredComment::at(*address).or_absent().map(move |stored| {
+                let stored = StoredComment::at(*address).or_absent().map(move |stored| {
                     let Ok(StoredComment { comment, news, .. }) = stored else { return Self::gone() };
                     let is_shown = shown(!comment.deleted && comment.withheld.is_none());
                     let (author, is_gone) = (is_shown.then_some(comment.user_id), comment.deleted);
                     Self { author, is_gone, ..of_story(news) }
-                }))
+                });
+                stored.boxed()
             }
-            Thing::Tweet(id) => query.ask(Tweet::by_id(*id).or_absent().map(move |tweet| {
-                let is_gone = tweet.is_none();
-                let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
-                Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_gone }
-            })),
+            Thing::Tweet(id) => {
+                let tweet = Tweet::by_id(*id).or_absent().map(move |tweet| {
+                    let is_gone = tweet.is_none();
+                    let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
+                    Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_gone }
+                });
+                tweet.boxed()
+            }
             Thing::User(_)
             | Thing::Application(_)
             | Thing::Appeal(_)
             | Thing::Message(_)
             | Thing::Rule(_)
             | Thing::Origin(_)
-            | Thing::Site(_) => Asked::known(Self::default()),
+            | Thing::Site(_) => read::known(Self::default()).boxed(),
         }
     }
 }
 
 /// The lines as the viewer may see them: with names and titles. Rounds: 2; 3 for moderators, 4 with batches.
 async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<LogEntry>, Error> {
-    let mut query = Query::new();
-    let subjects: Vec<_> = lines.iter().map(|line| LineSubject::ask(&mut query, &line.thing, sees)).collect();
-    let mut answers = visit.run_if_asked(query).await?;
-    let subjects: Vec<LineSubject> = subjects.into_iter().map(|subject| answers.of(subject)).collect();
+    let subjects = lines.iter().map(|line| LineSubject::of(&line.thing, sees)).collect::<Vec<_>>();
+    let subjects = visit.fetch_if_needed(subjects).await?;
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
     // Of what is gone, only a decision about its flags can be undone.

@@ -12,10 +12,8 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_NOTES;
-use crate::values::text::printable;
-use std::fmt;
-use std::str::FromStr;
-use tidings_keyspace::{Query, read};
+use crate::values::text_forms::{Text, record_text};
+use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,23 +28,7 @@ struct StoredNote {
 #[error("this is not a note")]
 struct NotANote;
 
-impl fmt::Display for StoredNote {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}", self.time, self.moderator, self.text)
-    }
-}
-
-impl FromStr for StoredNote {
-    type Err = NotANote;
-
-    fn from_str(stored: &str) -> Result<Self, NotANote> {
-        let mut parts = stored.splitn(3, ':');
-        let mut part = || parts.next().ok_or(NotANote);
-        let time = Timestamp(part()?.parse().map_err(|_| NotANote)?);
-        let moderator = part()?.parse().map_err(|_| NotANote)?;
-        Ok(Self { time, moderator, text: printable(part()?.to_owned()) })
-    }
-}
+record_text!(StoredNote or NotANote: {time} ":" {moderator} ":" {text Text});
 
 /// A note on a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,9 +87,8 @@ pub async fn notes_on(visit: &mut Visit, person: UserId) -> Result<Vec<Note>, Er
         }
     }
     notes.sort_unstable_by_key(|(id, _)| std::cmp::Reverse(*id));
-    let mut query = Query::new();
-    let people = query.ask(People::of(notes.iter().map(|(_, note)| note.moderator)));
-    let people = visit.run_if_asked(query).await?.of(people);
+    let people = People::of(notes.iter().map(|(_, note)| note.moderator));
+    let people = visit.fetch_if_needed(people).await?;
     let named = |(id, StoredNote { time, moderator, text })| {
         let moderator = people.get(moderator).map(|names| names.username.clone());
         Note { id, time, moderator, text }

@@ -3,6 +3,7 @@
 use crate::keys;
 use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
+use crate::values::text_forms::named;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
 
 /// The field of such a job with which posts come next.
@@ -24,11 +25,9 @@ pub(super) enum Phase {
     Traces,
 }
 
-impl Phase {
-    pub(super) fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Phase);
 
+impl Phase {
     /// The next phase; the last has itself.
     pub(super) fn next(self) -> Self {
         Self::iter().skip_while(|phase| *phase != self).nth(1).unwrap_or(self)

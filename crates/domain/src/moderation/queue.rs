@@ -23,13 +23,12 @@ use crate::values::ids::{CommentAddress, MessageAddress, UserId};
 use crate::values::limits::QUEUE_TIES;
 use crate::values::message::StoredMessage;
 use crate::values::moderation::Thing;
+use crate::values::text_forms::{codec_of, named, record_text};
 use crate::values::withheld::Withheld;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
+use std::collections::{BTreeMap, BTreeSet};
 use strum::IntoStaticStr;
-use tidings_keyspace::{Asked, Fetch, Hash, Order, Query, read};
+use tidings_keyspace::{Boxed, Fetch, Hash, Order, read};
 
 /// A place in the queue, written `<score>-<kind>:<id>`. A part of the queue begins after one.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,27 +50,16 @@ impl QueueCursor {
     }
 }
 
-impl fmt::Display for QueueCursor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.score, self.thing)
-    }
-}
-
-impl FromStr for QueueCursor {
-    type Err = NotAQueueCursor;
-
-    fn from_str(text: &str) -> Result<Self, NotAQueueCursor> {
-        let (score, thing) = text.split_once('-').ok_or(NotAQueueCursor)?;
-        let is_plain = !score.is_empty() && score.bytes().all(|byte| byte.is_ascii_digit());
-        let score: f64 = score.parse().map_err(|_| NotAQueueCursor)?;
-        let thing = thing.parse().map_err(|_| NotAQueueCursor)?;
-        if is_plain && QueuePlace::from_score(score).is_some() {
-            Ok(Self { score, thing })
-        } else {
-            Err(NotAQueueCursor)
+codec_of! {
+    /// The score of a place in the queue, as digits.
+    QueueScore for f64: |score| *score,
+        |text| {
+            let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|score| is_plain && QueuePlace::from_score(*score).is_some())
         }
-    }
 }
+
+record_text!(QueueCursor or NotAQueueCursor: {score QueueScore} "-" {thing});
 
 /// Why something waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
@@ -89,12 +77,7 @@ pub enum Why {
     Message,
 }
 
-impl Why {
-    /// The name for programs.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Why);
 
 /// The person behind a row: who wrote it, or who applies, appeals or writes to the moderators.
 #[derive(Debug, Clone, PartialEq)]
@@ -217,41 +200,42 @@ enum RowContent {
 }
 
 impl RowContent {
-    /// Asks what a thing is; `None` for what has no row, and for nobody.
-    fn ask(query: &mut Query, thing: &Thing) -> Asked<'static, Option<Self>> {
+    /// The content of a thing; `None` for what has no row, and for nobody.
+    fn of(thing: &Thing) -> Boxed<'static, Option<Self>> {
         match thing {
-            Thing::Story(id) => query.ask(
-                News::by_id(*id)
-                    .or_absent()
-                    .map(|news| Some(news.map_or(Self::Nothing, |news| Self::Story(Box::new(news))))),
-            ),
+            Thing::Story(id) => {
+                let story =
+                    |news: Option<News>| news.map_or(Self::Nothing, |news| Self::Story(Box::new(news)));
+                News::by_id(*id).or_absent().map(move |news| Some(story(news))).boxed()
+            }
             Thing::Comment(address) => {
-                query.ask(StoredComment::at(*address).or_absent().map(|stored| {
-                    Some(stored.map_or(Self::Nothing, |stored| Self::Comment(Box::new(stored))))
-                }))
+                let comment = |stored| Some(Self::Comment(Box::new(stored)));
+                let stored = StoredComment::at(*address).or_absent();
+                stored.map(move |stored| stored.map_or(Some(Self::Nothing), comment)).boxed()
             }
             Thing::Tweet(id) => {
                 let tweet = Tweet::by_id(*id).or_absent();
-                query.ask(tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))))
+                tweet.map(|tweet| Some(tweet.map_or(Self::Nothing, Self::Tweet))).boxed()
             }
             Thing::User(name) | Thing::Application(name) => {
                 let id = read::string(keys::username_to_id(name)).or_absent();
-                query.ask(id.map(|id| Some(Self::Person(id?.parse().ok()?))))
+                id.map(|id| Some(Self::Person(id?.parse().ok()?))).boxed()
             }
             Thing::Appeal(id) => {
                 let id = *id;
                 let reads = (read::hash(keys::appeal(id)), read::hash(keys::moderation(id))).or_absent();
-                query.ask(reads.map(move |(appeal, line)| {
+                let appeal = reads.map(move |(appeal, line)| {
                     let text = appeal.get("text").unwrap_or_default().to_owned();
                     let line = Line::from_hash(id, &line).map(Box::new);
                     Some(Self::Appeal { text, by: appeal.get("user_id")?.parse().ok()?, line })
-                }))
+                });
+                appeal.boxed()
             }
             Thing::Message(id) => {
                 let thread = MessageThread::by_id(*id).or_absent();
-                query.ask(thread.map(|thread| thread.map(Self::Messages)))
+                thread.map(|thread| thread.map(Self::Messages)).boxed()
             }
-            Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => Asked::known(None),
+            Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => read::known(None).boxed(),
         }
     }
 
@@ -332,33 +316,19 @@ impl RowPerson {
 
 /// The rows of some things, without those that are gone or have none. Rounds: 2.
 async fn read_rows(visit: &mut Visit, things: impl IntoIterator<Item = Thing>) -> Result<Vec<Row>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = things
-        .into_iter()
-        .map(|thing| {
-            let found = RowContent::ask(&mut query, &thing);
-            (query.ask(ThingFlags::on(thing.clone())), found, thing)
-        })
-        .collect();
-    let mut answers = visit.run_if_asked(query).await?;
-    let found: Vec<(Thing, ThingFlags, RowContent)> = reads
-        .into_iter()
-        .filter_map(|(flags, found, thing)| Some((thing, answers.of(flags), answers.of(found)?)))
-        .collect();
-    let mut query = Query::new();
-    let mut people = BTreeMap::new();
-    for id in found.iter().filter_map(|(_, _, found)| found.person()) {
-        people.entry(id).or_insert_with(|| query.ask(RowPerson::of(id)));
-    }
-    let contexts: Vec<_> = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect();
-    let contexts = query.ask(contexts);
+    let read = |thing: Thing| {
+        let reads = (ThingFlags::on(thing.clone()), RowContent::of(&thing));
+        reads.map(move |(flags, found)| Some((thing, flags, found?)))
+    };
+    let found = visit.fetch_if_needed(things.into_iter().map(read).collect::<Vec<_>>()).await?;
+    let found: Vec<(Thing, ThingFlags, RowContent)> = found.into_iter().flatten().collect();
+    let people: BTreeSet<UserId> = found.iter().filter_map(|(_, _, found)| found.person()).collect();
+    let people = people.into_iter().map(|id| RowPerson::of(id).map(move |person| (id, person)));
+    let contexts = found.iter().map(|(thing, _, found)| Context::of(thing, found)).collect::<Vec<_>>();
     let flaggers = found.iter().flat_map(|(_, flags, _)| flags.earliest()).map(|(person, _)| person);
-    let flaggers = query.ask(People::of(flaggers));
-    let mut answers = visit.run_if_asked(query).await?;
-    let people: BTreeMap<UserId, RowPerson> =
-        people.into_iter().map(|(id, person)| (id, answers.of(person))).collect();
-    let contexts = answers.of(contexts);
-    let flaggers = answers.of(flaggers);
+    let reads = (people.collect::<Vec<_>>(), contexts, People::of(flaggers));
+    let (people, contexts, flaggers) = visit.fetch_if_needed(reads).await?;
+    let people: BTreeMap<UserId, RowPerson> = people.into_iter().collect();
     let hide_at = visit.site().rules.moderation.hide_at;
     let rows = found.into_iter().zip(contexts).filter_map(|(found, context)| {
         let person = found.2.person().and_then(|id| people.get(&id));

@@ -25,7 +25,7 @@ use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Order, Query, read};
+use tidings_keyspace::{Batch, EngineClock, Fetch, Order, read};
 
 /// How often a server looks whether a day has passed.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -257,25 +257,19 @@ async fn judge(
     if new.is_empty() {
         return Ok(());
     }
-    let mut query = Query::new();
-    let reads: Vec<_> =
-        new.into_iter().map(|name| (query.string(keys::username_to_id(&name)), name)).collect();
-    let mut answers = site.store.query(query).await?;
-    let mut query = Query::new();
+    let id = |name: String| {
+        let id = read::string(keys::username_to_id(&name));
+        id.map(|id| (name, id.and_then(|id| id.parse::<UserId>().ok())))
+    };
     let mut left = Vec::new();
-    for (read, name) in reads {
-        let id: Option<UserId> = answers.take(read).and_then(|id| id.parse().ok());
+    for (name, id) in site.store.fetch(new.into_iter().map(id).collect::<Vec<_>>()).await? {
         match id {
-            Some(id) => left.push((query.hash_fields(keys::user(id), [DEACTIVATED]), name)),
+            Some(id) => left.push(read::field(keys::user(id), DEACTIVATED).map(|at| (name, at))),
             None => _ = judged.insert(name, false),
         }
     }
-    if left.is_empty() {
-        return Ok(());
-    }
-    let mut answers = site.store.query(query).await?;
-    for (read, name) in left {
-        let at: Option<u64> = fields::only(answers.take(read)).and_then(|at| at.parse().ok());
+    for (name, at) in site.store.fetch(left).await? {
+        let at: Option<u64> = at.and_then(|at| at.parse().ok());
         judged.insert(name, at.is_some_and(|at| at < until.0));
     }
     Ok(())

@@ -10,13 +10,12 @@ use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
-use crate::values::text::{one_line, printable};
+use crate::values::text::printable;
+use crate::values::text_forms::{Line, Text, list_text, record_text};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 use tidings_text::words::{self, Token};
@@ -69,20 +68,7 @@ pub struct Lock {
     pub reason: Box<str>,
 }
 
-impl fmt::Display for Lock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.moderation, one_line(&self.reason))
-    }
-}
-
-impl FromStr for Lock {
-    type Err = NotAnId;
-
-    fn from_str(stored: &str) -> Result<Self, NotAnId> {
-        let (moderation, reason) = stored.split_once(':').ok_or(NotAnId)?;
-        Ok(Self { moderation: moderation.parse()?, reason: printable(reason.to_owned()).into() })
-    }
-}
+record_text!(Lock or NotAnId: {moderation} ":" {reason Line});
 
 /// The note on a story that a moderator has edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,43 +81,13 @@ pub struct EditNote {
     pub reason: Box<str>,
 }
 
-impl fmt::Display for EditNote {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}", self.moderation, self.what, one_line(&self.reason))
-    }
-}
-
-impl FromStr for EditNote {
-    type Err = NotAnId;
-
-    fn from_str(stored: &str) -> Result<Self, NotAnId> {
-        let mut parts = stored.splitn(3, ':');
-        let mut part = || parts.next().ok_or(NotAnId);
-        let moderation = part()?.parse()?;
-        let (what, reason) = (part()?, part()?);
-        let text = |text: &str| printable(text.to_owned()).into_boxed_str();
-        Ok(Self { moderation, what: text(what), reason: text(reason) })
-    }
-}
+record_text!(EditNote or NotAnId: {moderation} ":" {what Text} ":" {reason Line});
 
 /// The stories that were merged into one, the first one first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergedStories(pub Vec<NewsId>);
 
-impl fmt::Display for MergedStories {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ids: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        formatter.write_str(&ids.join(" "))
-    }
-}
-
-impl FromStr for MergedStories {
-    type Err = NotAnId;
-
-    fn from_str(stored: &str) -> Result<Self, NotAnId> {
-        stored.split(' ').map(str::parse).collect::<Result<_, _>>().map(Self)
-    }
-}
+list_text!(MergedStories or NotAnId: " " split(" "));
 
 /// A news item.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,23 +3,22 @@
 
 use super::item::{Direction, News};
 use super::listing::{self, Marks};
-use super::visits::{MarksRead, ReaderMarks};
+use super::visits::ReaderMarks;
 use super::voters::OwnVotesRead;
-use crate::accounts::people::UserNamesRead;
+use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
-use crate::sites::{Score, SiteVotesRead, TrackedSiteVotesRead};
+use crate::sites::{Score, SiteVotes};
 use crate::values::hostname::Hostname;
 use crate::values::ids::NewsId;
-use crate::values::rules::LimitRules;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Handle, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Fetch, KnownOr, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// News in lists, the same for all viewers.
@@ -81,108 +80,84 @@ impl ListedItem {
     }
 }
 
-/// Pending reads of items: of those that are not cached.
-pub(crate) struct ItemsRead(Vec<ItemRead>);
-
-type FieldsHandle = Handle<Vec<Option<String>>>;
-
-enum ItemRead {
-    Cached(Shared<NewsSummary>),
-    Asked(TrackedHandle<Vec<Option<String>>>),
-}
-
-impl ItemsRead {
-    /// Asks for the items of a list. One that cannot be read counts as absent.
-    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, ids: &[NewsId]) -> Self {
-        let mut ask =
-            |id: &NewsId| Self::ask_item(visit, query, *id, |fields, query| fields.or_absent(query));
-        Self(ids.iter().map(&mut ask).collect())
-    }
-
-    /// Asks for the item that a page is about. The round fails if it cannot be read.
-    pub(crate) fn ask_one(visit: &SharedVisit<'_>, query: &mut Query, id: NewsId) -> Self {
-        Self(vec![Self::ask_item(visit, query, id, |fields, _| fields)])
-    }
-
-    fn ask_item(
+impl ListedItem {
+    /// The item with an id; if there is none, what was read to learn that.
+    pub(crate) fn with_id(
         visit: &SharedVisit<'_>,
-        query: &mut Query,
         id: NewsId,
-        prepared: impl FnOnce(FieldsHandle, &mut Query) -> FieldsHandle,
-    ) -> ItemRead {
+    ) -> KnownOr<impl Fetch<Value = Result<Self, Reads>> + use<>> {
         match visit.site().caches.of::<Summaries>().get(visit.view(), &id) {
-            Some(summary) => ItemRead::Cached(summary),
+            Some(summary) => KnownOr::Known(Ok(Self::Cached(summary))),
             None => {
-                let fields = query.hash_fields(keys::news(id), News::FIELDS);
-                let fields = prepared(fields, query);
-                ItemRead::Asked(query.track(fields))
+                let fields = read::hash_fields(keys::news(id), News::FIELDS).tracked();
+                KnownOr::Read(fields.map(|fields| {
+                    let mut reads = Reads::default();
+                    let news = fields.map(News::from_fields);
+                    if news.peek().is_none() {
+                        news.collect_into(&mut reads);
+                        return Err(reads);
+                    }
+                    news.transpose().map(|news| Self::Read(news.map(Arc::new))).ok_or(reads)
+                }))
             }
         }
     }
 
-    /// The items that are cached.
-    pub(crate) fn cached(&self) -> impl Iterator<Item = &News> {
-        self.0.iter().filter_map(|read| match read {
-            ItemRead::Cached(summary) => Some(&*summary.news),
-            ItemRead::Asked(_) => None,
-        })
-    }
-
-    /// The items in the order asked; `None` for one that does not exist. The reads that
-    /// found nothing are added to `absent`.
-    pub(crate) fn take(self, answers: &mut Answers, absent: &mut Reads) -> Vec<Option<ListedItem>> {
-        let mut take = |read| match read {
-            ItemRead::Cached(summary) => Some(ListedItem::Cached(summary)),
-            ItemRead::Asked(fields) => {
-                let news = answers.take_tracked(fields).map(News::from_fields);
-                if news.peek().is_none() {
-                    news.collect_into(absent);
-                    return None;
-                }
-                Some(ListedItem::Read(news.transpose()?.map(Arc::new)))
-            }
-        };
-        self.0.into_iter().map(&mut take).collect()
+    /// The items of a list, each as [`ListedItem::with_id`]. One that cannot be read counts as absent.
+    pub(crate) fn of_list(
+        visit: &SharedVisit<'_>,
+        ids: &[NewsId],
+    ) -> impl Fetch<Value = Vec<Result<Self, Reads>>> + use<> {
+        ids.iter().map(|id| Self::with_id(visit, *id).or_absent()).collect::<Vec<_>>()
     }
 }
 
-/// Pending reads of the names and scores that summaries of items need.
-pub(crate) struct SummariesRead {
+/// The summaries of items, with the names and scores that they need.
+pub(crate) fn summaries(
+    visit: &SharedVisit<'_>,
     items: Vec<ListedItem>,
-    names: UserNamesRead,
-    scores: SiteScoresRead,
-}
-
-impl SummariesRead {
-    pub(crate) fn ask(visit: &SharedVisit<'_>, query: &mut Query, items: Vec<ListedItem>) -> Self {
-        let read = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
-        let names = UserNamesRead::ask(visit, query, read().map(|news| news.user_id));
-        let scored = read().filter(|_| visit.site().rules.features.sites);
-        let scores = SiteScoresRead::ask(query, scored);
-        Self { items, names, scores }
-    }
-
-    /// The summaries of the items.
-    pub(crate) fn take(self, visit: &SharedVisit<'_>, answers: &mut Answers) -> Vec<Shared<NewsSummary>> {
-        let Self { items, names, scores } = self;
-        let (names, scores) = (names.take(visit, answers), scores.take(answers, &visit.site().rules.limits));
-        let cache = visit.site().caches.of::<Summaries>();
+) -> impl Fetch<Value = Vec<Shared<NewsSummary>>> + use<> {
+    let missing = || items.iter().filter(|item| matches!(item, ListedItem::Read(_))).map(ListedItem::news);
+    let names = UserNames::of(visit, missing().map(|news| news.user_id).collect());
+    let site = visit.site_too();
+    let scored = missing().filter(|_| site.rules.features.sites).filter_map(scored_site);
+    let scores = site_scores(&site, scored.cloned().collect());
+    let keep = visit.keeper::<Summaries>();
+    (names, scores).map(move |(names, scores)| {
         let summary = |item| match item {
             ListedItem::Cached(summary) => summary,
             ListedItem::Read(news) => {
                 let mut reads = Reads::default();
                 let news = news.collect_into(&mut reads);
                 let username = names.collect_into(news.user_id, &mut reads);
-                let site_score = match scores.get(&news.id) {
+                let site_score = match scored_site(&news).and_then(|site| scores.get(site)) {
                     Some(score) => score.clone().collect_into(&mut reads),
                     None => Score::default(),
                 };
                 let (id, summary) = (news.id, NewsSummary { news, username, site_score });
-                cache.insert(visit.view(), id, Tracked::new(summary, reads), None)
+                keep(id, Tracked::new(summary, reads))
             }
         };
         items.into_iter().map(summary).collect()
-    }
+    })
+}
+
+/// The site whose score an item shows.
+fn scored_site(news: &News) -> Option<&Hostname> {
+    news.site().filter(|_| !news.is_gone())
+}
+
+/// The scores of sites.
+fn site_scores(
+    site: &Arc<Site>,
+    hosts: HashSet<Hostname>,
+) -> impl Fetch<Value = HashMap<Hostname, Tracked<Score>>> + use<> {
+    let score = |host: Hostname| {
+        let site = site.clone();
+        let votes = SiteVotes::of(&host).or_absent().tracked();
+        votes.map(move |votes| (host, votes.map(|votes| votes.score(&site.rules.limits))))
+    };
+    hosts.into_iter().map(score).collect::<Vec<_>>().map(|scores| scores.into_iter().collect())
 }
 
 /// Reads the summaries of items, and what only the viewer sees of them. Rounds: 1, and another
@@ -199,12 +174,10 @@ pub(crate) async fn complete_shared(
 ) -> Result<(Vec<Shared<NewsSummary>>, Own), Error> {
     let site = visit.site_too();
     let ids: Vec<NewsId> = items.iter().map(|item| item.news().id).collect();
-    let mut query = Query::new();
-    let summaries = SummariesRead::ask(&visit.shared(), &mut query, items);
-    let own = OwnRead::ask(&site, visit, &mut query, ids.into_iter());
-    let mut answers = visit.run(query).await?;
-    let summaries = summaries.take(&visit.shared(), &mut answers);
-    Ok((summaries, own.take(visit, &mut answers).await?))
+    let own = OwnRead::of(&site, visit, ids.into_iter());
+    let summaries = summaries(&visit.shared(), items);
+    let (summaries, own) = visit.fetch((summaries, own)).await?;
+    Ok((summaries, own.finish(visit).await?))
 }
 
 /// The viewer's own data about some items: the votes, in the order of the items, the choices that
@@ -218,32 +191,30 @@ pub(crate) struct Own {
     pub(crate) marks: ReaderMarks,
 }
 
-/// Pending reads of what is the viewer's own.
-pub(crate) struct OwnRead<'a> {
-    votes: OwnVotesRead<'a>,
-    marks: MarksRead,
+/// What was read of the viewer's own.
+pub(crate) struct OwnRead {
+    votes: OwnVotesRead,
+    marks: ReaderMarks,
 }
 
-impl<'a> OwnRead<'a> {
-    /// Asks for what is not cached. The viewer must be identified already. The viewer's
+impl OwnRead {
+    /// Reads what is not cached. The viewer must be identified already. The viewer's
     /// choices come with the round.
-    pub(crate) fn ask(
+    pub(crate) fn of<'a, I: Iterator<Item = NewsId>>(
         site: &'a Site,
         visit: &mut Visit,
-        query: &mut Query,
-        ids: impl Iterator<Item = NewsId>,
-    ) -> Self {
+        ids: I,
+    ) -> impl Fetch<Value = Self> + use<'a, I> {
         visit.want_reader();
-        let marks = MarksRead::ask(visit, query);
-        Self { votes: OwnVotesRead::ask(site.caches.of(), visit, query, ids), marks }
+        let own = (OwnVotesRead::of(site, visit, ids), ReaderMarks::of_viewer(visit));
+        own.map(|(votes, marks)| Self { votes, marks })
     }
 
-    /// Takes the answers. Rounds: those of [`OwnVotesRead::take`].
-    pub(crate) async fn take(self, visit: &mut Visit, answers: &mut Answers) -> Result<Own, Error> {
-        let marks = self.marks.take(visit, answers);
-        let votes = self.votes.take(visit, answers).await?;
+    /// The viewer's own data. Rounds: those of [`OwnVotesRead::finish`].
+    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Own, Error> {
+        let votes = self.votes.finish(visit).await?;
         let reader = visit.reader().await?;
-        Ok(Own { votes, reader, shows_all: visit.shows_hidden(), marks })
+        Ok(Own { votes, reader, shows_all: visit.shows_hidden(), marks: self.marks })
     }
 }
 
@@ -253,10 +224,8 @@ pub(crate) async fn own(visit: &mut Visit, ids: impl Iterator<Item = NewsId>) ->
         return Ok(Own { votes: ids.map(|_| None).collect(), ..Own::default() });
     }
     let site = visit.site_too();
-    let mut query = Query::new();
-    let own = OwnRead::ask(&site, visit, &mut query, ids);
-    let mut answers = visit.run(query).await?;
-    own.take(visit, &mut answers).await
+    let own = OwnRead::of(&site, visit, ids);
+    visit.fetch(own).await?.finish(visit).await
 }
 
 /// Combines summaries with what is the viewer's own, in the same order.
@@ -277,45 +246,13 @@ pub(crate) async fn find(
     ids: &[NewsId],
     reads: &mut Reads,
 ) -> Result<Vec<ListedItem>, Error> {
-    let mut query = Query::new();
-    let items = ItemsRead::ask(visit, &mut query, ids);
-    let mut answers = visit.run(query).await?;
-    Ok(items.take(&mut answers, reads).into_iter().flatten().collect())
+    let items = ListedItem::of_list(visit, ids);
+    let found = |item: Result<_, _>| item.map_err(|absent| reads.append(absent)).ok();
+    Ok(visit.fetch(items).await?.into_iter().filter_map(found).collect())
 }
 
 /// Reads the item that a page is about, if it exists. Rounds: 1.
 pub(crate) async fn find_one(visit: &mut SharedVisit<'_>, id: NewsId) -> Result<Option<ListedItem>, Error> {
-    let mut query = Query::new();
-    let item = ItemsRead::ask_one(visit, &mut query, id);
-    let mut answers = visit.run(query).await?;
-    Ok(item.take(&mut answers, &mut Reads::default()).into_iter().flatten().next())
-}
-
-/// Pending reads of the scores of the sites that items link to: one for each different
-/// site.
-struct SiteScoresRead(HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)>);
-
-impl SiteScoresRead {
-    fn ask<'a>(query: &mut Query, items: impl Iterator<Item = &'a News>) -> Self {
-        let mut reads: HashMap<Hostname, (TrackedSiteVotesRead, Vec<NewsId>)> = HashMap::new();
-        for news in items.filter(|news| !news.is_gone()) {
-            if let Some(host) = news.site() {
-                let read = reads.entry(host.clone());
-                let (_, items) = read.or_insert_with(|| {
-                    (SiteVotesRead::ask(query, host).or_absent(query).track(query), Vec::new())
-                });
-                items.push(news.id);
-            }
-        }
-        Self(reads)
-    }
-
-    fn take(self, answers: &mut Answers, limits: &LimitRules) -> HashMap<NewsId, Tracked<Score>> {
-        let mut scores = HashMap::new();
-        for (host, (read, items)) in self.0 {
-            let score = read.take(answers, host).map(|votes| votes.score(limits));
-            scores.extend(items.into_iter().map(|news| (news, score.clone())));
-        }
-        scores
-    }
+    let item = ListedItem::with_id(visit, id);
+    Ok(visit.fetch(item).await?.ok())
 }

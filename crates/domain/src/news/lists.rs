@@ -17,7 +17,7 @@ use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits;
 use crate::values::withheld::WITHHELD;
-use tidings_keyspace::{Answers, Fetch, Order, Query, Reads, Tracked, read};
+use tidings_keyspace::{Fetch, Order, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Pages of lists, by the key of the list, the start and the number of items.
@@ -82,10 +82,9 @@ async fn read_places(
     (key, start, count): (&str, u64, u64),
     reads: &mut Reads,
 ) -> Result<(Vec<RankEntry>, u64), Error> {
-    let mut query = Query::new();
     let places = read::sorted_range(key, Order::Descending, start, count);
-    let page = query.ask((places, read::sorted_count(key)).tracked());
-    let (places, total) = visit.run(query).await?.of(page).collect_into(reads);
+    let page = (places, read::sorted_count(key)).tracked();
+    let (places, total) = visit.fetch(page).await?.collect_into(reads);
     Ok((fields::members(places, key, |(id, score)| Some((id.parse().ok()?, score))), total))
 }
 
@@ -239,37 +238,31 @@ pub async fn from_host(
     start: u64,
     count: u64,
 ) -> Result<NewsPage, Error> {
-    let ((), page) = of_host(visit, host, (start, count), Query::new(), |_| ()).await?;
+    let ((), page) = of_host(visit, host, (start, count), read::known(())).await?;
     Ok(page)
 }
 
 /// The items that link to a site, with or without `www.`, from a place on, the latest first. The first round also
-/// runs `query`, whose answers `take` takes. Reads the ids before that place too, of at most
+/// fetches something else. Reads the ids before that place too, of at most
 /// [`limits::MAX_SITE_STORIES`]. Rounds: 3.
-pub(crate) async fn of_host<T>(
+pub(crate) async fn of_host<F: Fetch>(
     visit: &mut Visit,
     host: &Hostname,
     (start, count): (u64, u64),
-    mut query: Query,
-    take: impl FnOnce(&mut Answers) -> T,
-) -> Result<(T, NewsPage), Error> {
+    also: F,
+) -> Result<(F::Value, NewsPage), Error> {
     let end = start.saturating_add(count).min(limits::MAX_SITE_STORIES);
     let forms = [Some(host.clone()), host.other_form()].into_iter().flatten();
-    let lists: Vec<_> = forms
-        .map(|form| {
-            let key = keys::host_news(&form);
-            let ids = query.sorted_range(&key, Order::Descending, 0, end);
-            (query.sorted_count(&key), ids, key)
-        })
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let taken = take(&mut answers);
+    let lists = forms.map(|form| {
+        let key = keys::host_news(&form);
+        let ids = read::sorted_range(&key, Order::Descending, 0, end);
+        (read::sorted_count(&key), ids).map(|(of_form, ids)| (of_form, ids, key))
+    });
+    let (lists, taken) = visit.fetch((lists.collect::<Vec<_>>(), also)).await?;
     let (mut total, mut found) = (0_u64, Vec::new());
     for (of_form, ids, key) in lists {
-        total = total.saturating_add(answers.take(of_form));
-        found.extend(fields::members(answers.take(ids), &key, |(id, time)| {
-            id.parse::<NewsId>().ok().map(|id| (id, time))
-        }));
+        total = total.saturating_add(of_form);
+        found.extend(fields::members(ids, &key, |(id, time)| id.parse::<NewsId>().ok().map(|id| (id, time))));
     }
     found.sort_by(|(id, time): &(NewsId, f64), (other, of_other)| {
         // As in the lists: those of one second by the bytes of their members.
@@ -312,7 +305,6 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Erro
     let Some(count) = count else {
         return Ok(None);
     };
-    let mut query = Query::new();
     let mut drawn = dice;
     let draws: Vec<_> = (0..limits::RANDOM_DRAWS)
         .map(|_| {
@@ -320,14 +312,12 @@ pub async fn random(visit: &mut Visit, dice: u64) -> Result<Option<NewsId>, Erro
             // The next number of a linear congruential generator (Knuth's MMIX).
             drawn =
                 drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 1;
-            (id, query.hash_fields(keys::news(id), ["id", "del", WITHHELD]).or_absent(&mut query))
+            read::fields(keys::news(id), ["id", "del", WITHHELD]).or_absent().map(move |fields| (id, fields))
         })
         .collect();
-    let latest = query.sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
-    let mut answers = visit.run(query).await?;
-    let listed = draws.into_iter().find_map(|(id, fields)| match answers.take(fields).as_slice() {
-        [Some(_), None, None] => Some(id),
-        _ => None,
-    });
-    Ok(listed.or_else(|| answers.take(latest).first().and_then(|(id, _)| id.parse().ok())))
+    let latest = read::sorted_range(keys::NEWS_CRON, Order::Descending, 0, 1);
+    let (draws, latest) = visit.fetch((draws, latest)).await?;
+    let listed =
+        draws.into_iter().find_map(|(id, fields)| matches!(fields, [Some(_), None, None]).then_some(id));
+    Ok(listed.or_else(|| latest.first().and_then(|(id, _)| id.parse().ok())))
 }

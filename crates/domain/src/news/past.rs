@@ -27,7 +27,7 @@ use crate::values::period::Period;
 use crate::values::ranking;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Fetch, Order, Query, Reads, read};
+use tidings_keyspace::{Batch, Fetch, Order, Reads, read};
 use tokio::sync::Mutex;
 
 /// The member of a list that is being built.
@@ -124,10 +124,8 @@ async fn read_stored(
         read::string(keys::built(&key)),
         read::sorted_by_score(keys::NEWS_CRON, Order::Descending, span, 1),
     );
-    let mut query = Query::new();
-    let part = query.ask(part.tracked());
     let mut reads = Reads::default();
-    let (places, total, mark, any) = visit.run(query).await?.of(part).collect_into(&mut reads);
+    let (places, total, mark, any) = visit.fetch(part.tracked()).await?.collect_into(&mut reads);
     if any.is_empty() {
         return Ok(Some(StoredPart { reads, ..StoredPart::default() }));
     }
@@ -154,13 +152,9 @@ async fn build(site: &Site, period: Period, most: u64) -> Result<(), Error> {
     batch.expire(&key, life);
     site.store.commit(batch).await?;
     // Stories that are submitted from here on are added by those who submit them.
-    let mut query = Query::new();
     let span = (period.start().as_score(), period.end().as_score());
-    let ids = query.sorted_by_score(keys::NEWS_CRON, Order::Descending, span, most);
-    if matches!(period, Period::Month(_)) {
-        query.expect_large();
-    }
-    let ids = site.store.query(query).await?.take(ids);
+    let ids = read::sorted_by_score(keys::NEWS_CRON, Order::Descending, span, most);
+    let ids = site.store.fetch(ids.large_if(matches!(period, Period::Month(_)))).await?;
     let ids: Vec<NewsId> = fields::members(ids, keys::NEWS_CRON, |(id, _)| id.parse().ok());
     for chunk in ids.chunks(PAST_CHUNK) {
         add(site, &key, chunk).await?;
@@ -229,9 +223,8 @@ mod tests {
     }
 
     async fn listed(site: &Site, period: Period) -> Vec<u64> {
-        let mut query = Query::new();
-        let list = query.sorted_range(keys::past(period), Order::Descending, 0, u64::MAX);
-        let list = site.store.query(query).await.unwrap().take(list);
+        let list = read::sorted_range(keys::past(period), Order::Descending, 0, u64::MAX);
+        let list = site.store.fetch(list).await.unwrap();
         list.iter().map(|(member, _)| news_of(member).unwrap().0).collect()
     }
 

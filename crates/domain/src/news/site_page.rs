@@ -3,10 +3,10 @@
 use super::lists::{NewsPage, of_host};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
-use crate::sites::{CastVote, History, HistoryRead, Score, SiteVotes, SiteVotesRead, own_votes};
+use crate::sites::{CastVote, History, Score, SiteVotes, own_votes};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
-use tidings_keyspace::{Answers, Query};
+use tidings_keyspace::Fetch;
 
 /// The content of the page of a site.
 #[derive(Debug)]
@@ -37,22 +37,15 @@ pub struct OtherForm {
 /// The page of a site, by its name without `www.`. Rounds: 3, and one more for the vote of a viewer who has voted on
 /// a site.
 pub async fn site_page(visit: &mut Visit, host: &Hostname, days: u64, news: u64) -> Result<SitePage, Error> {
-    let mut query = Query::new();
-    let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);
-    let other = host.other_form().map(|other| {
-        let votes = SiteVotesRead::ask(&mut query, &other);
-        (other, votes)
-    });
     let site = visit.site_too();
-    let limits = &site.rules.limits;
-    let take = |answers: &mut Answers| {
-        let other = other.map(|(other, votes)| {
-            let votes = votes.take(answers, &other);
-            OtherForm { host: other, votes, score: votes.score(limits), my_vote: None }
-        });
-        (history.take(answers, limits), other)
-    };
-    let ((history, mut other_form), news) = of_host(visit, host, (0, news), query, take).await?;
+    let other = host.other_form().map(|host| {
+        SiteVotes::of(&host).map(|votes| {
+            let score = votes.score(&site.rules.limits);
+            OtherForm { host, votes, score, my_vote: None }
+        })
+    });
+    let also = (History::of(&site, host, Day::of(visit.now()), days), other);
+    let ((history, mut other_form), news) = of_host(visit, host, (0, news), also).await?;
     let voter = visit.viewer().await?.and_then(|viewer| viewer.voter);
     let mut my_vote = None;
     if let Some(voter) = voter {

@@ -6,7 +6,7 @@ use crate::fields;
 use crate::keys;
 use crate::values::ids::NewsId;
 use crate::values::withheld::WITHHELD;
-use tidings_keyspace::{Order, Query, read};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// How many stories are listed. Rounds: 1.
 pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
@@ -17,13 +17,9 @@ pub async fn story_count(visit: &mut Visit) -> Result<u64, Error> {
 pub async fn stories(visit: &mut Visit, start: u64, count: u64) -> Result<Vec<NewsId>, Error> {
     let stories = visit.fetch(read::sorted_range(keys::NEWS_CRON, Order::Ascending, start, count)).await?;
     let stories: Vec<NewsId> = fields::members(stories, keys::NEWS_CRON, |(id, _)| id.parse().ok());
-    let mut query = Query::new();
-    let ask = |id: NewsId| (id, query.hash_fields(keys::news(id), [WITHHELD]).or_absent(&mut query));
-    let states: Vec<_> = stories.into_iter().map(ask).collect();
-    let mut answers = visit.run_if_asked(query).await?;
-    let listed = states.into_iter().filter_map(|(id, read)| {
-        let is_readable = answers.failure(&read).is_none();
-        (is_readable && fields::only(answers.take(read)).is_none()).then_some(id)
-    });
+    let state =
+        |id: NewsId| read::field(keys::news(id), WITHHELD).if_readable().map(move |state| (id, state));
+    let states = visit.fetch_if_needed(stories.into_iter().map(state).collect::<Vec<_>>()).await?;
+    let listed = states.into_iter().filter_map(|(id, state)| state?.is_none().then_some(id));
     Ok(listed.collect())
 }

@@ -18,7 +18,7 @@ use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_SUBSCRIPTIONS;
-use tidings_keyspace::{Answers, Batch, Fetch, Order, Query, Reads, Tracked, TrackedHandle, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 crate::cache_kind! {
     /// The stories to which viewers have subscribed, and those that they have left.
@@ -144,43 +144,18 @@ fn news_in(members: Vec<(String, f64)>, list: &str) -> Vec<NewsId> {
     fields::members(members, list, |(member, _)| member.parse().ok())
 }
 
-/// A pending read of what the viewer has chosen for a thread.
-pub(crate) enum SubscriptionRead {
-    /// There is no viewer, or the lists are cached.
-    Known(Subscription),
-    /// The lists of the viewer.
-    Read(UserId, [TrackedHandle<Vec<(String, f64)>>; 2]),
-}
-
-impl SubscriptionRead {
-    /// Asks for what is not cached. The viewer must be identified already.
-    pub(crate) fn ask(visit: &Visit, query: &mut Query, news: NewsId) -> Self {
-        let Some(viewer) = visit.viewer_id() else {
-            return Self::Known(Subscription::Unset);
+/// What the viewer, who must be identified already, has chosen for a thread.
+pub(crate) fn of_viewer(visit: &Visit, news: NewsId) -> impl Fetch<Value = Subscription> + use<> {
+    let lists = |viewer: &UserId| {
+        let list = |key: String| {
+            let list = read::sorted_range(&key, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1);
+            list.map(move |members| news_in(members, &key).into())
         };
-        if let Some(lists) = visit.site().caches.of::<Subscriptions>().get(visit.view(), &viewer) {
-            return Self::Known(choice(&lists, news));
-        }
-        let read = lists_of(viewer).map(|list| {
-            let list = query.sorted_range(list, Order::Descending, 0, MAX_SUBSCRIPTIONS + 1);
-            query.track(list)
-        });
-        Self::Read(viewer, read)
-    }
-
-    /// The viewer's choice for the thread.
-    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers, news: NewsId) -> Subscription {
-        let (viewer, read) = match self {
-            Self::Known(subscription) => return subscription,
-            Self::Read(viewer, read) => (viewer, read),
-        };
-        let mut reads = Reads::default();
-        let [subscribed, left] = read.map(|list| answers.take_tracked(list).collect_into(&mut reads));
-        let [subscriptions, unsubscribed] = lists_of(viewer);
-        let lists = [news_in(subscribed, &subscriptions).into(), news_in(left, &unsubscribed).into()];
-        let cache = visit.site().caches.of::<Subscriptions>();
-        choice(&cache.insert(visit.view(), viewer, Tracked::new(lists, reads), None), news)
-    }
+        lists_of(*viewer).map(list).tracked()
+    };
+    let chosen =
+        |viewer| visit.cached::<Subscriptions, _>(viewer, lists).map(move |lists| choice(&lists, news));
+    Fetch::map(visit.viewer_id().map(chosen), |chosen| chosen.unwrap_or(Subscription::Unset))
 }
 
 fn choice([subscribed, left]: &[Box<[NewsId]>; 2], news: NewsId) -> Subscription {

@@ -18,7 +18,7 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_VISITED_THREADS;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
-use tidings_keyspace::{Answers, Batch, EngineClock, Hash, Query, Store, TrackedHandle, read};
+use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Store, read};
 
 /// How often a server looks whether there are marks to store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,6 +34,11 @@ crate::cache_kind! {
 pub(crate) struct StoredMarks(Box<[(NewsId, ThreadMark)]>);
 
 impl StoredMarks {
+    /// The marks of a reader.
+    fn read(reader: UserId) -> impl Fetch<Value = Self> {
+        read::hash(keys::user_visits(reader)).or_absent().map(move |hash| Self::of(reader, &hash))
+    }
+
     /// Reads marks; those that cannot be read are logged and left out.
     fn of(reader: UserId, hash: &Hash) -> Self {
         let read = |(news, mark): &(String, String)| {
@@ -50,42 +55,6 @@ impl StoredMarks {
     }
 }
 
-/// A pending read of the viewer's marks.
-pub(crate) enum MarksRead {
-    Nobody,
-    Cached(UserId, Shared<StoredMarks>),
-    Asked(UserId, TrackedHandle<Hash>),
-}
-
-impl MarksRead {
-    /// Asks for the marks if they are not cached. The viewer must be identified already.
-    pub(crate) fn ask(visit: &Visit, query: &mut Query) -> Self {
-        let Some(viewer) = visit.viewer_id() else {
-            return Self::Nobody;
-        };
-        match visit.site().caches.of::<MarksOfReaders>().get(visit.view(), &viewer) {
-            Some(marks) => Self::Cached(viewer, marks),
-            None => {
-                let hash = query.hash(keys::user_visits(viewer)).or_absent(query);
-                Self::Asked(viewer, query.track(hash))
-            }
-        }
-    }
-
-    pub(crate) fn take(self, visit: &Visit, answers: &mut Answers) -> ReaderMarks {
-        let (reader, stored) = match self {
-            Self::Nobody => return ReaderMarks::default(),
-            Self::Cached(reader, stored) => (reader, stored),
-            Self::Asked(reader, hash) => {
-                let marks = answers.take_tracked(hash).map(|hash| StoredMarks::of(reader, &hash));
-                let cache = visit.site().caches.of::<MarksOfReaders>();
-                (reader, cache.insert(visit.view(), reader, marks, None))
-            }
-        };
-        ReaderMarks { stored: Some(stored), pending: visit.site().of::<PendingMarks>().of(reader) }
-    }
-}
-
 /// The marks of the viewer, as they are now.
 #[derive(Default)]
 pub(crate) struct ReaderMarks {
@@ -94,6 +63,17 @@ pub(crate) struct ReaderMarks {
 }
 
 impl ReaderMarks {
+    /// Those of the viewer, who must be identified already.
+    pub(crate) fn of_viewer(visit: &Visit) -> impl Fetch<Value = Self> + use<> {
+        let marks = |viewer| {
+            let site = visit.site_too();
+            visit.cached::<MarksOfReaders, _>(viewer, |viewer| StoredMarks::read(*viewer).tracked()).map(
+                move |stored| Self { stored: Some(stored), pending: site.of::<PendingMarks>().of(viewer) },
+            )
+        };
+        Fetch::map(visit.viewer_id().map(marks), Option::unwrap_or_default)
+    }
+
     /// The mark of a thread; `None` for a thread that the viewer has not read.
     pub(crate) fn of(&self, news: NewsId) -> Option<ThreadMark> {
         let stored = self.stored.as_ref().and_then(|stored| stored.of_news(news));
@@ -232,8 +212,6 @@ mod tests {
         assert!(matches!(apply(&store, group.batch).await.unwrap(), Applied::No(_)));
         // The next attempt knows that the account is gone, and forgets the marks.
         store_group(&site, &store, &readers).await.unwrap();
-        let mut query = Query::new();
-        let stored = query.hash(keys::user_visits(reader));
-        assert!(store.query(query).await.unwrap().take(stored).0.is_empty());
+        assert!(store.fetch(read::hash(keys::user_visits(reader))).await.unwrap().0.is_empty());
     }
 }

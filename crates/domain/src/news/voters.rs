@@ -3,13 +3,14 @@
 
 use super::item::{Direction, vote_of};
 use crate::accounts::visit::Visit;
-use crate::cache::{Cache, Flight, Lookup, MEBIBYTE, PendingValue};
+use crate::cache::{Lookup, MEBIBYTE, PendingValue, Shared, View};
 use crate::error::Error;
 use crate::keys;
+use crate::site::Site;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_CACHED_VOTERS;
 use std::sync::Arc;
-use tidings_keyspace::{Answers, Asked, Order, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Fetch, Order, Tracked, read};
 
 crate::cache_kind! {
     /// The voters of news.
@@ -46,100 +47,74 @@ impl Voters {
     }
 }
 
-/// A pending read of voters, with the times of their votes.
-type VoterTimesRead = TrackedHandle<Vec<(String, f64)>>;
-
-/// Pending reads of the votes on an item.
-struct VotersRead([(Direction, VoterTimesRead); 2]);
-
-impl VotersRead {
-    fn ask(query: &mut Query, id: NewsId) -> Self {
+impl Voters {
+    /// The votes on an item.
+    fn on(id: NewsId) -> impl Fetch<Value = Tracked<Self>> {
         let lists = [(Direction::Up, keys::news_up(id)), (Direction::Down, keys::news_down(id))];
-        Self(lists.map(|(vote, key)| {
-            let list = query.sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1).or_absent(query);
-            (vote, query.track(list))
-        }))
+        let lists = lists.map(|(vote, key)| {
+            read::sorted_range(key, Order::Descending, 0, MAX_CACHED_VOTERS + 1)
+                .map(move |voters| (vote, voters))
+        });
+        lists.or_absent().tracked().map(|read| read.map(Self::from_lists))
     }
 
-    fn take(self, answers: &mut Answers) -> Tracked<Voters> {
-        let mut reads = Reads::default();
-        let mut votes = Vec::new();
-        let mut are_few = true;
-        for (vote, list) in self.0 {
-            let voters = answers.take_tracked(list).collect_into(&mut reads);
-            are_few &= u64::try_from(voters.len()).is_ok_and(|count| count <= MAX_CACHED_VOTERS);
-            votes.extend(voters.into_iter().filter_map(|(voter, _)| Some((voter.parse().ok()?, vote))));
+    fn from_lists(lists: [(Direction, Vec<(String, f64)>); 2]) -> Self {
+        let is_short =
+            |voters: &[_]| u64::try_from(voters.len()).is_ok_and(|count| count <= MAX_CACHED_VOTERS);
+        if !lists.iter().all(|(_, voters)| is_short(voters)) {
+            return Self::Many;
         }
+        let votes = lists.into_iter().flat_map(|(vote, voters)| {
+            voters.into_iter().filter_map(move |(voter, _)| Some((voter.parse().ok()?, vote)))
+        });
+        let mut votes: Vec<(UserId, Direction)> = votes.collect();
         // If a user is in both lists, the vote up comes first and counts.
         votes.sort_by_key(|(voter, _)| *voter);
         votes.dedup_by_key(|(voter, _)| *voter);
-        Tracked::new(if are_few { Voters::Few(votes.into()) } else { Voters::Many }, reads)
+        Self::Few(votes.into())
     }
 }
 
-/// How the viewer's own vote on an item is found.
-enum OwnVoteSource<'a> {
-    Known(Option<Direction>),
-    Own(Asked<'a, Option<(Direction, f64)>>),
-    All(Flight<'a, VotersOfNews>, VotersRead),
-    Elsewhere(PendingValue<Voters>),
-}
+/// What a round has read of the viewer's own votes on items.
+pub(crate) struct OwnVotesRead(Vec<(NewsId, OwnVoteState)>);
 
-/// Pending reads of the viewer's own votes on items.
-pub(crate) struct OwnVotesRead<'a>(Vec<(NewsId, OwnVoteSource<'a>)>);
-
-impl<'a> OwnVotesRead<'a> {
-    /// Asks for what is not cached. The viewer must be identified already.
-    pub(crate) fn ask(
-        cache: &'a Cache<VotersOfNews>,
+impl OwnVotesRead {
+    /// Reads what is not cached. The viewer must be identified already.
+    pub(crate) fn of<'a, I: Iterator<Item = NewsId>>(
+        site: &'a Site,
         visit: &Visit,
-        query: &mut Query,
-        ids: impl Iterator<Item = NewsId>,
-    ) -> Self {
-        let Some(viewer) = visit.viewer_id() else {
-            return Self(ids.map(|id| (id, OwnVoteSource::Known(None))).collect());
+        ids: I,
+    ) -> impl Fetch<Value = Self> + use<'a, I> {
+        let view = View { store: &site.store, ..visit.view() };
+        let viewer = visit.viewer_id();
+        let find = |id| {
+            let Some(viewer) = viewer else { return read::known(OwnVoteState::Read(Some(None))).boxed() };
+            let known = move |voters: Shared<Voters>| OwnVoteState::Read(voters.vote_of(viewer));
+            let own = || vote_of(id, viewer).map(|vote| OwnVoteState::Read(Some(vote.map(|(vote, _)| vote))));
+            match site.caches.of::<VotersOfNews>().look_up(view, &id) {
+                Lookup::Hit(voters) if matches!(*voters, Voters::Few(_)) => {
+                    read::known(known(voters)).boxed()
+                }
+                Lookup::Make(flight) if site.store.tracks_writes() => {
+                    Voters::on(id).map(move |voters| known(flight.finish(view, voters, None))).boxed()
+                }
+                // There are many, or nothing can be cached: read the one vote only.
+                Lookup::Hit(_) | Lookup::Make(_) => own().boxed(),
+                Lookup::Wait(waiting) => read::known(OwnVoteState::Waiting(waiting)).boxed(),
+            }
         };
-        let tracks_writes = visit.site().store.tracks_writes();
-        let mut find = |id| match cache.look_up(visit.view(), &id) {
-            Lookup::Hit(voters) => match voters.vote_of(viewer) {
-                Some(vote) => OwnVoteSource::Known(vote),
-                None => OwnVoteSource::Own(query.ask(vote_of(id, viewer))),
-            },
-            Lookup::Make(flight) if tracks_writes => OwnVoteSource::All(flight, VotersRead::ask(query, id)),
-            // Nothing can be cached: read the one vote only.
-            Lookup::Make(_) => OwnVoteSource::Own(query.ask(vote_of(id, viewer))),
-            Lookup::Wait(waiting) => OwnVoteSource::Elsewhere(waiting),
-        };
-        Self(ids.map(|id| (id, find(id))).collect())
+        let votes = ids.map(|id| find(id).map(move |vote| (id, vote)));
+        votes.collect::<Vec<_>>().map(Self)
     }
 
     /// The votes, in the order asked. Rounds: at most 1, if an item turns out to have very
     /// many votes, or another request failed to read them.
-    pub(crate) async fn take(
-        self,
-        visit: &mut Visit,
-        answers: &mut Answers,
-    ) -> Result<Vec<Option<Direction>>, Error> {
+    pub(crate) async fn finish(self, visit: &mut Visit) -> Result<Vec<Option<Direction>>, Error> {
         let Some(viewer) = visit.viewer_id() else {
             return Ok(vec![None; self.0.len()]);
         };
-        // First finish what other requests may be waiting for, then wait for theirs.
-        let mut found: Vec<(NewsId, OwnVoteState)> = Vec::with_capacity(self.0.len());
-        for (id, source) in self.0 {
-            let known = match source {
-                OwnVoteSource::Known(vote) => OwnVoteState::Read(Some(vote)),
-                OwnVoteSource::Own(vote) => OwnVoteState::Read(Some(answers.of(vote).map(|(vote, _)| vote))),
-                OwnVoteSource::All(flight, read) => {
-                    let voters = flight.finish(visit.view(), read.take(answers), None);
-                    OwnVoteState::Read(voters.vote_of(viewer))
-                }
-                OwnVoteSource::Elsewhere(waiting) => OwnVoteState::Waiting(waiting),
-            };
-            found.push((id, known));
-        }
-        let (mut query, mut late) = (Query::new(), Vec::new());
-        let mut votes = Vec::with_capacity(found.len());
-        for (id, known) in found {
+        let (mut votes, mut late) = (Vec::with_capacity(self.0.len()), Vec::new());
+        for (id, known) in self.0 {
             let vote = match known {
                 OwnVoteState::Read(vote) => vote,
                 OwnVoteState::Waiting(waiting) => {
@@ -147,16 +122,13 @@ impl<'a> OwnVotesRead<'a> {
                 }
             };
             if vote.is_none() {
-                late.push((votes.len(), query.ask(vote_of(id, viewer))));
+                let at = votes.len();
+                late.push(vote_of(id, viewer).map(move |vote| (at, vote.map(|(vote, _)| vote))));
             }
             votes.push(vote.flatten());
         }
-        if !late.is_empty() {
-            let mut answers = visit.run(query).await?;
-            for (at, read) in late {
-                let own = answers.of(read).map(|(vote, _)| vote);
-                votes.get_mut(at).into_iter().for_each(|vote| *vote = own);
-            }
+        for (at, own) in visit.fetch_if_needed(late).await? {
+            votes.get_mut(at).into_iter().for_each(|vote| *vote = own);
         }
         Ok(votes)
     }

@@ -15,7 +15,7 @@ use crate::values::ids::{ItemNumber, NewsId};
 use crate::values::limits::{CHOSEN_ITEMS, LISTED_ITEMS, LOOKED_AT_ITEMS};
 use crate::values::rules::HackerNewsRules;
 use std::cmp::Reverse;
-use tidings_keyspace::{Fetch, Order, Query, Tracked, read};
+use tidings_keyspace::{Fetch, Order, Tracked, read};
 
 /// A list of stories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,15 +134,13 @@ async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>,
         ItemList::Best => keys::news_of_article(&member),
         _ => member.parse().ok(),
     });
-    let mut query = Query::new();
     let stories = ids.iter().map(|id| {
         let fields = read::hash_fields(keys::news(*id), News::LISTED_FIELDS);
         fields.or_absent().map(News::from_listed_fields)
     });
-    let stories = query.ask(stories.collect::<Vec<_>>());
-    let numbers = query.ask_apart(items::numbers_of(ids.into_iter().map(Item::Story).collect()));
-    let mut answers = visit.run_if_asked(query).await?;
-    let (stories, numbers) = (answers.of(stories), answers.of(numbers));
+    let stories = stories.collect::<Vec<_>>();
+    let numbers = items::numbers_of(ids.into_iter().map(Item::Story).collect()).apart();
+    let (stories, numbers) = visit.fetch_if_needed((stories, numbers)).await?;
     let nobody = Perspective::default();
     let is_listed = |news: &News| !news.is_gone() && marks(nobody, news).is_listed() && list.has(rules, news);
     let mut stories: Vec<News> = stories.into_iter().flatten().filter(is_listed).collect();

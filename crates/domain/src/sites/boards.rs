@@ -1,9 +1,8 @@
 //! Leaderboards: the best, worst, most voted and controversial sites of a day,
 //! of the last days, and of all time.
 
-use super::score::SiteVotesRead;
-use super::tally::FiguresRead;
-use super::{BAD_SUM, GOOD_SUM, Score, VoteTotals};
+use super::tally::figures;
+use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -12,10 +11,11 @@ use crate::values::hostname::Hostname;
 use crate::values::limits::{
     CONTROVERSIAL_MINORITY, LEADERBOARD, LEADERBOARD_CANDIDATES, LEADERBOARD_OF_A_DAY,
 };
+use crate::values::text_forms::named;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use strum::{EnumIter, EnumString, IntoStaticStr};
-use tidings_keyspace::{COUNTER_LIMIT, Order, Query, read};
+use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
 /// The order of a leaderboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumIter, EnumString, IntoStaticStr)]
@@ -45,12 +45,9 @@ pub enum Span {
     All,
 }
 
-impl Board {
-    /// The name in addresses.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Board);
 
+impl Board {
     /// Whether a site with these votes is on it.
     const fn takes(self, totals: VoteTotals) -> bool {
         match self {
@@ -94,12 +91,9 @@ fn most_even(left: VoteTotals, right: VoteTotals) -> Ordering {
     (right * of_left).cmp(&(left * of_right))
 }
 
-impl Span {
-    /// The name in addresses.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(Span);
 
+impl Span {
     /// The sorted sets of sums and counts that the span is made of.
     fn keys(self, today: Day) -> Vec<[String; 2]> {
         let days = match self {
@@ -131,23 +125,19 @@ pub struct SiteLine {
 pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>, Error> {
     let keys = span.keys(Day::of(visit.now()));
     let candidates = candidates(visit, board, &keys).await?;
-    let mut query = Query::new();
-    let ask = |host| SiteVotesRead::ask(&mut query, host).or_absent(&mut query);
-    let overall: Vec<_> = candidates.iter().map(ask).collect();
-    let ask = |keys| FiguresRead::ask(&mut query, keys, candidates.iter().map(Hostname::as_str));
-    let parts: Vec<FiguresRead> = keys.into_iter().map(ask).collect();
-    let mut answers = visit.run(query).await?;
+    let overall = candidates.iter().map(SiteVotes::of).collect::<Vec<_>>().or_absent();
+    let hosts: Vec<&Hostname> = candidates.iter().collect();
+    let parts = keys.into_iter().map(|keys| figures(keys, &hosts)).collect::<Vec<_>>();
+    let (overall, parts) = visit.fetch((overall, parts)).await?;
     let limits = &visit.site().rules.limits;
-    let mut lines: Vec<SiteLine> = candidates
-        .into_iter()
-        .zip(overall)
-        .map(|(host, votes)| {
-            let score = votes.take(&mut answers, &host).score(limits);
-            SiteLine { host, score, totals: VoteTotals::default() }
-        })
-        .collect();
+    let line = |(host, votes): (Hostname, SiteVotes)| SiteLine {
+        host,
+        score: votes.score(limits),
+        totals: VoteTotals::default(),
+    };
+    let mut lines: Vec<SiteLine> = candidates.into_iter().zip(overall).map(line).collect();
     for part in parts {
-        for (line, totals) in lines.iter_mut().zip(part.take(&mut answers)) {
+        for (line, totals) in lines.iter_mut().zip(part) {
             line.totals = line.totals.plus(totals);
         }
     }

@@ -8,9 +8,8 @@ use crate::values::clock::Timestamp;
 use crate::values::day::{parse_moment, written};
 use crate::values::hostname::Hostname;
 use crate::values::network::Network;
+use crate::values::text_forms::{codec_of, read_text, record_text, shown};
 use crate::values::voter_id::VoterId;
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// A vote on a site.
@@ -41,28 +40,26 @@ pub struct CastVote {
     pub time: Timestamp,
 }
 
-impl fmt::Display for CastVote {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:+} {}", self.verdict.value(), written(self.time))
-    }
-}
-
 /// The stored text is not a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAVote;
 
-impl FromStr for CastVote {
-    type Err = NotAVote;
+record_text!(CastVote or NotAVote: {verdict Sign} " " {time Written});
 
-    fn from_str(text: &str) -> Result<Self, NotAVote> {
-        let (verdict, time) = text.split_once(' ').ok_or(NotAVote)?;
-        let verdict = match verdict {
-            "+1" => Verdict::Good,
-            "-1" => Verdict::Bad,
-            _ => return Err(NotAVote),
-        };
-        Ok(Self { verdict, time: parse_moment(time).map_err(|_| NotAVote)? })
-    }
+codec_of! {
+    /// `+1` or `-1`.
+    Sign for Verdict: |verdict| format_args!("{:+}", verdict.value()),
+        |text| match text {
+            "+1" => Some(Verdict::Good),
+            "-1" => Some(Verdict::Bad),
+            _ => None,
+        }
+}
+
+codec_of! {
+    /// A moment as it is answered.
+    Written for Timestamp: |time| written(*time),
+        |text| parse_moment(text).ok()
 }
 
 /// Where a vote came from, as stored: `192.0.2.0/24`, or `192.0.2.0/24 account` for the vote
@@ -75,32 +72,19 @@ pub(super) struct VoteOrigin {
     pub(super) is_account: bool,
 }
 
-/// The word after the network in the origin of an account's vote.
-const ACCOUNT: &str = "account";
+/// What follows the network in the origin of an account's vote.
+const ACCOUNT: &str = " account";
 
-impl fmt::Display for VoteOrigin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.network)?;
-        if self.is_account { write!(formatter, " {ACCOUNT}") } else { Ok(()) }
-    }
-}
+shown!(VoteOrigin: |origin| format_args!("{}{}", origin.network, if origin.is_account { ACCOUNT } else { "" }));
 
 /// The stored text is not the origin of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NotAnOrigin;
 
-impl FromStr for VoteOrigin {
-    type Err = NotAnOrigin;
-
-    fn from_str(text: &str) -> Result<Self, NotAnOrigin> {
-        let (network, is_account) = match text.split_once(' ') {
-            None => (text, false),
-            Some((network, ACCOUNT)) => (network, true),
-            Some(_) => return Err(NotAnOrigin),
-        };
-        Ok(Self { network: network.parse().map_err(|_| NotAnOrigin)?, is_account })
-    }
-}
+read_text!(VoteOrigin or NotAnOrigin: |text| {
+    let network = text.strip_suffix(ACCOUNT);
+    Some(Self { network: network.unwrap_or(text).parse().ok()?, is_account: network.is_some() })
+});
 
 /// The network in a stored origin of a vote, and whether it is of an account; `None` if it is no
 /// origin.

@@ -1,14 +1,15 @@
 //! The votes on a site, day by day.
 
-use super::score::{Score, Shortage, SiteVotes, SiteVotesRead};
-use super::tally::{FiguresRead, VoteTotals};
+use super::score::{Score, Shortage, SiteVotes};
+use super::tally::{VoteTotals, figures};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
+use crate::site::Site;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
-use crate::values::rules::LimitRules;
-use tidings_keyspace::{Answers, Query};
+use std::sync::Arc;
+use tidings_keyspace::Fetch;
 
 /// The votes of one day on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,39 +33,31 @@ pub struct History {
     pub days: Vec<DayOfVotes>,
 }
 
-/// The pending reads of a history.
-pub(crate) struct HistoryRead {
-    host: Hostname,
-    votes: SiteVotesRead,
-    days: Vec<(Day, FiguresRead)>,
-}
-
-impl HistoryRead {
-    pub(crate) fn ask(query: &mut Query, host: &Hostname, today: Day, days: u64) -> Self {
-        let votes = SiteVotesRead::ask(query, host);
-        let days = today.last(days).map(|day| {
+impl History {
+    /// The votes of the last days on a site, as a part of a round of twice as many reads as days.
+    pub(crate) fn of(
+        site: &Arc<Site>,
+        host: &Hostname,
+        today: Day,
+        days: u64,
+    ) -> impl Fetch<Value = Self> + use<> {
+        let day = |day| {
             let keys = [keys::day_links_sum(day), keys::day_links_count(day)];
-            (day, FiguresRead::ask(query, keys, std::iter::once(host.as_str())))
-        });
-        Self { host: host.clone(), votes, days: days.collect() }
-    }
-
-    pub(crate) fn take(self, answers: &mut Answers, limits: &LimitRules) -> History {
-        let days = self.days.into_iter().map(|(day, figures)| DayOfVotes {
-            day,
-            totals: figures.take(answers).next().unwrap_or_default(),
-        });
-        let days = days.collect();
-        let votes = self.votes.take(answers, &self.host);
-        History { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
+            let totals = figures(keys, &[host]);
+            totals
+                .map(move |totals| DayOfVotes { day, totals: totals.into_iter().next().unwrap_or_default() })
+        };
+        let site = site.clone();
+        (SiteVotes::of(host), today.last(days).map(day).collect::<Vec<_>>()).map(move |(votes, days)| {
+            let limits = &site.rules.limits;
+            Self { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
+        })
     }
 }
 
 /// The votes of the last days on a site, up to today. Rounds: 1, of twice as
 /// many reads as days.
 pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
-    let mut query = Query::new();
-    let history = HistoryRead::ask(&mut query, host, Day::of(visit.now()), days);
-    let mut answers = visit.run(query).await?;
-    Ok(history.take(&mut answers, &visit.site().rules.limits))
+    let history = History::of(&visit.site_too(), host, Day::of(visit.now()), days);
+    visit.fetch(history).await
 }

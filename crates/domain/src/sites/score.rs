@@ -8,8 +8,9 @@ use crate::keys;
 use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
+use crate::values::text_forms::named;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle, read};
+use tidings_keyspace::{Fetch, read};
 
 /// How good a site is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, IntoStaticStr)]
@@ -81,72 +82,35 @@ impl SiteVotes {
     }
 }
 
-impl Score {
-    /// The name of the score, as pages and the API write it.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Score);
 
 /// The fields of a host that its score follows from.
 const FIELDS: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];
 
-/// A pending read of the votes on a host.
-pub(crate) struct SiteVotesRead(Handle<Vec<Option<String>>>);
-
-impl SiteVotesRead {
-    pub(crate) fn ask(query: &mut Query, host: &Hostname) -> Self {
-        Self(query.hash_fields(keys::link(host), FIELDS))
-    }
-
-    /// The same, for a list: if the votes cannot be read, there are none.
-    pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self(self.0.or_absent(query))
-    }
-
-    /// The votes; `host` is the one that was asked for.
-    pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> SiteVotes {
-        site_votes(answers.take(self.0), host)
-    }
-
-    /// The same, for a value that will be cached.
-    pub(crate) fn track(self, query: &mut Query) -> TrackedSiteVotesRead {
-        TrackedSiteVotesRead(query.track(self.0))
-    }
-}
-
-/// The same, and tracks what was read.
-pub(crate) struct TrackedSiteVotesRead(TrackedHandle<Vec<Option<String>>>);
-
-impl TrackedSiteVotesRead {
-    pub(crate) fn take(self, answers: &mut Answers, host: Hostname) -> Tracked<SiteVotes> {
-        answers.take_tracked(self.0).map(|fields| site_votes(fields, &host))
-    }
-}
-
-fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
-    let [sum, count, same_network, accounts] = fields::each(found);
-    let number = |value: Option<String>, field| -> i64 {
-        fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
-    };
-    let totals = VoteTotals { sum: number(sum, SUM), count: number(count, COUNT) };
-    let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
-    SiteVotes {
-        totals,
-        networks: u64::try_from(networks).unwrap_or(0),
-        accounts: u64::try_from(number(accounts, ACCOUNTS)).unwrap_or(0),
+impl SiteVotes {
+    /// The votes on a host.
+    pub(crate) fn of(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
+        let host = host.clone();
+        read::fields(keys::link(&host), FIELDS).map(move |[sum, count, same_network, accounts]| {
+            let number = |value: Option<String>, field| -> i64 {
+                fields::read(value.as_deref(), || keys::link(&host), field).unwrap_or(0)
+            };
+            let totals = VoteTotals { sum: number(sum, SUM), count: number(count, COUNT) };
+            let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
+            Self {
+                totals,
+                networks: u64::try_from(networks).unwrap_or(0),
+                accounts: u64::try_from(number(accounts, ACCOUNTS)).unwrap_or(0),
+            }
+        })
     }
 }
 
 /// The scores of some hosts, in the order asked. Rounds: 1.
 pub async fn scores(visit: &mut Visit, hosts: &[Hostname]) -> Result<Vec<Score>, Error> {
-    let mut query = Query::new();
-    let ask = |host| SiteVotesRead::ask(&mut query, host).or_absent(&mut query);
-    let reads: Vec<_> = hosts.iter().map(ask).collect();
-    let mut answers = visit.run(query).await?;
+    let votes = visit.fetch(hosts.iter().map(SiteVotes::of).collect::<Vec<_>>().or_absent()).await?;
     let limits = &visit.site().rules.limits;
-    let scores = reads.into_iter().zip(hosts).map(|(read, host)| read.take(&mut answers, host).score(limits));
-    Ok(scores.collect())
+    Ok(votes.into_iter().map(|votes| votes.score(limits)).collect())
 }
 
 /// The hosts that have a score and whose hash starts with a prefix, with their scores, by

@@ -21,7 +21,7 @@ use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_keyspace::{Answer, Answers, Batch, Handle, Hash, Order, Query, Read};
+use tidings_keyspace::{Answer, Batch, Fetch, Hash, Order, Read, read};
 
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
@@ -335,18 +335,18 @@ struct DaySum {
     stored: Option<f64>,
     is_counted: bool,
     /// The votes of the day, each with the hash that has it.
-    votes: Vec<(String, Handle<Vec<Option<String>>>)>,
+    votes: Vec<(String, Option<String>)>,
 }
 
 impl DaySum {
-    fn check(self, votes: &mut Answers) -> Option<Found> {
+    fn check(self) -> Option<Found> {
         let Self { voter, list, stored, is_counted, votes: cast } = self;
         let mut rests_on = vec![Source::of(&ban_read(voter)), Source::all(keys::voter_votes(voter))];
         let mut sum = 0;
         for (hash, vote) in cast {
             rests_on.push(Source::part(hash, voter));
             // A vote that is missing is reported for itself.
-            let vote: CastVote = crate::fields::only(votes.take(vote))?.parse().ok()?;
+            let vote: CastVote = vote?.parse().ok()?;
             sum += vote.verdict.value();
         }
         let expected = if is_counted { sum } else { 0 };
@@ -364,43 +364,34 @@ fn day_sums<'a>(
     Box::pin(async move {
         let asked = subjects.iter().map(|subject| Some((subject.member_id::<VoterId>()?, day_of(subject)?)));
         let asked: Vec<Option<(VoterId, Day)>> = asked.collect();
-        let mut query = Query::new();
-        query.expect_large();
-        for (voter, day) in asked.iter().flatten() {
-            let scores =
+        let reads = |(voter, day): &(VoterId, Day)| {
+            let [sum, count] =
                 [keys::day_voters_sum(*day), keys::day_voters_count(*day)].map(|list| score(&list, voter));
-            let reads = [ban_read(*voter), votes_of_day(*voter, *day)].into_iter().chain(scores);
-            reads.for_each(|read| query.read(read));
-        }
-        query.tolerate_all();
-        let answers = site.store.query(query).await?.into_vec();
-        let (answers, _) = answers.as_chunks::<4>();
-        let (mut answers, mut query) = (answers.iter(), Query::new());
-        query.expect_large();
-        let sums: Vec<Option<DaySum>> = subjects
-            .iter()
-            .zip(asked)
-            .map(|(subject, asked)| {
-                let ((voter, day), answers) = (asked?, answers.next()?);
-                if *subject.family == families::DAY_VOTERS_SUM && score_in(answers, 3).is_some() {
+            [ban_read(*voter), votes_of_day(*voter, *day), sum, count].map(read::any)
+        };
+        let reads = asked.iter().map(|asked| asked.as_ref().map(reads)).collect::<Vec<_>>();
+        let answers = site.store.fetch(reads.or_absent().large()).await?;
+        let sum =
+            |((subject, asked), answers): ((&&Subject, Option<(VoterId, Day)>), Option<[Answer; 4]>)| {
+                let ((voter, day), answers) = (asked?, answers?);
+                if *subject.family == families::DAY_VOTERS_SUM && score_in(&answers, 3).is_some() {
                     return None;
                 }
-                let (is_counted, [_, Answer::Scored(votes), ..]) = (counts(answers, 0)?, answers) else {
+                let (is_counted, [_, Answer::Scored(votes), ..]) = (counts(&answers, 0)?, &answers) else {
                     return None;
                 };
                 let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
-                let votes = hosts.map(|host| {
+                let cast = hosts.map(|host| {
                     let votes = keys::link_votes(&host);
-                    let vote = query.hash_fields(votes.clone(), [voter.to_string()]).or_absent(&mut query);
-                    (votes, vote)
+                    read::field(&votes, voter.to_string()).or_absent().map(move |vote| (votes, vote))
                 });
-                let votes = votes.collect();
-                let (list, stored) = (keys::day_voters_sum(day), score_in(answers, 2));
-                Some(DaySum { voter, list, stored, is_counted, votes })
-            })
-            .collect();
-        let mut votes = site.store.query(query).await?;
-        Ok(sums.into_iter().map(|sum| sum?.check(&mut votes)).collect())
+                let (list, stored) = (keys::day_voters_sum(day), score_in(&answers, 2));
+                let sum = move |votes| DaySum { voter, list, stored, is_counted, votes };
+                Some(cast.collect::<Vec<_>>().map(sum))
+            };
+        let sums = subjects.iter().zip(asked).zip(answers).map(sum).collect::<Vec<_>>();
+        let sums = site.store.fetch(sums.large()).await?;
+        Ok(sums.into_iter().map(|sum| sum?.check()).collect())
     })
 }
 

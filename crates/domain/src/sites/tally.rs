@@ -11,7 +11,7 @@ use crate::values::hostname::Hostname;
 use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
 use std::collections::BTreeMap;
-use tidings_keyspace::{Answers, Batch, Handle, Query};
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The sum and the number of some votes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,19 +98,13 @@ impl Tally {
         site: &Site,
         mut known: NetworkVotes,
     ) -> Result<NetworkVotes, Error> {
-        let mut query = Query::new();
-        let mut reads = Vec::new();
-        for (host, change) in &self.hosts {
-            for (network, _) in change.networks.iter().filter(|(_, by)| **by != 0) {
-                if !known.0.contains_key(&(host.clone(), *network)) {
-                    reads.push(NetworkVotesRead::ask(&mut query, host, *network));
-                }
-            }
-        }
-        if !reads.is_empty() {
-            let mut answers = site.store.query(query).await?;
-            reads.into_iter().for_each(|read| read.take(&mut answers, &mut known));
-        }
+        let changed = self.hosts.iter().flat_map(|(host, change)| {
+            let networks = change.networks.iter().filter(|(_, by)| **by != 0);
+            networks.map(move |(network, _)| (host.clone(), *network))
+        });
+        let missing = changed.filter(|place| !known.0.contains_key(place));
+        let missing = missing.map(|(host, network)| NetworkVotes::of(host, network)).collect::<Vec<_>>();
+        known.0.extend(site.store.fetch(missing).await?);
         Ok(known)
     }
 
@@ -145,7 +139,7 @@ impl Tally {
 
 /// The stored numbers of votes on some hosts from some networks.
 #[derive(Default)]
-pub(super) struct NetworkVotes(BTreeMap<(Hostname, Network), Option<String>>);
+pub(super) struct NetworkVotes(pub(super) BTreeMap<(Hostname, Network), Option<String>>);
 
 impl NetworkVotes {
     /// Changes the number of votes of a network, and returns by how much the number of votes
@@ -166,23 +160,14 @@ impl NetworkVotes {
         let beyond_the_first = |votes: i64| (votes - 1).max(0);
         beyond_the_first(after) - beyond_the_first(before)
     }
-}
 
-/// A pending read of the number of votes on a host from a network.
-pub(super) struct NetworkVotesRead {
-    host: Hostname,
-    network: Network,
-    read: Handle<Vec<Option<String>>>,
-}
-
-impl NetworkVotesRead {
-    pub(super) fn ask(query: &mut Query, host: &Hostname, network: Network) -> Self {
-        let read = query.hash_fields(keys::link_networks(host), [network.to_string()]);
-        Self { host: host.clone(), network, read }
-    }
-
-    pub(super) fn take(self, answers: &mut Answers, into: &mut NetworkVotes) {
-        into.0.insert((self.host, self.network), fields::only(answers.take(self.read)));
+    /// The number of votes on a host from a network, as an entry.
+    pub(super) fn of(
+        host: Hostname,
+        network: Network,
+    ) -> impl Fetch<Value = ((Hostname, Network), Option<String>)> {
+        let votes = read::field(keys::link_networks(&host), network.to_string());
+        votes.map(move |votes| ((host, network), votes))
     }
 }
 
@@ -195,24 +180,16 @@ fn increment(batch: &mut Batch, keys: [impl Into<String>; 2], member: &str, by: 
     }
 }
 
-/// Pending reads of the sums and counts of some members, from two sorted sets.
-pub(super) struct FiguresRead([Handle<Vec<Option<f64>>>; 2]);
-
-impl FiguresRead {
-    /// Asks the sorted set of sums and that of counts.
-    pub(super) fn ask<'a>(
-        query: &mut Query,
-        keys: [impl Into<String>; 2],
-        members: impl Iterator<Item = &'a str> + Clone,
-    ) -> Self {
-        Self(keys.map(|key| query.scores(key, members.clone())))
-    }
-
-    /// The figures, in the order of the members.
-    pub(super) fn take(self, answers: &mut Answers) -> impl Iterator<Item = VoteTotals> + use<> {
-        let [sums, counts] = self.0.map(|read| answers.take(read));
-        sums.into_iter().zip(counts).map(|(sum, count)| VoteTotals { sum: whole(sum), count: whole(count) })
-    }
+/// The sums and counts of some members, in their order, from the sorted set of sums and that of counts.
+pub(super) fn figures(
+    keys: [String; 2],
+    members: &[&Hostname],
+) -> impl Fetch<Value = Vec<VoteTotals>> + use<> {
+    let lists = keys.map(|key| read::scores(key, members.iter().map(|member| member.as_str())));
+    Fetch::map(lists, |[sums, counts]| {
+        let figures = sums.into_iter().zip(counts);
+        figures.map(|(sum, count)| VoteTotals { sum: whole(sum), count: whole(count) }).collect()
+    })
 }
 
 /// A whole number as a score; exact for every counter.

@@ -5,7 +5,7 @@ use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote};
 use super::network_quota::NetworkQuota;
 use super::newcomers::{New, Newcomers};
 use super::settings::StoredSettings;
-use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, NetworkVotesRead, Tally};
+use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, Tally};
 use super::{CastVote, Verdict};
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
@@ -25,7 +25,7 @@ use crate::values::network::Network;
 use crate::values::rates::RatedAction;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
-use tidings_keyspace::{Batch, Fetch, Hash, Query, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// A vote to cast.
 #[derive(Debug, Clone)]
@@ -173,34 +173,32 @@ impl Action<'_> {
 
     async fn read(&self) -> Result<Before, Error> {
         let host = &self.ballot.host;
-        let mut query = Query::new();
-        let settings = query.ask(StoredSettings::read());
-        let voter = query.hash(keys::voter(self.voter));
-        let vote = query.ask(StoredVote::on(host, &[self.voter]));
-        let new = query.hash(keys::voter_new(self.voter));
-        let newcomers = query.ask(Newcomers::of(self.address));
-        let count = query.hash_fields(keys::link(host), [COUNT_OF_VOTES]);
-        let of_network = NetworkVotesRead::ask(&mut query, host, self.network());
         // The voter is known only when both are read.
-        let quotas = [false, true].map(|is_account| query.ask(self.quota(self.network(), is_account)));
-        let mut answers = self.site.store.query(query).await?;
-        let settings = answers.of(settings);
-        let stored = answers.of(vote).pop().unwrap_or_default();
+        let quotas = [false, true].map(|is_account| self.quota(self.network(), is_account));
+        let of_voter = (read::hash(keys::voter(self.voter)), read::hash(keys::voter_new(self.voter)));
+        let of_host = (
+            StoredVote::on(host, &[self.voter]),
+            read::field(keys::link(host), COUNT_OF_VOTES),
+            NetworkVotes::of(host.clone(), self.network()),
+        );
+        let reads = (StoredSettings::read(), of_voter, of_host, Newcomers::of(self.address), quotas);
+        let (settings, (voter, new), (mut votes, count, of_network), newcomers, quotas) =
+            self.site.store.fetch(reads).await?;
+        let stored = votes.pop().unwrap_or_default();
         let mut before = Before {
-            voter: answers.take(voter),
+            voter,
             maximum: settings.maximum(),
             is_disabled: settings.is_disabled,
             vote: stored.read(host),
             stored,
-            new: NewHosts::from_hash(answers.take(new)),
-            newcomers: answers.of(newcomers),
-            is_known_host: fields::only(answers.take(count)).is_some_and(|count| count != "0"),
-            networks: NetworkVotes::default(),
+            new: NewHosts::from_hash(new),
+            newcomers,
+            is_known_host: count.is_some_and(|count| count != "0"),
+            networks: NetworkVotes([of_network].into()),
             quota: None,
         };
-        let [of_voters, of_accounts] = quotas.map(|quota| answers.of(quota));
+        let [of_voters, of_accounts] = quotas;
         before.quota = if self.is_account(&before) { of_accounts } else { of_voters };
-        of_network.take(&mut answers, &mut before.networks);
         let other = before.vote.and_then(|vote| vote.network()).filter(|network| *network != self.network());
         if let Some(other) = other {
             self.read_network_of_vote(&mut before, other).await?;
@@ -210,14 +208,13 @@ impl Action<'_> {
 
     /// Reads what depends on the network that the vote on this host came from.
     async fn read_network_of_vote(&self, before: &mut Before, network: Network) -> Result<(), Error> {
-        let mut query = Query::new();
-        let votes = NetworkVotesRead::ask(&mut query, &self.ballot.host, network);
+        let votes = NetworkVotes::of(self.ballot.host.clone(), network);
         let is_withdrawn = self.ballot.verdict.is_none();
         let is_account = self.is_account(before);
-        let quota = query.ask(is_withdrawn.then(|| self.quota(network, is_account)));
-        let mut answers = self.site.store.query(query).await?;
-        votes.take(&mut answers, &mut before.networks);
-        if let Some(quota) = answers.of(quota).flatten() {
+        let quota = is_withdrawn.then(|| self.quota(network, is_account));
+        let (votes, quota) = self.site.store.fetch((votes, quota)).await?;
+        before.networks.0.extend([votes]);
+        if let Some(quota) = quota.flatten() {
             before.quota = Some(quota);
         }
         Ok(())

@@ -129,7 +129,7 @@ mod tests {
     use crate::values::rules::Rules;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
-    use tidings_keyspace::{EngineClock, Expiry, Query, Store, StoreOptions};
+    use tidings_keyspace::{EngineClock, Expiry, Store, StoreOptions};
 
     /// 08:00 of a day.
     const NOW: Timestamp = Timestamp(1_800_000_000);
@@ -204,11 +204,10 @@ mod tests {
         let days: Vec<_> =
             read.days[28..].iter().map(|(_, day)| (day.of(CountedAction::Vote), day.people)).collect();
         assert_eq!(days, [(16, 1), (4, 1)]);
-        let mut query = Query::new();
-        let hour = query.expiry(keys::statistics_of_hour(Hour::of(NOW)));
-        let day = query.expiry(keys::statistics_of_day(Day::of(NOW)));
-        let mut answers = store.query(query).await.unwrap();
-        for (expiry, hours) in [(answers.take(hour), 25), (answers.take(day), 31 * 24)] {
+        let of_hour = read::expiry(keys::statistics_of_hour(Hour::of(NOW)));
+        let of_day = read::expiry(keys::statistics_of_day(Day::of(NOW)));
+        let (of_hour, of_day) = store.fetch((of_hour, of_day)).await.unwrap();
+        for (expiry, hours) in [(of_hour, 25), (of_day, 31 * 24)] {
             assert_eq!(expiry, Expiry::In(Duration::from_secs(hours * HOUR)));
         }
         clock.fetch_add(40 * 86_400_000, Ordering::SeqCst);

@@ -8,7 +8,7 @@ use crate::store_rules::source::Source;
 use crate::store_rules::subject::Subject;
 use crate::values::ids::UserId;
 use std::collections::BTreeMap;
-use tidings_keyspace::{Answer, Batch, Query};
+use tidings_keyspace::{Answer, Batch, Fetch, read};
 
 /// The condition that must hold for counters.
 pub(super) const SENTENCE: &str = "a counter of ids is not below an id that is in use";
@@ -49,16 +49,11 @@ impl Highest {
     /// counter of articles may be absent in a database of Lamer News, and is raised when a server
     /// starts.
     pub(super) async fn faults(self, site: &Site) -> Result<Vec<Found>, Error> {
-        let mut query = Query::new();
-        let reads: Vec<_> = self
-            .0
-            .into_iter()
-            .map(|(key, highest)| (key, highest, query.string(key).or_absent(&mut query)))
-            .collect();
-        let mut answers = site.store.query(query).await?;
+        let counter =
+            |(key, highest)| read::string(key).or_absent().map(move |stored| (key, highest, stored));
+        let counters = self.0.into_iter().map(counter).collect::<Vec<_>>();
         let mut faults = Vec::new();
-        for (key, (highest, holder), read) in reads {
-            let stored = answers.take(read);
+        for (key, (highest, holder), stored) in site.store.fetch(counters).await? {
             let found = stored.as_deref().map_or(Ok(0), str::parse::<i64>);
             let expected = i64::try_from(highest).unwrap_or(i64::MAX);
             let is_articles_of_lamer_news = key == keys::ARTICLE_COUNT && stored.is_none();

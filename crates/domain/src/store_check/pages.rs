@@ -4,7 +4,7 @@ use super::Part;
 use crate::keys::families::{self, Family, Holds};
 use crate::store_rules::subject::Subject;
 use crate::values::clock::Moment;
-use tidings_keyspace::{Answer, KeyspaceError, Order, Query, Read, Store};
+use tidings_keyspace::{Answer, Fetch, KeyspaceError, Order, Read, Store, read};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -90,8 +90,6 @@ impl ReadPage {
         now: Moment,
         keys: &[String],
     ) -> Result<(), KeyspaceError> {
-        let mut query = Query::new();
-        query.expect_large();
         let mut known = Vec::with_capacity(keys.len());
         for key in keys {
             let Some(subject) = Subject::of_key(key, now) else {
@@ -102,12 +100,11 @@ impl ReadPage {
                 self.passed_over += 1;
                 continue;
             }
-            query.read(value_read(&subject, 0));
-            query.read(Read::Expiry(key.clone()));
             known.push(subject);
         }
-        query.tolerate_all();
-        let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
+        let reads =
+            known.iter().flat_map(|subject| [value_read(subject, 0), Read::Expiry(subject.key.clone())]);
+        let mut outcomes = store.fetch(read::outcomes(reads).large()).await?.into_iter();
         for subject in known {
             let (Some(value), Some(expiry)) = (outcomes.next(), outcomes.next()) else { break };
             self.values.push((subject, value, expiry));

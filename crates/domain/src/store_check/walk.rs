@@ -19,7 +19,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Query, Store, Write};
+use tidings_keyspace::{Answer, Batch, Expiry, Fetch, KeyspaceError, Store, Write, read};
 use tokio::task::{JoinError, JoinHandle};
 
 /// Subjects that are judged together; a large value counts as many.
@@ -219,12 +219,10 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
             offset += MEMBERS_AT_ONCE;
-            let mut query = Query::new();
-            query.read(value_read(&subject, offset));
-            query.tolerate_all();
-            value = match self.site.store.query(query).await?.into_outcomes().pop() {
-                Some(Ok(value)) => value,
-                _ => return Ok(()),
+            let read = read::any(value_read(&subject, offset)).if_readable();
+            value = match self.site.store.fetch(read).await? {
+                Some(value) => value,
+                None => return Ok(()),
             };
         }
     }
@@ -491,26 +489,21 @@ impl<'a> Walk<'a> {
         let mut in_rounds = Vec::new();
         let mut next = looks.iter().enumerate().peekable();
         while next.peek().is_some() {
-            let mut query = Query::new();
-            query.expect_large();
-            let (mut asked, mut reads) = (Vec::new(), 0);
-            while reads < READS_AT_ONCE
+            let (mut asked, mut reads) = (Vec::new(), Vec::new());
+            while reads.len() < READS_AT_ONCE
                 && let Some((place, look)) = next.next()
             {
                 match look.rule.check {
                     Check::Claims(claim) | Check::Leftovers(claim) => {
                         let claims = claims_of(claim, &look.subject, None);
-                        query.read(look.subject.read());
-                        let needed = claims.iter().flat_map(Claim::reads);
-                        reads += 1 + needed.clone().count();
-                        needed.for_each(|read| query.read(read.clone()));
+                        reads.push(look.subject.read());
+                        reads.extend(claims.iter().flat_map(Claim::reads).cloned());
                         asked.push((place, &look.subject, claims));
                     }
                     Check::Rounds(_) => in_rounds.push((place, look)),
                 }
             }
-            query.tolerate_all();
-            let mut outcomes = self.site.store.query(query).await?.into_outcomes().into_iter();
+            let mut outcomes = self.site.store.fetch(read::outcomes(reads).large()).await?.into_iter();
             for (place, subject, claims) in asked {
                 let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
                 let mut found = Vec::new();
@@ -545,20 +538,16 @@ async fn judged(
     while pending.peek().is_some() {
         // The answers are large. But this thread does nothing else, and memory from another thread takes longer to
         // free.
-        let (mut asked, mut query, mut reads) = (Vec::new(), Query::new(), 0);
-        while reads < READS_AT_ONCE
+        let (mut asked, mut reads) = (Vec::new(), Vec::new());
+        while reads.len() < READS_AT_ONCE
             && let Some((subject, rule)) = pending.next()
         {
             let (Check::Claims(claim) | Check::Leftovers(claim)) = rule.check else { continue };
             let mut claims = claims_of(claim, &subject, Some(&existing));
-            for read in claims.iter_mut().flat_map(Claim::take_reads) {
-                query.read(read);
-                reads += 1;
-            }
+            reads.extend(claims.iter_mut().flat_map(Claim::take_reads));
             asked.push((subject, rule, claims));
         }
-        query.tolerate_all();
-        let mut outcomes = store.query(query).await?.into_outcomes().into_iter();
+        let mut outcomes = store.fetch(read::outcomes(reads)).await?.into_iter();
         let mut right = Vec::new();
         for (subject, rule, claims) in asked {
             let before = right.len() + claims.len();

@@ -8,12 +8,11 @@ use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
+use crate::values::text_forms::{list_text, record_text};
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Query, read};
+use tidings_keyspace::{Batch, Expiry, Fetch, read};
 
 /// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
 /// each; the end in milliseconds since 1970, 0 for never.
@@ -125,17 +124,14 @@ impl Holders {
         if held.is_empty() {
             return Ok(Self::default());
         }
-        let mut query = Query::new();
-        let mut reads = Vec::with_capacity(held.len());
-        for (key, holder) in held {
-            let id: Option<NewsId> = fields::read_string(Some(&holder), || key.clone());
-            reads.push((key, holder, id.map(|id| query.hash_fields(keys::news(id), News::FIELDS))));
-        }
-        let mut answers = site.store.query(query).await?;
+        let holder = |(key, holder): &(String, String)| {
+            let id: Option<NewsId> = fields::read_string(Some(holder), || key.clone());
+            id.map(|id| read::hash_fields(keys::news(id), News::FIELDS).map(News::from_fields))
+        };
+        let stories = site.store.fetch(held.iter().map(holder).collect::<Vec<_>>()).await?;
         let mut holders = Self::default();
-        for (key, holder, read) in reads {
-            let news = read.and_then(|read| News::from_fields(answers.take(read)));
-            match news.filter(|news| shows_text(news, viewer)) {
+        for ((key, holder), news) in held.into_iter().zip(stories) {
+            match news.flatten().filter(|news| shows_text(news, viewer)) {
                 Some(news) => holders.earlier = holders.earlier.or(Some(news.id)),
                 None => holders.hidden.push((key, holder)),
             }
@@ -190,29 +186,13 @@ async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, 
     Ok(keys.iter().zip(found).filter_map(|(key, holder)| Some((key.clone(), holder?))).collect())
 }
 
-impl fmt::Display for UrlGuards {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> =
-            self.0.iter().map(|UrlGuard { key, until }| format!("{until} {key}")).collect();
-        formatter.write_str(&lines.join("\n"))
-    }
-}
-
 /// A stored text that is no list of guards.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotGuards;
 
-impl FromStr for UrlGuards {
-    type Err = NotGuards;
+record_text!(UrlGuard or NotGuards: {until} " " {key});
 
-    fn from_str(stored: &str) -> Result<Self, NotGuards> {
-        let guard = |line: &str| {
-            let (until, key) = line.split_once(' ')?;
-            Some(UrlGuard { key: key.to_owned(), until: until.parse().ok()? })
-        };
-        stored.lines().map(guard).collect::<Option<_>>().map(Self).ok_or(NotGuards)
-    }
-}
+list_text!(UrlGuards or NotGuards: "\n" lines());
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{FOLLOW_BACKFILL, FOLLOW_NOTICE_SECONDS, MAX_FOLLOWINGS};
 use crate::values::rates::RatedAction;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Order, Query, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
 /// Following twice changes nothing. The user is told in the inbox, at most once a day. Rounds:
@@ -213,20 +213,14 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
     };
     let wanted = Window { count: window.count + 1, ..*window };
     let mut merge = Merge::new(vec![list.clone()], wanted, None, f64::INFINITY);
-    let mut query = Query::new();
-    let owner = query.ask(People::of([user]));
-    let count = query.sorted_count(&list);
-    let asked = merge.ask(&mut query);
-    let mut answers = visit.run(query).await?;
-    if answers.of(owner).get(user).is_none() {
+    let first = (People::of([user]), read::sorted_count(&list), merge.next_round());
+    let (owner, count, entries) = visit.fetch(first).await?;
+    if owner.get(user).is_none() {
         return Err(Refusal::NoSuchUser.into());
     }
-    let count = answers.take(count);
-    merge.take(asked, &mut answers);
+    merge.add(entries);
     while !merge.is_done() {
-        let mut query = Query::new();
-        let asked = merge.ask(&mut query);
-        merge.take(asked, &mut visit.run(query).await?);
+        merge.add(visit.fetch(merge.next_round()).await?);
     }
     let mut entries = merge.into_entries();
     let is_more = entries.len() > window.count;
@@ -238,17 +232,11 @@ pub async fn people(visit: &mut Visit, name: &str, side: Side, window: &Window) 
 
 /// The people with these ids, in order, without deactivated accounts. Rounds: 1.
 pub(crate) async fn persons(visit: &mut Visit, ids: Vec<UserId>) -> Result<Vec<Person>, Error> {
-    let mut query = Query::new();
-    let people = query.ask(People::of(ids.iter().copied()));
     let followed = visit.viewer_id().map(|viewer| {
-        query.scores(keys::followings(viewer), ids.iter().map(ToString::to_string)).or_absent(&mut query)
+        read::scores(keys::followings(viewer), ids.iter().map(ToString::to_string)).or_absent()
     });
-    let mut answers = visit.run(query).await?;
-    let mut people = answers.of(people);
-    let followed = match followed {
-        Some(followed) => answers.take(followed),
-        None => vec![None; ids.len()],
-    };
+    let (mut people, followed) = visit.fetch((People::of(ids.iter().copied()), followed)).await?;
+    let followed = followed.unwrap_or_else(|| vec![None; ids.len()]);
     let now = visit.now();
     let person = |(id, since): (UserId, Option<f64>)| {
         let (username, fullname) = people.remove(id)?.at(now);

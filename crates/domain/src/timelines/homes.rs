@@ -11,11 +11,11 @@ use crate::values::limits;
 use crate::values::rules::TimelineRules;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Bound, Handle, Order, Query, read};
+use tidings_keyspace::{Batch, Bound, Fetch, Order, read};
 
-/// Asks for all people whom a reader follows.
-pub(crate) fn ask_followings(query: &mut Query, reader: UserId) -> Handle<Vec<(String, f64)>> {
-    query.sorted_range(keys::followings(reader), Order::Descending, 0, limits::MAX_FOLLOWINGS)
+/// All people whom a reader follows.
+pub(crate) fn followings(reader: UserId) -> impl Fetch<Value = Vec<(String, f64)>> {
+    read::sorted_range(keys::followings(reader), Order::Descending, 0, limits::MAX_FOLLOWINGS)
 }
 
 /// The authors of a reader's home timeline: the followed people and the reader.
@@ -118,9 +118,7 @@ pub(crate) async fn recompute(
     reader: UserId,
     except: &HashSet<UserId>,
 ) -> Result<Whole, Error> {
-    let mut query = Query::new();
-    let followings = ask_followings(&mut query, reader);
-    let followings = site.store.query(query).await?.take(followings);
+    let followings = site.store.fetch(followings(reader)).await?;
     let has_own = place.apart().is_none();
     let is_stored = |author: UserId| if author == reader { has_own } else { !except.contains(&author) };
     let authors = authors(reader, &followings).filter(|author| is_stored(*author));
@@ -128,9 +126,7 @@ pub(crate) async fn recompute(
     let size = usize::try_from(place.size(site)).unwrap_or(usize::MAX - 1);
     let mut merge = Merge::new(lists, Window::newest(size.saturating_add(1)), None, f64::INFINITY);
     while !merge.is_done() {
-        let mut query = Query::new();
-        let asked = merge.ask(&mut query);
-        merge.take(asked, &mut site.store.query(query).await?);
+        merge.add(site.store.fetch(merge.next_round()).await?);
     }
     let entries = merge.into_entries();
     let there: Vec<_> = entries

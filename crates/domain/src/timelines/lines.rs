@@ -16,7 +16,7 @@ use crate::values::cursor::Cursor;
 use crate::values::ids::{NewsId, TweetId, UserId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
-use tidings_keyspace::{Answers, Query, Reads, Tracked, TrackedHandle};
+use tidings_keyspace::{Fetch, Reads, Tracked, read};
 
 crate::cache_kind! {
     /// Tweets, the same for all viewers.
@@ -176,46 +176,31 @@ async fn read_summaries(
     reader: Option<(UserId, BTreeSet<UserId>)>,
     followed: &mut HashSet<UserId>,
 ) -> Result<Vec<(Tracked<TweetSummary>, Option<Timestamp>)>, Error> {
-    let mut query = Query::new();
-    let mut ask = |id: TweetId| {
-        let hash = query.hash(keys::tweet(id)).or_absent(&mut query);
-        (id, query.track(hash))
-    };
-    let asked: Vec<_> = ids.into_iter().map(&mut ask).collect();
-    let mut answers = visit.run(query).await?;
-    let tweet = |(id, hash)| answers.take_tracked(hash).map(|hash| Tweet::from_hash(id, &hash)).transpose();
-    let tweets: Vec<Tracked<Tweet>> = asked.into_iter().filter_map(tweet).collect();
+    let tweet = |id| Tweet::by_id(id).or_absent().tracked();
+    let tweets = visit.fetch(ids.into_iter().map(tweet).collect::<Vec<_>>()).await?;
+    let tweets: Vec<Tracked<Tweet>> = tweets.into_iter().filter_map(Tracked::transpose).collect();
 
     let authors: BTreeSet<UserId> = tweets.iter().map(|tweet| tweet.peek().user_id).collect();
-    let mut query = Query::new();
-    let people = query.ask(People::of(authors.iter().copied()));
     let follows = reader.map(|(reader, others)| {
         let authors: Vec<UserId> = authors.union(&others).copied().collect();
-        let since = query
-            .scores(keys::followings(reader), authors.iter().map(ToString::to_string))
-            .or_absent(&mut query);
-        (authors, since)
+        let since = read::scores(keys::followings(reader), authors.iter().map(ToString::to_string));
+        since.or_absent().map(|since| authors.into_iter().zip(since).collect::<Vec<_>>())
     });
     let announced: BTreeSet<NewsId> = tweets.iter().filter_map(|tweet| tweet.peek().news_id).collect();
-    let mut ask = |id: NewsId| {
-        let hash = query.hash(keys::news(id)).or_absent(&mut query);
-        (id, query.track(hash))
-    };
-    let announced: Vec<_> = announced.into_iter().map(&mut ask).collect();
+    let news = |id| News::by_id(id).or_absent().tracked().map(move |news| (id, news));
+    let announced = announced.into_iter().map(news).collect::<Vec<_>>();
     let names: BTreeSet<String> = tweets.iter().flat_map(|tweet| tweet.peek().mentioned_names()).collect();
-    let mentioned = MentionedRead::ask(&mut query, names);
-    let mut answers = visit.run(query).await?;
-    let people = answers.of(people);
-    if let Some((authors, since)) = follows {
-        let since = answers.take(since);
-        followed
-            .extend(authors.into_iter().zip(since).filter(|(_, since)| since.is_some()).map(|(id, _)| id));
-    }
-    let announced: HashMap<NewsId, Tracked<Option<News>>> = announced
-        .into_iter()
-        .map(|(id, hash)| (id, answers.take_tracked(hash).map(|hash| News::from_hash(&hash))))
-        .collect();
-    let mentioned = mentioned.take(visit, &mut answers).await?;
+    let mentioned = |name: String| {
+        let id = read::string(keys::username_to_id(&name)).or_absent().tracked();
+        id.map(|id| (name, id.map(|id| id?.parse().ok())))
+    };
+    let mentioned = names.into_iter().map(mentioned).collect::<Vec<_>>();
+    let reads = (People::of(authors.iter().copied()), follows, announced, mentioned);
+    let (people, follows, announced, mentioned) = visit.fetch(reads).await?;
+    let follows = follows.into_iter().flatten();
+    followed.extend(follows.filter(|(_, since)| since.is_some()).map(|(author, _)| author));
+    let announced: HashMap<NewsId, Tracked<Option<News>>> = announced.into_iter().collect();
+    let mentioned = Mentioned::with_names(visit, mentioned.into_iter().collect()).await?;
 
     let now = visit.now();
     let summary = |tweet: Tracked<Tweet>| {
@@ -242,32 +227,6 @@ async fn read_summaries(
     Ok(tweets.into_iter().filter_map(summary).collect())
 }
 
-/// Pending reads of the users whose names are mentioned.
-struct MentionedRead(Vec<(String, TrackedHandle<Option<String>>)>);
-
-impl MentionedRead {
-    fn ask(query: &mut Query, names: impl IntoIterator<Item = String>) -> Self {
-        let mut ask = |name: String| {
-            let id = query.string(keys::username_to_id(&name)).or_absent(query);
-            (name, query.track(id))
-        };
-        Self(names.into_iter().map(&mut ask).collect())
-    }
-
-    /// Rounds: 1, none if no name is a user's.
-    async fn take(self, visit: &mut SharedVisit<'_>, answers: &mut Answers) -> Result<Mentioned, Error> {
-        let ids: HashMap<String, Tracked<Option<UserId>>> = self
-            .0
-            .into_iter()
-            .map(|(name, id)| (name, answers.take_tracked(id).map(|id| id?.parse().ok())))
-            .collect();
-        let mut query = Query::new();
-        let people = query.ask(People::of(ids.values().filter_map(|id| *id.peek())));
-        let people = visit.run_if_asked(query).await?.of(people);
-        Ok(Mentioned { ids, people })
-    }
-}
-
 /// The users whose names are mentioned. Deactivated accounts have no names.
 struct Mentioned {
     ids: HashMap<String, Tracked<Option<UserId>>>,
@@ -275,6 +234,16 @@ struct Mentioned {
 }
 
 impl Mentioned {
+    /// Those whose ids were found by their names. Rounds: 1, none if no name is a user's.
+    async fn with_names(
+        visit: &mut SharedVisit<'_>,
+        ids: HashMap<String, Tracked<Option<UserId>>>,
+    ) -> Result<Self, Error> {
+        let people = People::of(ids.values().filter_map(|id| *id.peek()));
+        let people = visit.fetch_if_needed(people).await?;
+        Ok(Self { ids, people })
+    }
+
     fn among(&self, names: Vec<String>, reads: &mut Reads) -> Mentions {
         let username = |name: String| {
             let id = self.ids.get(&name)?.clone().collect_into(reads)?;

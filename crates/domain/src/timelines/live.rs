@@ -8,10 +8,9 @@ use crate::accounts::avoidance::Avoidance;
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
-use crate::values::cursor::Cursor;
+use crate::values::cursor::{Cursor, PlainTime};
 use crate::values::ids::{TweetId, UserId};
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::record_text;
 use tidings_keyspace::{Fetch, read};
 
 /// The channel of these messages.
@@ -35,27 +34,12 @@ impl ArrivedTweet {
     }
 }
 
-impl fmt::Display for ArrivedTweet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.author, self.cursor())
-    }
-}
-
 /// The message is not a new tweet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an author and a cursor")]
 pub struct NotANewTweet;
 
-impl FromStr for ArrivedTweet {
-    type Err = NotANewTweet;
-
-    fn from_str(message: &str) -> Result<Self, NotANewTweet> {
-        let (author, cursor) = message.split_once(' ').ok_or(NotANewTweet)?;
-        let cursor: Cursor = cursor.parse().map_err(|_| NotANewTweet)?;
-        let author = author.parse().map_err(|_| NotANewTweet)?;
-        Ok(Self { author, id: TweetId(cursor.id), score: cursor.score })
-    }
-}
+record_text!(ArrivedTweet or NotANewTweet: {author} " " {score PlainTime} "-" {id});
 
 /// Those of the readers who see an author's tweets in their home timelines: the author's
 /// followers who have not muted or blocked the author, and the author. Rounds: 1.

@@ -5,7 +5,7 @@
 //! that list. If all entries have different times, one round is enough.
 
 use crate::values::cursor::{Cursor, Window};
-use tidings_keyspace::{Answers, Handle, Order, Query};
+use tidings_keyspace::{Fetch, Order, read};
 
 /// Extra entries read from each list, for ties at the end of the page.
 const SLACK: u64 = 8;
@@ -38,9 +38,6 @@ struct MergedList {
 /// Members with their scores.
 type Entries = Vec<(String, f64)>;
 
-/// The pending reads of one round, each with the position of its list.
-pub(crate) struct MergeRead(Vec<(usize, Handle<Entries>)>);
-
 impl Merge {
     /// A merge of the entries of a window whose score is above `floor`, if there is one,
     /// and at most `ceiling`.
@@ -63,17 +60,15 @@ impl Merge {
         self.done
     }
 
-    /// Adds the reads of the next round.
-    pub(crate) fn ask(&self, query: &mut Query) -> MergeRead {
-        let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted);
-        let ask = |(position, list): (usize, &MergedList)| {
+    /// The entries of the next round, each list with its position.
+    pub(crate) fn next_round(&self) -> impl Fetch<Value = Vec<(usize, Entries)>> + use<> {
+        let wanted = self.lists.iter().enumerate().filter(|(_, list)| list.is_wanted && !self.done);
+        let read = |(position, list): (usize, &MergedList)| {
             let bounds = (self.least, list.most);
-            (
-                position,
-                query.sorted_by_score(&list.key, Order::Descending, bounds, list.limit).or_absent(query),
-            )
+            let entries = read::sorted_by_score(&list.key, Order::Descending, bounds, list.limit);
+            entries.or_absent().map(move |entries| (position, entries))
         };
-        MergeRead(if self.done { Vec::new() } else { wanted.map(ask).collect() })
+        wanted.map(read).collect::<Vec<_>>()
     }
 
     /// The bounds and the number of entries to read next from the only list, for a list that is not
@@ -85,15 +80,11 @@ impl Merge {
 
     /// Takes the entries of the only list.
     pub(crate) fn take_only(&mut self, entries: Entries) {
-        self.take_entries([(0, entries)]);
+        self.add(vec![(0, entries)]);
     }
 
-    /// Takes the answers of a round.
-    pub(crate) fn take(&mut self, asked: MergeRead, answers: &mut Answers) {
-        self.take_entries(asked.0.into_iter().map(|(position, handle)| (position, answers.take(handle))));
-    }
-
-    fn take_entries(&mut self, read: impl IntoIterator<Item = (usize, Entries)>) {
+    /// Adds the entries of a round.
+    pub(crate) fn add(&mut self, read: Vec<(usize, Entries)>) {
         for (position, entries) in read {
             let read = entries.iter().filter_map(|(member, score)| Cursor::of_member(member, *score));
             self.found.extend(read.filter(|entry| self.window.has(entry)));
@@ -173,9 +164,7 @@ mod tests {
         let keys = (0..lists.len()).map(|number| number.to_string()).collect();
         let mut merge = Merge::new(keys, window, floor, f64::INFINITY);
         while !merge.is_done() {
-            let mut query = Query::new();
-            let asked = merge.ask(&mut query);
-            merge.take(asked, &mut store.query(query).await.unwrap());
+            merge.add(store.fetch(merge.next_round()).await.unwrap());
         }
 
         let all = scores.iter().map(|(id, score)| Cursor { score: (*score).into(), id: *id });

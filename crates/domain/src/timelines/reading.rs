@@ -20,13 +20,13 @@
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
 
-use crate::accounts::reader::{Perspective, ReaderRead, Sight};
+use crate::accounts::reader::{Perspective, Reader, Sight};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::homes::{ask_followings, authors};
+use crate::timelines::homes::{authors, followings};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
 use crate::timelines::place::{Apart, HomePlace};
@@ -35,7 +35,7 @@ use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{MAX_PAGE, TIMELINE_REFILLS};
 use std::sync::Arc;
-use tidings_keyspace::{Fetch, Query, Tracked, read};
+use tidings_keyspace::{Fetch, Tracked, read};
 
 /// A page of a timeline.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -108,10 +108,8 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
 /// The home timeline of any user, as that user sees it. Rounds: as [`home`].
 pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) -> Result<TweetPage, Error> {
     let (page, _) = read_page(visit, &TimelineSource::Home(reader), window).await?;
-    let mut query = Query::new();
-    let chosen = ReaderRead::cached_or_ask(visit, &mut query, reader);
-    let mut answers = visit.run_if_asked(query).await?;
-    let chosen = chosen.take(visit, &mut answers);
+    let chosen = Reader::of(visit, reader);
+    let chosen = visit.fetch_if_needed(chosen).await?;
     Ok(page.listed(Perspective { reader: Some(&chosen), shows_all: false }))
 }
 
@@ -143,9 +141,7 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
     visit.want_reader();
     let Some(line) = hydrate(visit, &[entry], None).await?.pop() else {
         // Tells a tweet that cannot be read from one that does not exist.
-        let mut query = Query::new();
-        query.hash(keys::tweet(id));
-        visit.run(query).await?;
+        visit.fetch(read::hash(keys::tweet(id))).await?;
         return Err(Refusal::NoSuchTweet.into());
     };
     visit.reader().await?;
@@ -285,9 +281,7 @@ async fn merged(
 ) -> Result<Vec<Cursor>, Error> {
     let mut merge = Merge::new(lists, window, floor, ceiling);
     while !merge.is_done() {
-        let mut query = Query::new();
-        let asked = merge.ask(&mut query);
-        merge.take(asked, &mut visit.run(query).await?);
+        merge.add(visit.fetch(merge.next_round()).await?);
     }
     Ok(merge.into_entries())
 }
@@ -302,26 +296,18 @@ async fn home_entries(
     window: Window,
 ) -> Result<Vec<Cursor>, Error> {
     let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
-    let mut query = Query::new();
-    let mut followed_read =
-        Some(query.scores(keys::followings(reader), pulled.iter().map(ToString::to_string)));
-    let mut followed = Vec::new();
+    let followed = read::scores(keys::followings(reader), pulled.iter().map(ToString::to_string));
+    let (mut followed_read, mut followed) = (Some(followed), Vec::new());
     let mut floor = place.awaits(reader).then_some(f64::INFINITY);
     while !stored.is_done() {
         // The floor is read before and after the entries, because a delivery may drop some
         // in between.
-        let before = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
-        let asked = stored.ask(&mut query);
-        let after = query.scores(keys::HOME_FLOORS, [reader.to_string()]);
-        let mut answers = visit.run(std::mem::take(&mut query)).await?;
-        for read in [before, after] {
-            let read: Option<f64> = answers.take(read).into_iter().next().flatten();
-            floor = higher(floor, read);
-        }
-        if let Some(read) = followed_read.take() {
-            followed = answers.take(read);
-        }
-        stored.take(asked, &mut answers);
+        let stored_floor = || read::score(keys::HOME_FLOORS, reader.to_string());
+        let reads = (stored_floor(), stored.next_round(), stored_floor(), followed_read.take());
+        let (before, entries, after, read) = visit.fetch(reads).await?;
+        floor = higher(higher(floor, before), after);
+        followed = read.unwrap_or(followed);
+        stored.add(entries);
     }
     let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
     let merged = followed.map(|(author, _)| *author).collect();
@@ -391,9 +377,7 @@ async fn complete(
     entries.truncate(window.count);
 
     if let Some(floor) = floor.filter(|_| entries.len() < window.count) {
-        let mut query = Query::new();
-        let followings = ask_followings(&mut query, reader);
-        let followings = visit.run(query).await?.take(followings);
+        let followings = visit.fetch(followings(reader)).await?;
         let lists = authors(reader, &followings).map(keys::user_timeline).collect();
         let window = Window { count: window.count - entries.len(), ..window };
         entries.extend(merged(visit, lists, window, None, floor).await?);

@@ -14,7 +14,7 @@ use crate::values::limits::{
 };
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Order, Query, Tracked};
+use tidings_keyspace::{Fetch, Order, Tracked, read};
 
 crate::cache_kind! {
     /// Suggestions by the viewer and their number.
@@ -73,26 +73,18 @@ async fn read(
     count: usize,
 ) -> Result<(Vec<Suggestion>, Option<Timestamp>), Error> {
     let SuggestionPool { people: candidates, by_friends } = candidates(visit, viewer, count).await?;
-    let mut query = Query::new();
-    let people = query.ask(People::of(candidates.iter().copied()));
-    let followed = query
-        .scores(keys::followings(viewer), candidates.iter().map(ToString::to_string))
-        .or_absent(&mut query);
-    let followers: Vec<_> = candidates
-        .iter()
-        .map(|candidate| query.sorted_count(keys::followers(*candidate)).or_absent(&mut query))
-        .collect();
-    let mut answers = visit.run(query).await?;
-    let mut people = answers.of(people);
-    let followed = answers.take(followed);
+    let people = People::of(candidates.iter().copied());
+    let followed = read::scores(keys::followings(viewer), candidates.iter().map(ToString::to_string));
+    let followers = candidates.iter().map(|candidate| read::sorted_count(keys::followers(*candidate)));
+    let reads = (people, followed, followers.collect::<Vec<_>>()).or_absent();
+    let (mut people, followed, followers) = visit.fetch(reads).await?;
     let (now, mut second) = (visit.now(), None);
     let mut suggestions: Vec<Suggestion> = candidates
         .into_iter()
         .zip(followed)
         .zip(followers)
-        .map(|((id, since), followers)| (id, since, answers.take(followers)))
-        .filter(|(_, since, _)| since.is_none())
-        .filter_map(|(id, _, followers)| {
+        .filter(|((_, since), _)| since.is_none())
+        .filter_map(|((id, _), followers)| {
             let names = people.remove(id)?;
             second = second.or(names.second(now));
             let (username, fullname) = names.at(now);
@@ -122,36 +114,25 @@ struct SuggestionPool {
 /// Finds candidates among friends of friends, the most followed users, and the first
 /// accounts. Rounds: 2.
 async fn candidates(visit: &mut Visit, viewer: UserId, count: usize) -> Result<SuggestionPool, Error> {
-    let mut query = Query::new();
-    let known = query
-        .sorted_range(keys::followings(viewer), Order::Descending, 0, SUGGESTION_KNOWN)
-        .or_absent(&mut query);
-    let followings = query.sorted_count(keys::followings(viewer)).or_absent(&mut query);
-    let mut answers = visit.run(query).await?;
-    let known: Vec<UserId> = scored(answers.take(known)).map(|(id, _)| id).collect();
-    let followings = answers.take(followings);
+    let newest = |key, most| read::sorted_range(key, Order::Descending, 0, most);
+    let list = keys::followings(viewer);
+    let followings = read::sorted_count(&list);
+    let (known, followings) = visit.fetch((newest(list, SUGGESTION_KNOWN), followings).or_absent()).await?;
+    let known: Vec<UserId> = scored(known).map(|(id, _)| id).collect();
 
-    let mut query = Query::new();
-    let of_friends: Vec<_> = known
-        .iter()
-        .take(SUGGESTION_FRIENDS)
-        .map(|friend| {
-            query
-                .sorted_range(keys::followings(*friend), Order::Descending, 0, SUGGESTION_FOLLOWINGS)
-                .or_absent(&mut query)
-        })
-        .collect();
+    let friends = known.iter().take(SUGGESTION_FRIENDS);
+    let of_friends = friends.map(|friend| newest(keys::followings(*friend), SUGGESTION_FOLLOWINGS));
     // One more for the viewer.
     let enough =
         SUGGESTION_MOST_FOLLOWED.saturating_add(followings.min(SUGGESTION_MOST_FOLLOWED)).saturating_add(1);
-    let most_followed =
-        query.sorted_range(keys::MOST_FOLLOWED, Order::Descending, 0, enough).or_absent(&mut query);
-    let mut answers = visit.run(query).await?;
+    let most_followed = newest(keys::MOST_FOLLOWED.to_owned(), enough);
+    let reads = (of_friends.collect::<Vec<_>>(), most_followed).or_absent();
+    let (of_friends, most_followed) = visit.fetch(reads).await?;
     let mut by_friends: HashMap<UserId, u64> = HashMap::new();
-    for (followed, _) in of_friends.into_iter().flat_map(|handle| scored(answers.take(handle))) {
+    for (followed, _) in of_friends.into_iter().flat_map(scored) {
         *by_friends.entry(followed).or_default() += 1;
     }
-    let followers: HashMap<UserId, f64> = scored(answers.take(most_followed)).collect();
+    let followers: HashMap<UserId, f64> = scored(most_followed).collect();
 
     let first = (1..=SUGGESTION_FIRST_ACCOUNTS).map(UserId);
     let mut people: HashSet<UserId> =

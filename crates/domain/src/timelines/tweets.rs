@@ -35,8 +35,8 @@ use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::TweetText;
+use crate::values::text_forms::read_text;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
-use std::str::FromStr;
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
 
@@ -62,13 +62,7 @@ pub struct Tweet {
 /// A stored time with a fraction. Infinity, which other programs can store, is not a time.
 struct FiniteSeconds(f64);
 
-impl FromStr for FiniteSeconds {
-    type Err = NotSeconds;
-
-    fn from_str(text: &str) -> Result<Self, NotSeconds> {
-        text.parse().ok().filter(|time: &f64| time.is_finite()).map(Self).ok_or(NotSeconds)
-    }
-}
+read_text!(FiniteSeconds or NotSeconds: |text| text.parse().ok().filter(|time: &f64| time.is_finite()).map(Self));
 
 impl Visible for Tweet {
     fn is_gone(&self) -> bool {

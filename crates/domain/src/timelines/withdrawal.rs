@@ -19,9 +19,8 @@ use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{ModerationId, TweetId, UserId};
 use crate::values::moderation::Thing;
+use crate::values::text_forms::{read_text, shown};
 use crate::values::withheld::Withheld;
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, read};
 
 /// The field of the record with the people in whose mentions the tweet was.
@@ -221,24 +220,18 @@ impl WithdrawnMentions {
     }
 }
 
-impl fmt::Display for WithdrawnMentions {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(|(user, time)| format!("{user} {time:?}")).collect();
-        formatter.write_str(&lines.join("\n"))
-    }
-}
+shown!(WithdrawnMentions: |mentions| {
+    let lines = mentions.0.iter().map(|(user, time)| format!("{user} {time:?}"));
+    lines.collect::<Vec<_>>().join("\n")
+});
 
-impl FromStr for WithdrawnMentions {
-    type Err = NotMentions;
-
-    fn from_str(stored: &str) -> Result<Self, NotMentions> {
-        let mention = |line: &str| {
-            let (user, time) = line.split_once(' ')?;
-            Some((user.parse().ok()?, time.parse().ok().filter(|time: &f64| time.is_finite())?))
-        };
-        stored.lines().map(mention).collect::<Option<_>>().map(Self).ok_or(NotMentions)
-    }
-}
+read_text!(WithdrawnMentions or NotMentions: |stored| {
+    let mention = |line: &str| {
+        let (user, time) = line.split_once(' ')?;
+        Some((user.parse().ok()?, time.parse().ok().filter(|time: &f64| time.is_finite())?))
+    };
+    stored.lines().map(mention).collect::<Option<_>>().map(Self)
+});
 
 #[cfg(test)]
 mod tests {

@@ -12,9 +12,9 @@ use crate::values::post_rule::{Pattern, RuleEffect};
 use crate::values::restriction::RestrictionKind;
 use crate::values::saved_reason::ReasonChange;
 use crate::values::text::{Body, Title};
+use crate::values::text_forms::shown;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use std::fmt;
 
 /// How long something lasts: `None` is forever.
 pub type Hours = Option<u64>;
@@ -338,11 +338,7 @@ impl Action {
     }
 }
 
-impl fmt::Display for Action {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
+shown!(Action: |action| action.name());
 
 /// The text is not a number of hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Time, given by the caller: whole Unix seconds, and milliseconds for events that happen
 //! several times a second.
 
-use std::fmt;
+use crate::values::text_forms::{read_text, shown};
 use std::str::FromStr;
 use std::time::Duration;
 use tidings_keyspace::EngineClock;
@@ -117,35 +117,23 @@ pub struct DecimalSeconds(pub Timestamp);
 #[error("not a time in seconds")]
 pub struct NotSeconds;
 
-impl FromStr for DecimalSeconds {
-    type Err = NotSeconds;
-
-    fn from_str(text: &str) -> Result<Self, NotSeconds> {
-        if let Ok(seconds) = text.parse() {
-            return Ok(Self(seconds));
-        }
-        let seconds: f64 = text.parse().map_err(|_| NotSeconds)?;
-        // Also false for infinity and for what is not a number.
-        if !(0.0..MOST_DECIMAL_SECONDS).contains(&seconds) {
-            return Err(NotSeconds);
-        }
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let whole = seconds as u64;
-        Ok(Self(Timestamp(whole)))
+read_text!(DecimalSeconds or NotSeconds: |text| {
+    if let Ok(seconds) = text.parse() {
+        return Some(Self(seconds));
     }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_score().fmt(formatter)
+    let seconds: f64 = text.parse().ok()?;
+    // Also false for infinity and for what is not a number.
+    if !(0.0..MOST_DECIMAL_SECONDS).contains(&seconds) {
+        return None;
     }
-}
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = seconds as u64;
+    Some(Self(Timestamp(whole)))
+});
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
+shown!(Moment: |moment| moment.as_score());
+
+shown!(Timestamp: |time| time.0);
 
 impl FromStr for Timestamp {
     type Err = std::num::ParseIntError;

@@ -1,6 +1,6 @@
 //! Colours, how well one can be read on another, and the nearest shade that can.
 
-use std::fmt;
+use crate::values::text_forms::shown;
 
 /// The least contrast of text with what is behind it (WCAG 2.2, 1.4.3).
 pub const READABLE_CONTRAST: f64 = 4.5;
@@ -63,11 +63,7 @@ impl Colour {
     }
 }
 
-impl fmt::Display for Colour {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "#{}", hex::encode(self.channels))
-    }
-}
+shown!(Colour: |colour| format_args!("#{}", hex::encode(colour.channels)));
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,9 @@
 //! the member, where 9 comes after 10.) A cursor names an entry, so that a page
 //! is the same whatever is added above it meanwhile.
 
+use crate::values::ids::Positive;
+use crate::values::text_forms::{codec_of, record_text};
 use std::cmp::Ordering;
-use std::fmt;
-use std::str::FromStr;
 
 /// An entry of a list by time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,28 +30,18 @@ impl Cursor {
     }
 }
 
-impl fmt::Display for Cursor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.score, self.id)
-    }
-}
-
 /// The text is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor like 1401267618.123-45")]
 pub struct NotACursor;
 
-impl FromStr for Cursor {
-    type Err = NotACursor;
-
-    fn from_str(text: &str) -> Result<Self, NotACursor> {
-        let (score, id) = text.rsplit_once('-').ok_or(NotACursor)?;
-        match (plain_time(score), parse_id(id)) {
-            (Some(score), Some(id)) => Ok(Self { score, id }),
-            _ => Err(NotACursor),
-        }
-    }
+codec_of! {
+    /// A time as digits, perhaps with a fraction.
+    pub(crate) PlainTime for f64: |time| *time,
+        |text| plain_time(text)
 }
+
+record_text!(Cursor or NotACursor: {score PlainTime} "-" {id Positive});
 
 /// A time as digits, perhaps with a fraction.
 pub(crate) fn plain_time(text: &str) -> Option<f64> {

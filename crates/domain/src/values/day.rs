@@ -2,8 +2,7 @@
 //! RFC 3339 with whole seconds.
 
 use crate::values::clock::Timestamp;
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{read_text, shown};
 
 const SECONDS_A_DAY: u64 = 86_400;
 
@@ -83,11 +82,7 @@ impl Hour {
     }
 }
 
-impl fmt::Display for Hour {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%dT%H"))
-    }
-}
+shown!(Hour: |hour| moment(hour.start()).strftime("%Y-%m-%dT%H"));
 
 impl Day {
     /// The day as people read it: `29 Nov 2026`.
@@ -96,22 +91,13 @@ impl Day {
     }
 }
 
-impl fmt::Display for Day {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", moment(self.start()).strftime("%Y-%m-%d"))
-    }
-}
+shown!(Day: |day| moment(day.start()).strftime("%Y-%m-%d"));
 
-impl FromStr for Day {
-    type Err = NotADay;
-
-    fn from_str(text: &str) -> Result<Self, NotADay> {
-        // Only the form that we write is accepted.
-        let midnight = parse_moment(&format!("{text}T00:00:00Z")).map_err(|_| NotADay)?;
-        let day = Self::of(midnight);
-        if day.to_string() == text { Ok(day) } else { Err(NotADay) }
-    }
-}
+read_text!(Day or NotADay: |text| {
+    // Only the form that we write is accepted.
+    let midnight = parse_moment(&format!("{text}T00:00:00Z")).ok()?;
+    Some(Self::of(midnight)).filter(|day| day.to_string() == text)
+});
 
 fn moment(time: Timestamp) -> jiff::Timestamp {
     i64::try_from(time.0)

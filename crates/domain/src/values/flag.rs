@@ -4,9 +4,8 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::ModerationId;
 use crate::values::limits::MAX_FLAG_NOTE;
 use crate::values::moderation::Thing;
-use crate::values::text::{InputError, lines, printable};
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text::{InputError, lines};
+use crate::values::text_forms::{OrZero, Text, named, read_text, record_text, shown};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why somebody flags something.
@@ -27,12 +26,9 @@ pub enum FlagReason {
     Harmful,
 }
 
-impl FlagReason {
-    /// The name in calls and in the store.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(FlagReason);
 
+impl FlagReason {
     /// The reasons for which a kind of thing can be flagged; none if it cannot be.
     pub const fn of(thing: &Thing) -> &'static [Self] {
         match thing {
@@ -49,11 +45,7 @@ impl FlagReason {
     }
 }
 
-impl fmt::Display for FlagReason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
+shown!(FlagReason: |reason| reason.name());
 
 /// The text is not a flag, or not a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -73,16 +65,17 @@ impl FlagNote {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("note", input.trim(), MAX_FLAG_NOTE, 0)?.replace(['\n', '\t'], " ").into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(FlagNote);
 
 /// How much a flag counts, in hundredths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(pub u64);
+
+read_text!(Weight or NotAFlag: |text| text.parse().ok().map(Self));
+
+shown!(Weight: |weight| weight.0);
 
 impl Weight {
     /// That of somebody without a history.
@@ -141,35 +134,7 @@ impl Flag {
     }
 }
 
-impl fmt::Display for Flag {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { reason, time, weight: Weight(weight), decided, note } = self;
-        let decided = decided.map_or(0, |id| id.0);
-        write!(formatter, "{reason}:{time}:{weight}:{decided}:{note}")
-    }
-}
-
-impl FromStr for Flag {
-    type Err = NotAFlag;
-
-    fn from_str(stored: &str) -> Result<Self, NotAFlag> {
-        fn read<T: FromStr>(text: &str) -> Result<T, NotAFlag> {
-            text.parse().map_err(|_| NotAFlag)
-        }
-        let mut parts = stored.splitn(5, ':');
-        let mut part = || parts.next().ok_or(NotAFlag);
-        Ok(Self {
-            reason: read(part()?)?,
-            time: Timestamp(read(part()?)?),
-            weight: Weight(read(part()?)?),
-            decided: match part()? {
-                "0" => None,
-                id => Some(read(id)?),
-            },
-            note: printable(part()?.to_owned()).into_boxed_str(),
-        })
-    }
-}
+record_text!(Flag or NotAFlag: {reason} ":" {time} ":" {weight} ":" {decided OrZero} ":" {note Text});
 
 #[cfg(test)]
 mod tests {

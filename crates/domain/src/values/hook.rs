@@ -1,6 +1,7 @@
 //! Webhooks: addresses of other servers that are told what happens on the site.
 
 use crate::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOK_SECRET, MIN_HOOK_SECRET};
+use crate::values::text_forms::named;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -44,12 +45,7 @@ pub enum HookKind {
     Decision,
 }
 
-impl HookKind {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(HookKind);
 
 /// How a hook is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
@@ -62,12 +58,7 @@ pub enum HookFormat {
     Chat,
 }
 
-impl HookFormat {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(HookFormat);
 
 /// Why a hook cannot be saved. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,9 +3,9 @@
 use crate::values::limits::{
     MAX_HASH_PREFIX, MAX_HOSTNAME, MAX_HOSTNAME_LABEL, MAX_SHOWN_HOSTNAME, MAX_TYPED_HOSTNAME,
 };
+use crate::values::text_forms::read_text;
 use sha2::{Digest, Sha256};
 use std::net::Ipv6Addr;
-use std::str::FromStr;
 
 /// A hostname that can be voted on: lower case, in its ASCII form, without a
 /// trailing dot, of two or more labels as RFC 1123 allows them, and no address
@@ -174,19 +174,12 @@ impl HashPrefix {
     }
 }
 
-impl FromStr for HashPrefix {
-    type Err = NotAHashPrefix;
-
-    /// Reads what a client asks for: 4 to 8 digits, in either case.
-    fn from_str(text: &str) -> Result<Self, NotAHashPrefix> {
-        let fits = (SHELF_DIGITS..=MAX_HASH_PREFIX).contains(&text.len());
-        if fits && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            Ok(Self(text.to_ascii_lowercase()))
-        } else {
-            Err(NotAHashPrefix)
-        }
-    }
-}
+read_text!(HashPrefix or NotAHashPrefix: |text| {
+    // What a client asks for: 4 to 8 digits, in either case.
+    let fits = (SHELF_DIGITS..=MAX_HASH_PREFIX).contains(&text.len());
+    let is_prefix = fits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_prefix.then(|| Self(text.to_ascii_lowercase()))
+});
 
 #[cfg(test)]
 mod tests {

@@ -7,9 +7,8 @@ use crate::values::limits::{
     MAX_SITE_NAME, MAX_SITE_TEXT,
 };
 use crate::values::text::{InputError, is_unfit_for_line, is_visible, line_or_nothing, lines};
+use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 use url::Url;
 
 /// Why a part of the identity is refused. Users see the message as a sentence.
@@ -49,23 +48,15 @@ impl TagOrigin {
     }
 }
 
-impl fmt::Display for TagOrigin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(TagOrigin: |tag| tag.0);
 
-impl FromStr for TagOrigin {
-    type Err = NotATagOrigin;
-
-    fn from_str(text: &str) -> Result<Self, NotATagOrigin> {
-        let (host, day) = text.split_once(',').ok_or(NotATagOrigin)?;
-        // An address in brackets is a host too.
-        let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
-        day.parse::<Day>().map_err(|_| NotATagOrigin)?;
-        if host.is_empty() || !host.bytes().all(is_host) { Err(NotATagOrigin) } else { Ok(Self(text.into())) }
-    }
-}
+read_text!(TagOrigin or NotATagOrigin: |text| {
+    let (host, day) = text.split_once(',')?;
+    // An address in brackets is a host too.
+    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
+    day.parse::<Day>().ok()?;
+    (!host.is_empty() && host.bytes().all(is_host)).then(|| Self(text.into()))
+});
 
 macro_rules! site_texts {
     ($($(#[$doc:meta])* $Name:ident($field:literal, $parse:ident, $most:ident);)+) => {$(

@@ -1,5 +1,6 @@
 //! Ids as types, so that one cannot be used for another.
 
+use crate::values::text_forms::{codec_of, record_text};
 use std::fmt;
 use std::str::FromStr;
 
@@ -120,20 +121,13 @@ pub struct MessageAddress {
     pub message: u64,
 }
 
-impl FromStr for MessageAddress {
-    type Err = NotAnId;
-
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        let (thread, message) = text.split_once('-').ok_or(NotAnId)?;
-        Ok(Self { thread: thread.parse()?, message: parse(message)? })
-    }
+codec_of! {
+    /// A number that is written as an id is.
+    pub(crate) Positive for u64: |number| *number,
+        |text| parse(text).ok()
 }
 
-impl fmt::Display for MessageAddress {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.thread, self.message)
-    }
-}
+record_text!(MessageAddress or NotAnId: {thread} "-" {message Positive});
 
 /// A comment anywhere on the site, written `<news id>-<comment id>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,20 +138,7 @@ pub struct CommentAddress {
     pub comment: CommentId,
 }
 
-impl FromStr for CommentAddress {
-    type Err = NotAnId;
-
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        let (news, comment) = text.split_once('-').ok_or(NotAnId)?;
-        Ok(Self { news: news.parse()?, comment: comment.parse()? })
-    }
-}
-
-impl fmt::Display for CommentAddress {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.news, self.comment)
-    }
-}
+record_text!(CommentAddress or NotAnId: {news} "-" {comment});
 
 #[cfg(test)]
 mod tests {

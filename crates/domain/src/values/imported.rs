@@ -1,9 +1,9 @@
 //! Data from another site: the name of that site, names of people there, and votes without voters.
 
 use crate::values::limits::USERNAME_MAX;
+use crate::values::text_forms::{read_text, shown};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 
 /// The most characters in the name of a source.
 const MAX_SOURCE: usize = 100;
@@ -18,22 +18,13 @@ pub struct ImportSource(String);
 #[error("a source is 1 to {MAX_SOURCE} characters: a-z, 0-9, dots and hyphens")]
 pub struct NotASource;
 
-impl FromStr for ImportSource {
-    type Err = NotASource;
+read_text!(ImportSource or NotASource: |name| {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);
+    let is_source = (1..=MAX_SOURCE).contains(&name.len()) && name.bytes().all(is_allowed);
+    is_source.then(|| Self(name.to_owned()))
+});
 
-    fn from_str(name: &str) -> Result<Self, NotASource> {
-        let is_allowed =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(&byte);
-        let is_source = (1..=MAX_SOURCE).contains(&name.len()) && name.bytes().all(is_allowed);
-        if is_source { Ok(Self(name.to_owned())) } else { Err(NotASource) }
-    }
-}
-
-impl fmt::Display for ImportSource {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(ImportSource: |source| source.0);
 
 /// The name of a person on another site: 1 to 32 letters (a-z), digits, `_` and `-`. So it may begin with a
 /// digit and be shorter than a name that people choose here.
@@ -45,22 +36,13 @@ pub struct ImportedName(String);
 #[error("a name has 1 to {USERNAME_MAX} letters (a-z), digits, _ and -")]
 pub struct NotAName;
 
-impl FromStr for ImportedName {
-    type Err = NotAName;
+read_text!(ImportedName or NotAName: |name| {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_name = (1..=USERNAME_MAX).contains(&name.len()) && name.bytes().all(is_allowed);
+    is_name.then(|| Self(name.to_owned()))
+});
 
-    fn from_str(name: &str) -> Result<Self, NotAName> {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        let is_name = (1..=USERNAME_MAX).contains(&name.len()) && name.bytes().all(is_allowed);
-        if is_name { Ok(Self(name.to_owned())) } else { Err(NotAName) }
-    }
-}
-
-impl ImportedName {
-    /// The name as it is written there.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+text_values!(ImportedName);
 
 /// Votes from another site, of which nobody knows who cast them. They count besides the votes here. Stored as
 /// the votes up, and if there are any votes down as both numbers: `12`, `12 3`.
@@ -114,15 +96,10 @@ impl fmt::Display for ImportedVotes {
 #[error("not one or two whole numbers")]
 pub struct NotVotes;
 
-impl FromStr for ImportedVotes {
-    type Err = NotVotes;
-
-    fn from_str(stored: &str) -> Result<Self, NotVotes> {
-        let (up, down) = stored.split_once(' ').unwrap_or((stored, "0"));
-        let number = |text: &str| text.parse().map_err(|_| NotVotes);
-        Ok(Self { up: number(up)?, down: number(down)? })
-    }
-}
+read_text!(ImportedVotes or NotVotes: |stored| {
+    let (up, down) = stored.split_once(' ').unwrap_or((stored, "0"));
+    Some(Self { up: up.parse().ok()?, down: down.parse().ok()? })
+});
 
 impl From<ImportedVotes> for String {
     fn from(votes: ImportedVotes) -> Self {

@@ -1,10 +1,9 @@
 //! The picture of the site, as an administrator sends it: checked by its bytes.
 
 use crate::values::limits::{MAX_LOGO_BYTES, MAX_LOGO_PIXELS};
+use crate::values::text_forms::{codec_of, record_text};
 use imagesize::ImageType;
 use sha2::{Digest, Sha256};
-use std::fmt;
-use std::str::FromStr;
 
 /// Hexadecimal digits of the digest in the name of the file.
 const DIGEST_DIGITS: usize = 12;
@@ -90,35 +89,26 @@ impl LogoFile {
     }
 }
 
-/// As stored: `<digest>.<extension> <width>x<height>`.
-impl fmt::Display for LogoFile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { digest, format, width, height } = self;
-        write!(formatter, "{digest}.{} {width}x{height}", format.extension())
-    }
-}
-
 /// The stored text is not of this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnreadableLogo;
 
-impl FromStr for LogoFile {
-    type Err = UnreadableLogo;
-
-    fn from_str(text: &str) -> Result<Self, UnreadableLogo> {
-        let parts = || {
-            let (file, size) = text.split_once(' ')?;
-            let (digest, extension) = file.split_once('.')?;
-            let (width, height) = size.split_once('x')?;
-            let is_digest =
-                digest.len() == DIGEST_DIGITS && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let (format, ..) = LogoFormat::ALL.into_iter().find(|(_, known, _)| *known == extension)?;
-            let (width, height) = (width.parse().ok()?, height.parse().ok()?);
-            is_digest.then(|| Self { digest: digest.to_owned(), format, width, height })
-        };
-        parts().ok_or(UnreadableLogo)
-    }
+codec_of! {
+    /// A digest in hexadecimal digits.
+    FileDigest for String: |digest| digest,
+        |text| {
+            let is_digest = text.len() == DIGEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_digest.then(|| text.to_owned())
+        }
 }
+
+codec_of! {
+    /// The format of a picture as the extension of its file.
+    Extension for LogoFormat: |format| format.extension(),
+        |text| LogoFormat::ALL.into_iter().find(|(_, known, _)| *known == text).map(|(format, ..)| format)
+}
+
+record_text!(LogoFile or UnreadableLogo: {digest FileDigest} "." {format Extension} " " {width} "x" {height});
 
 /// A picture that may be the logo of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Names that a person would confuse.
 
+use crate::values::text_forms::shown;
 use std::collections::BTreeSet;
-use std::fmt;
 use unicode_script::Script;
 use unicode_security::MixedScript;
 use unicode_security::confusable_detection::skeleton;
@@ -87,11 +87,7 @@ impl Default for ReservedNames {
     }
 }
 
-impl fmt::Display for ReservedNames {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
-    }
-}
+shown!(ReservedNames: |names| names.text);
 
 /// The usernames, in lower case, that a full name looks like: the name itself, and those with
 /// its skeleton (Unicode TR39), whose letters alone count, as in [`folded`]. At most 49. For full

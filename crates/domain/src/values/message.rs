@@ -4,8 +4,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_MESSAGE;
 use crate::values::text::{InputError, lines, printable_lines};
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{Bit, OrZero, codec_of, record_text};
 
 /// The text of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +19,9 @@ impl MessageText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("text", input.trim(), MAX_MESSAGE, 1)?.into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(MessageText);
 
 /// A message as it is stored: `<time>:<user id>:<line of the log, or 0>:<1 if anonymous>:<text>`. The member's
 /// have no line; an answer of the moderators has one.
@@ -43,34 +39,13 @@ pub(crate) struct StoredMessage {
 #[error("this is not a message")]
 pub(crate) struct NotAMessage;
 
-impl fmt::Display for StoredMessage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { time, from, line, anonymous, text } = self;
-        let line = line.map_or(0, |line| line.0);
-        write!(formatter, "{time}:{from}:{line}:{}:{text}", u8::from(*anonymous))
-    }
+codec_of! {
+    /// Several lines, of which [`printable_lines`] are read.
+    Lines for String: |text| text,
+        |text| Some(printable_lines(text).into_owned())
 }
 
-impl FromStr for StoredMessage {
-    type Err = NotAMessage;
-
-    fn from_str(stored: &str) -> Result<Self, NotAMessage> {
-        let mut parts = stored.splitn(5, ':');
-        let mut part = || parts.next().ok_or(NotAMessage);
-        let time = Timestamp(part()?.parse().map_err(|_| NotAMessage)?);
-        let from = part()?.parse().map_err(|_| NotAMessage)?;
-        let line = match part()? {
-            "0" => None,
-            line => Some(line.parse().map_err(|_| NotAMessage)?),
-        };
-        let anonymous = match part()? {
-            "0" => false,
-            "1" => true,
-            _ => return Err(NotAMessage),
-        };
-        Ok(Self { time, from, line, anonymous, text: printable_lines(part()?).into_owned() })
-    }
-}
+record_text!(StoredMessage or NotAMessage: {time} ":" {from} ":" {line OrZero} ":" {anonymous Bit} ":" {text Lines});
 
 #[cfg(test)]
 mod tests {

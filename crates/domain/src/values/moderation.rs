@@ -5,7 +5,7 @@ use crate::values::ids::{
 };
 use crate::values::limits::{LONGEST_NAMED_USERNAME, MAX_APPEAL, MAX_REASON};
 use crate::values::text::{InputError, is_visible, lines};
-use std::fmt;
+use crate::values::text_forms::{read_text, shown};
 use std::str::FromStr;
 use strum::{EnumString, IntoStaticStr};
 
@@ -137,20 +137,12 @@ impl Thing {
     }
 }
 
-impl fmt::Display for Thing {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.kind(), self.id())
-    }
-}
+shown!(Thing: |thing| format_args!("{}:{}", thing.kind(), thing.id()));
 
-impl FromStr for Thing {
-    type Err = NotAThing;
-
-    fn from_str(text: &str) -> Result<Self, NotAThing> {
-        let (kind, id) = text.split_once(':').ok_or(NotAThing)?;
-        Self::parse(kind, id)
-    }
-}
+read_text!(Thing or NotAThing: |text| {
+    let (kind, id) = text.split_once(':')?;
+    Self::parse(kind, id).ok()
+});
 
 /// The text of an appeal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,12 +157,9 @@ impl AppealText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         Ok(Self(lines("text", input.trim(), MAX_APPEAL, 1)?.into()))
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(AppealText);
 
 /// Why a moderator did something; also the text of a note or of a warning. May be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 use crate::values::hostname::Hostname;
 use crate::values::limits::{MAX_MUTED_WORD, MAX_MUTED_WORD_TOKENS};
 use crate::values::text::{InputError, line};
+use crate::values::text_forms::named;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_text::words::{Token, asked_tokens, tokens};
 
@@ -23,12 +24,7 @@ pub enum MuteKind {
     Word,
 }
 
-impl MuteKind {
-    /// The name in the API and in the store.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(MuteKind);
 
 /// A muted site as it was typed: an address counts as its host, and `www.` as left out.
 ///

@@ -4,10 +4,10 @@
 
 use super::rates::subscriber;
 use super::secrets::keyed_hash;
+use crate::values::text_forms::{read_text, shown};
 use ipnet::IpNet;
-use std::fmt;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::str::FromStr;
 
 /// A network as votes on sites count it: the /24 of an IPv4 address, the /48 of an IPv6
 /// address.
@@ -69,22 +69,12 @@ fn nth(first: IpAddr, bits: u8, place: usize) -> IpAddr {
     }
 }
 
-impl fmt::Display for Network {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = if self.0.is_ipv4() { IPV4_BITS } else { IPV6_BITS };
-        write!(formatter, "{}/{bits}", self.0)
-    }
-}
+shown!(Network: |network| format_args!("{}/{}", network.0, if network.0.is_ipv4() { IPV4_BITS } else { IPV6_BITS }));
 
-impl FromStr for Network {
-    type Err = NotANetwork;
-
-    fn from_str(text: &str) -> Result<Self, NotANetwork> {
-        let (address, _) = text.split_once('/').ok_or(NotANetwork)?;
-        let network = Self::of(address.parse().map_err(|_| NotANetwork)?);
-        if network.to_string() == text { Ok(network) } else { Err(NotANetwork) }
-    }
-}
+read_text!(Network or NotANetwork: |text| {
+    let (address, _) = text.split_once('/')?;
+    Some(Self::of(address.parse().ok()?)).filter(|network| network.to_string() == text)
+});
 
 /// A network that limits per address count.
 ///
@@ -111,14 +101,10 @@ impl CountedNetwork {
     }
 }
 
-impl fmt::Display for CountedNetwork {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Subscriber(address) => address.fmt(formatter),
-            Self::Site(network) => network.fmt(formatter),
-        }
-    }
-}
+shown!(CountedNetwork: |counted| match counted {
+    CountedNetwork::Subscriber(address) => address as &dyn Display,
+    CountedNetwork::Site(network) => network,
+});
 
 /// The networks in which limits per address count an address: an IPv4 address by itself; an
 /// IPv6 address in its /64, and in its /48 with [`CountedNetwork::factor`] times the limit.
@@ -168,15 +154,10 @@ impl NetworkTag {
     }
 }
 
-impl FromStr for NetworkTag {
-    type Err = NotANetwork;
-
-    fn from_str(text: &str) -> Result<Self, NotANetwork> {
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let is_tag = text.len() == TAG_DIGITS && text.bytes().all(is_digit);
-        if is_tag { Ok(Self(text.into())) } else { Err(NotANetwork) }
-    }
-}
+read_text!(NetworkTag or NotANetwork: |text| {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (text.len() == TAG_DIGITS && text.bytes().all(is_digit)).then(|| Self(text.into()))
+});
 
 text_values!(NetworkTag);
 

@@ -5,9 +5,10 @@ use crate::values::email;
 use crate::values::ids::OriginBanId;
 use crate::values::moderation::Reason;
 use crate::values::mutes::muted_domain;
+use crate::values::text_forms::{named, shown};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::fmt::Display;
 use std::net::IpAddr;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
@@ -40,19 +41,9 @@ pub enum BanScope {
     Both,
 }
 
-impl OriginKind {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(OriginKind, BanScope);
 
 impl BanScope {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Whether a ban of this scope forbids what one of another scope forbids.
     pub fn covers(self, other: Self) -> bool {
         self == other || self == Self::Both
@@ -126,14 +117,10 @@ impl BannedOrigin {
     }
 }
 
-impl fmt::Display for BannedOrigin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network(network) => network.fmt(formatter),
-            Self::Domain(domain) => formatter.write_str(domain),
-        }
-    }
-}
+shown!(BannedOrigin: |origin| match origin {
+    BannedOrigin::Network(network) => network as &dyn Display,
+    BannedOrigin::Domain(domain) => domain,
+});
 
 /// A ban as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

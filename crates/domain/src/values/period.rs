@@ -2,8 +2,8 @@
 
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{read_text, shown};
+use std::fmt::Display;
 
 /// No month is longer, in days.
 const LONGEST_MONTH: u64 = 31;
@@ -61,12 +61,7 @@ impl Month {
     }
 }
 
-impl fmt::Display for Month {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.first.to_string();
-        formatter.write_str(text.rsplit_once('-').map_or("", |(month, _)| month))
-    }
-}
+shown!(Month: |month| month.first.to_string().rsplit_once('-').map_or("", |(month, _)| month));
 
 impl Period {
     /// Its first second.
@@ -112,26 +107,15 @@ impl Period {
     }
 }
 
-impl fmt::Display for Period {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Day(day) => day.fmt(formatter),
-            Self::Month(month) => month.fmt(formatter),
-        }
-    }
-}
+shown!(Period: |period| match period {
+    Period::Day(day) => day as &dyn Display,
+    Period::Month(month) => month,
+});
 
-impl FromStr for Period {
-    type Err = NotAPeriod;
-
-    fn from_str(text: &str) -> Result<Self, NotAPeriod> {
-        if let Ok(day) = text.parse() {
-            return Ok(Self::Day(day));
-        }
-        let first = format!("{text}-01").parse().map_err(|_| NotAPeriod)?;
-        Ok(Self::Month(Month { first }))
-    }
-}
+read_text!(Period or NotAPeriod: |text| {
+    let day = text.parse().ok().map(Self::Day);
+    day.or_else(|| Some(Self::Month(Month { first: format!("{text}-01").parse().ok()? })))
+});
 
 #[cfg(test)]
 mod tests {

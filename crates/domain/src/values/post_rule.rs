@@ -5,9 +5,9 @@ use crate::values::ids::RuleId;
 use crate::values::limits::{MAX_PATTERN, MAX_REGEX_BYTES};
 use crate::values::moderation::Reason;
 use crate::values::text::{InputError, is_unprintable, is_visible, refuse_characters, refuse_longer};
+use crate::values::text_forms::{named, shown};
 use regex::RegexBuilder;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_text::address::Address;
 
@@ -26,12 +26,7 @@ pub enum RuleKind {
     Regex,
 }
 
-impl RuleKind {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(RuleKind);
 
 /// The effect of a rule on a post that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, EnumIter, EnumString, IntoStaticStr)]
@@ -44,12 +39,7 @@ pub enum RuleEffect {
     Hold,
 }
 
-impl RuleEffect {
-    /// The name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(RuleEffect);
 
 /// Why a pattern is refused. Users see the message as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -190,11 +180,7 @@ impl PostRule {
     }
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
-    }
-}
+shown!(Pattern: |pattern| pattern.text);
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Rates as an operator writes them, what they are for, and networks that they do not
 //! apply to.
 
+use crate::values::text_forms::{named, read_text, shown};
 use ipnet::IpNet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
-use std::str::FromStr;
 use std::time::Duration;
 use strum::{EnumCount, EnumIter, IntoStaticStr};
 
@@ -52,12 +52,9 @@ pub enum RatedAction {
     Stream,
 }
 
-impl RatedAction {
-    /// The name in keys and in the log.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+named!(RatedAction);
 
+impl RatedAction {
     /// The words for many of these actions, in a message.
     pub const fn plural(self) -> &'static str {
         match self {
@@ -143,32 +140,22 @@ impl Rate {
     }
 }
 
-impl FromStr for Rate {
-    type Err = NotARate;
-
-    fn from_str(text: &str) -> Result<Self, NotARate> {
-        if text == "0" {
-            return Ok(Self::OFF);
-        }
-        let (count, duration) = text.split_once('/').ok_or(NotARate)?;
-        let (amount, seconds_of_unit) = UNITS
-            .iter()
-            .find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))
-            .ok_or(NotARate)?;
-        let seconds = number(amount)?.checked_mul(seconds_of_unit).ok_or(NotARate)?;
-        let count = number(count)?;
-        let fits = (1..=MOST).contains(&count) && (1..=LONGEST_SECONDS).contains(&seconds);
-        if fits { Ok(Self { count, seconds }) } else { Err(NotARate) }
+read_text!(Rate or NotARate: |text| {
+    if text == "0" {
+        return Some(Self::OFF);
     }
-}
+    let (count, duration) = text.split_once('/')?;
+    let mut units = UNITS.iter();
+    let (amount, seconds_of_unit) =
+        units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
+    let (count, seconds) = (number(count)?, number(amount)?.checked_mul(seconds_of_unit)?);
+    let fits = (1..=MOST).contains(&count) && (1..=LONGEST_SECONDS).contains(&seconds);
+    fits.then_some(Self { count, seconds })
+});
 
 /// A number of digits only: `parse` would also accept a sign.
-fn number(text: &str) -> Result<u32, NotARate> {
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        text.parse().map_err(|_| NotARate)
-    } else {
-        Err(NotARate)
-    }
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl fmt::Display for Rate {
@@ -201,12 +188,7 @@ impl Networks {
     }
 }
 
-impl fmt::Display for Networks {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let networks: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        formatter.write_str(&networks.join(", "))
-    }
-}
+shown!(Networks: |networks| networks.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
 
 #[cfg(test)]
 mod tests {

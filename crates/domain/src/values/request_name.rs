@@ -1,7 +1,7 @@
 //! The name that a client gives to a request that it may send again.
 
+use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Display, Formatter};
 
 /// The most characters of a name.
 pub const MAX_REQUEST_NAME: usize = 64;
@@ -17,12 +17,9 @@ impl RequestName {
     pub fn parse(text: &str) -> Option<Self> {
         (1..=MAX_REQUEST_NAME).contains(&text.chars().count()).then(|| Self(text.to_owned()))
     }
-
-    /// The name as the client sent it.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(RequestName);
 
 /// A request in keys of the store: the same for the same name, address and fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,11 +42,7 @@ impl RequestHash {
     }
 }
 
-impl Display for RequestHash {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(RequestHash: |hash| hash.0);
 
 #[cfg(test)]
 mod tests {

@@ -6,9 +6,7 @@
 use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::ids::ModerationId;
-use crate::values::text::printable;
-use std::fmt;
-use std::str::FromStr;
+use crate::values::text_forms::{OrZero, Text, record_text};
 
 /// The kinds of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,25 +65,7 @@ impl Restriction {
 #[error("this is not a restriction")]
 pub struct NotARestriction;
 
-impl fmt::Display for Restriction {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let until = self.until.map_or(0, |until| until.0);
-        write!(formatter, "{until}:{}:{}", self.moderation, self.reason)
-    }
-}
-
-impl FromStr for Restriction {
-    type Err = NotARestriction;
-
-    fn from_str(stored: &str) -> Result<Self, NotARestriction> {
-        let mut parts = stored.splitn(3, ':');
-        let mut part = || parts.next().ok_or(NotARestriction);
-        let until: u64 = part()?.parse().map_err(|_| NotARestriction)?;
-        let moderation = part()?.parse().map_err(|_| NotARestriction)?;
-        let reason = printable(part()?.to_owned()).into_boxed_str();
-        Ok(Self { until: (until > 0).then_some(Timestamp(until)), moderation, reason })
-    }
-}
+record_text!(Restriction or NotARestriction: {until OrZero} ":" {moderation} ":" {reason Text});
 
 /// That the posts of young accounts wait for approval: `<hours>:<restriction>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,20 +83,7 @@ impl YoungHold {
     }
 }
 
-impl fmt::Display for YoungHold {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.age, self.restriction)
-    }
-}
-
-impl FromStr for YoungHold {
-    type Err = NotARestriction;
-
-    fn from_str(stored: &str) -> Result<Self, NotARestriction> {
-        let (age, restriction) = stored.split_once(':').ok_or(NotARestriction)?;
-        Ok(Self { age: age.parse().map_err(|_| NotARestriction)?, restriction: restriction.parse()? })
-    }
-}
+record_text!(YoungHold or NotARestriction: {age} ":" {restriction});
 
 /// The restrictions of a person, in force or ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use crate::values::day;
 use crate::values::lookalikes::ReservedNames;
 use crate::values::rates::{Networks, Rate};
 use crate::values::signup::{SignupAnswers, SignupMode};
+use crate::values::text_forms::shown;
 use crate::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use crate::values::words::grouped_signed;
 use std::fmt;
@@ -263,14 +264,10 @@ impl Economy {
     }
 }
 
-impl fmt::Display for Economy {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Free => "free",
-            Self::Lamer | Self::LamerOfStore => "lamer",
-        })
-    }
-}
+shown!(Economy: |economy| match economy {
+    Economy::Free => "free",
+    Economy::Lamer | Economy::LamerOfStore => "lamer",
+});
 
 /// How karma is earned and spent.
 #[derive(Debug, Clone, PartialEq)]
@@ -469,14 +466,11 @@ pub struct Lacking {
     pub karma: Option<i64>,
 }
 
-impl fmt::Display for Lacking {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let from = self.from.map(|from| format!("from {} on", day::to_the_minute(from)));
-        let karma = self.karma.map(|karma| format!("once you have {} karma", grouped_signed(karma)));
-        let parts: Vec<String> = from.into_iter().chain(karma).collect();
-        formatter.write_str(&parts.join(", "))
-    }
-}
+shown!(Lacking: |lacking| {
+    let from = lacking.from.map(|from| format!("from {} on", day::to_the_minute(from)));
+    let karma = lacking.karma.map(|karma| format!("once you have {} karma", grouped_signed(karma)));
+    from.into_iter().chain(karma).collect::<Vec<_>>().join(", ")
+});
 
 /// A time in seconds, written with a unit such as `4h`; 0 switches off what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Session tokens, form secrets and reset tokens: made at random, compared in
 //! constant time, and masked for pages.
 
+use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
-use std::fmt;
 use subtle::ConstantTimeEq;
 
 /// Bytes of randomness in a token: 160 bits, as in the original.
@@ -59,11 +59,7 @@ impl TypedName {
     }
 }
 
-impl fmt::Display for TypedName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(TypedName: |name| name.0);
 
 /// Whether two secrets are the same, in a time that reveals only their lengths.
 ///

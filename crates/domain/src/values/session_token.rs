@@ -1,8 +1,9 @@
 //! The token of a session, and the hash under which the session is stored.
 
 use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::text_forms::shown;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Debug, Display, Formatter};
+use std::fmt::{self, Debug, Formatter};
 
 /// The hexadecimal digits of a session token.
 pub const TOKEN_DIGITS: usize = 40;
@@ -62,11 +63,7 @@ impl SessionHash {
     }
 }
 
-impl Display for SessionHash {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(SessionHash: |hash| hash.0);
 
 fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())

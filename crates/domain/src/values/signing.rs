@@ -4,6 +4,7 @@
 use crate::values::clock::Timestamp;
 use crate::values::limits::SECOND_STEP_SECONDS;
 use crate::values::secrets::{NoRandomness, random_token};
+use crate::values::text_forms::named;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Formatter};
@@ -114,11 +115,7 @@ pub(crate) enum Purpose {
     Notice,
 }
 
-impl Purpose {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Purpose);
 
 /// Whether what was signed at a time still holds.
 pub(crate) fn is_recent(made: Timestamp, now: Timestamp) -> bool {

@@ -4,6 +4,7 @@ use crate::values::limits::{MAX_APPLICATION, MAX_SIGNUP_ANSWER};
 use crate::values::preferences::Choice;
 use crate::values::secrets::{NoRandomness, random_token, same_secret};
 use crate::values::text::{InputError, line_or_nothing, lines};
+use crate::values::text_forms::shown;
 use std::fmt;
 use strum::{Display, EnumIter, EnumString, IntoStaticStr};
 
@@ -110,12 +111,9 @@ impl ApplicationText {
     pub fn parse(input: &str) -> Result<Self, InputError> {
         lines("application", input.trim(), MAX_APPLICATION, 1).map(Self)
     }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
+
+text_values!(ApplicationText);
 
 /// The answer to the question at sign-up, as somebody typed it; may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,11 +160,7 @@ impl SignupAnswers {
     }
 }
 
-impl fmt::Display for SignupAnswers {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
+shown!(SignupAnswers: |answers| answers.0);
 
 /// The words of an answer, in lower case, with single spaces between them.
 fn words(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! Which stories ask, show something, or offer a job: the operator names how their titles begin, and a topic.
 
 use super::topic::Topic;
-use std::fmt;
+use crate::values::text_forms::shown;
 
 /// Words with which titles begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +36,7 @@ impl TitlePrefixes {
     }
 }
 
-impl fmt::Display for TitlePrefixes {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
-    }
-}
+shown!(TitlePrefixes: |prefixes| prefixes.text);
 
 /// The topic of stories that offer a job; `None` if there is no such topic.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,11 +53,7 @@ impl JobsTopic {
     }
 }
 
-impl fmt::Display for JobsTopic {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |topic| topic.fmt(formatter))
-    }
-}
+shown!(JobsTopic: |topic| topic.0.as_ref().map_or("", Topic::as_str));
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_TOPICS, TOPIC_MAX, TOPIC_MIN};
 use super::text::InputError;
-use std::fmt;
+use crate::values::text_forms::{read_text, shown};
 use tidings_keyspace::Within;
 
 /// The name of a topic: 2 to 30 letters from a to z, digits and `-`.
@@ -151,20 +151,15 @@ pub struct TopicChoice {
 #[error("not a topic, or several joined by + or by commas")]
 pub struct NotAChoice;
 
-impl std::str::FromStr for TopicChoice {
-    type Err = NotAChoice;
-
-    fn from_str(text: &str) -> Result<Self, NotAChoice> {
-        let (separator, within) = match (text.contains('+'), text.contains(',')) {
-            (true, true) => return Err(NotAChoice),
-            (false, true) => (',', Within::Any),
-            (_, false) => ('+', Within::All),
-        };
-        let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
-        let topics: Option<Vec<Topic>> = text.split(separator).map(topic).collect();
-        Self::of(topics.ok_or(NotAChoice)?, within).ok_or(NotAChoice)
-    }
-}
+read_text!(TopicChoice or NotAChoice: |text| {
+    let (separator, within) = match (text.contains('+'), text.contains(',')) {
+        (true, true) => return None,
+        (false, true) => (',', Within::Any),
+        (_, false) => ('+', Within::All),
+    };
+    let topic = |name| Topic::parse("topic", name).ok().filter(|topic| topic.as_str() == name);
+    Self::of(text.split(separator).map(topic).collect::<Option<_>>()?, within)
+});
 
 impl TryFrom<String> for TopicChoice {
     type Error = NotAChoice;
@@ -180,12 +175,7 @@ impl<'de> serde::Deserialize<'de> for TopicChoice {
     }
 }
 
-impl fmt::Display for TopicChoice {
-    /// As in addresses and keys.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&joined(&self.topics, if self.within == Within::All { "+" } else { "," }))
-    }
-}
+shown!(TopicChoice: |choice| joined(&choice.topics, if choice.within == Within::All { "+" } else { "," }));
 
 impl From<Topic> for TopicChoice {
     fn from(topic: Topic) -> Self {

@@ -1,7 +1,7 @@
 //! The URL of a story: what may be submitted, and when two are the same.
 
+use crate::values::text_forms::shown;
 use std::borrow::Cow;
-use std::fmt;
 
 use url::Url;
 
@@ -246,11 +246,7 @@ impl NewsUrl {
     }
 }
 
-impl fmt::Display for NewsUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.sent)
-    }
-}
+shown!(NewsUrl: |url| url.sent);
 
 /// A URL as somebody typed it into a form, with `https://` before it if it begins with a host
 /// such as `example.com`. Anything else is returned as it is, without spaces around it.

@@ -2,8 +2,8 @@
 //! an account.
 
 use crate::values::secrets::NoRandomness;
+use crate::values::text_forms::{read_text, shown};
 use std::fmt;
-use std::str::FromStr;
 use uuid::Uuid;
 
 /// A voter. Anyone who knows the UUID can vote with it, so it is shown to its owner and to
@@ -33,19 +33,9 @@ impl VoterId {
     }
 }
 
-impl FromStr for VoterId {
-    type Err = NotAVoterId;
+read_text!(VoterId or NotAVoterId: |text| Uuid::try_parse(text).ok().map(Self));
 
-    fn from_str(text: &str) -> Result<Self, NotAVoterId> {
-        Uuid::try_parse(text).map(Self).map_err(|_| NotAVoterId)
-    }
-}
-
-impl fmt::Display for VoterId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(formatter)
-    }
-}
+shown!(VoterId: |voter| voter.0.hyphenated());
 
 impl fmt::Debug for VoterId {
     /// Never in logs: it is a secret.

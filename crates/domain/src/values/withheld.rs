@@ -7,10 +7,10 @@
 
 use crate::values::ids::NewsId;
 use crate::values::text::{one_line, printable};
+use crate::values::text_forms::read_text;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
-use std::str::FromStr;
 
 /// The stored field of a story, a comment or a tweet with this state.
 pub const WITHHELD: &str = "withheld";
@@ -105,22 +105,18 @@ impl fmt::Display for Withheld {
     }
 }
 
-impl FromStr for Withheld {
-    type Err = NotWithheld;
-
-    fn from_str(stored: &str) -> Result<Self, NotWithheld> {
-        let (state, text) = stored.split_once(':').ok_or(NotWithheld)?;
-        let reason = || printable(text.to_owned()).into_boxed_str();
-        match state {
-            "removed" => Ok(Self::Removed(reason())),
-            "held" => Ok(Self::Held(reason())),
-            "flagged" => Ok(Self::Flagged),
-            "erased" => Ok(Self::Erased),
-            "merged" => text.parse().map(Self::Merged).map_err(|_| NotWithheld),
-            _ => Err(NotWithheld),
-        }
+read_text!(Withheld or NotWithheld: |stored| {
+    let (state, text) = stored.split_once(':')?;
+    let reason = || printable(text.to_owned()).into_boxed_str();
+    match state {
+        "removed" => Some(Self::Removed(reason())),
+        "held" => Some(Self::Held(reason())),
+        "flagged" => Some(Self::Flagged),
+        "erased" => Some(Self::Erased),
+        "merged" => text.parse().ok().map(Self::Merged),
+        _ => None,
     }
-}
+});
 
 /// Whether a post is deleted. An erased post is. A post that moderators have removed is not: it has the
 /// field `del` only so that Lamer News does not show it.

@@ -1,7 +1,7 @@
 //! Read sets: a cached value is current until a key that was read for it is written.
 
 use super::Subject;
-use tidings_keyspace::{Batch, Bound, Order, Query, ReadSet, Reads, Selection, Tracked, Within};
+use tidings_keyspace::{Batch, Bound, Fetch, Order, Query, ReadSet, Reads, Selection, Tracked, Within, read};
 
 impl Subject {
     /// The read set of the reads that a closure adds to a query.
@@ -15,10 +15,7 @@ impl Subject {
 
     /// A string with what was read for it.
     async fn tracked(&self, key: &str) -> Tracked<Option<String>> {
-        let mut query = Query::new();
-        let string = query.string(key);
-        let string = query.track(string);
-        self.store.query(query).await.unwrap().take_tracked(string)
+        self.store.fetch(read::string(key).tracked()).await.unwrap()
     }
 }
 
@@ -65,13 +62,8 @@ pub(super) async fn a_read_set_of_fields_ends_when_one_of_them_is_written_or_all
     let look = async || {
         let read = subject.record(|query| _ = query.hash_fields("hash", fields)).await;
         let whole = subject.record(|query| _ = query.hash("hash")).await;
-        let mut query = Query::new();
-        let tracked = query.hash_fields("hash", fields);
-        let tracked = query.track(tracked);
-        let answers = subject.store.query(query).await;
-        // After the last write the key is not a hash.
-        let tracked = answers.map(|mut answers| answers.take_tracked(tracked).into_parts().1);
-        (read, whole, tracked.unwrap())
+        let tracked = subject.store.fetch(read::hash_fields("hash", fields).tracked()).await;
+        (read, whole, tracked.unwrap().into_parts().1)
     };
     type Fill = Box<dyn Fn(&mut Batch)>;
     let writes: Vec<(bool, Fill)> = vec![
@@ -143,9 +135,7 @@ pub(super) async fn tracked_values_bring_their_reads_along(subject: Subject) {
 pub(super) async fn a_read_that_is_kept_apart_is_not_recorded(subject: Subject) {
     let reads = subject
         .record(|query| {
-            let apart = query.string("apart");
-            query.keep_apart(&apart);
-            let _ = query.string("recorded");
+            let _ = query.ask((read::string("apart").apart(), read::string("recorded")));
         })
         .await;
     subject.write(|batch| batch.set("apart", "1")).await;

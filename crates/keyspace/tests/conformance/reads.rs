@@ -1,8 +1,8 @@
 //! Every read: of present and absent keys, and of other types.
 
 use super::{Subject, failure, pairs, scored};
-use tidings_keyspace::{Answer, Answers, Batch, Reads, Tracked};
-use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Query};
+use tidings_keyspace::{Answer, Answers, Batch, Fetch, Reads, Tracked, read};
+use tidings_keyspace::{Expiry, Hash, KeyspaceError, Order, Query, Read};
 
 /// One of every read, on this key.
 fn one_of_each(query: &mut Query, key: &str) {
@@ -158,40 +158,32 @@ pub(super) async fn the_first_wrong_type_of_a_query_is_named(subject: Subject) {
 
 pub(super) async fn a_tolerated_wrong_type_reads_as_absent_and_spares_the_other_reads(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut query = Query::new();
-    let before = query.hash("hash");
-    let wrong = query.hash_fields("set", ["a", "b"]).or_absent(&mut query);
-    let scores = query.scores("string", ["a"]).or_absent(&mut query);
-    let right = query.members("set").or_absent(&mut query);
-    let absent = query.string("absent").or_absent(&mut query);
-    let mut answers = subject.store.query(query).await.unwrap();
-    assert_eq!(answers.failure(&wrong).map(failure).as_deref(), Some("wrong type set"));
-    assert_eq!(answers.failure(&scores).map(failure).as_deref(), Some("wrong type string"));
-    assert!(answers.failure(&right).is_none() && answers.failure(&absent).is_none());
-    assert_eq!(answers.take(wrong), [None, None]);
-    assert_eq!(answers.take(scores), [None]);
-    assert_eq!(answers.take(absent), None);
-    assert_eq!(
-        (answers.take(before).0, answers.take(right)),
-        (pairs(&[("field", "value")]), vec!["member".to_owned()])
-    );
+    let wrong = || read::hash_fields("set", ["a", "b"]);
+    let scores = || read::scores("string", ["a"]);
+    let others = (read::members("set"), read::string("absent"));
+    let reads = (read::hash("hash"), (wrong(), scores()).or_absent(), others.or_absent());
+    let failures = (wrong().if_readable(), scores().if_readable(), read::members("set").if_readable());
+    let fetched = subject.store.fetch((reads, failures, read::string("absent").if_readable())).await.unwrap();
+    let ((before, (wrong, scores), (right, absent)), failures, readable) = fetched;
+    assert_eq!(failures, (None, None, Some(vec!["member".to_owned()])));
+    assert_eq!(readable, Some(None));
+    assert_eq!((wrong, scores, absent), (vec![None, None], vec![None], None));
+    assert_eq!((before.0, right), (pairs(&[("field", "value")]), vec!["member".to_owned()]));
+    let outcomes = [Read::Hash("set".to_owned()), Read::String("absent".to_owned())];
+    let outcomes = subject.store.fetch(read::outcomes(outcomes)).await.unwrap();
+    let [Err(error), Ok(Answer::Text(None))] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert_eq!(failure(error), "wrong type set");
 
-    let mut query = Query::new();
-    let _ = query.hash("set").or_absent(&mut query);
-    query.string("hash");
-    let error = subject.store.query(query).await.unwrap_err();
+    let error = subject.store.fetch((read::hash("set").or_absent(), read::string("hash"))).await.unwrap_err();
     assert_eq!(failure(&error), "wrong type hash");
 }
 
 pub(super) async fn a_tolerated_read_is_tracked_like_any_other(subject: Subject) {
     subject.write_one_of_each().await;
     subject.settle().await;
-    let mut query = Query::new();
-    let wrong = query.hash("set").or_absent(&mut query);
-    let wrong = query.track(wrong);
-    let mut answers = subject.store.query(query).await.unwrap();
+    let wrong = subject.store.fetch(read::hash("set").or_absent().tracked()).await.unwrap();
     let mut reads = Reads::default();
-    assert!(answers.take_tracked(wrong).collect_into(&mut reads).is_empty());
+    assert!(wrong.collect_into(&mut reads).is_empty());
     let reads = Tracked::new((), reads).into_parts().1;
     assert!(subject.store.is_unchanged(&reads));
     let mut batch = Batch::new();

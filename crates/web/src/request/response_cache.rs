@@ -406,7 +406,7 @@ mod tests {
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::Rules;
-    use tidings_keyspace::{EngineClock, Query, Store};
+    use tidings_keyspace::{EngineClock, Store, read};
 
     async fn app() -> App {
         let store = Store::in_memory().await.unwrap();
@@ -425,9 +425,7 @@ mod tests {
             let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
             let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
                 calls.fetch_add(1, Ordering::Relaxed);
-                let mut query = Query::new();
-                query.string("read");
-                app.site.store.query(query).await.unwrap();
+                app.site.store.fetch(read::string("read")).await.unwrap();
                 // The others arrive meanwhile.
                 tokio::task::yield_now().await;
                 mark_shared("a".repeat(length).into_response()).await

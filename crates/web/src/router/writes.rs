@@ -234,7 +234,7 @@ mod tests {
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::site::Site;
     use tidings_domain::values::rules::{RateRules, Rules};
-    use tidings_keyspace::{Batch, EngineClock, Order, Query, Store};
+    use tidings_keyspace::{Batch, EngineClock, Order, Store, read};
     use tower_service::Service;
 
     /// Takes some turns to send a mail, and remembers the subjects.
@@ -304,9 +304,13 @@ mod tests {
 
         /// The mails that wait to be sent, which wait no longer.
         async fn taken_from_outbox(&self) -> Vec<String> {
-            let mut query = Query::new();
-            let waiting = query.sorted_range("mail:outbox", Order::Ascending, 0, 100);
-            let waiting = self.app.site.store.query(query).await.unwrap().take(waiting);
+            let waiting = self
+                .app
+                .site
+                .store
+                .fetch(read::sorted_range("mail:outbox", Order::Ascending, 0, 100))
+                .await
+                .unwrap();
             let mut batch = Batch::new();
             batch.delete("mail:outbox");
             self.app.site.store.commit(batch).await.unwrap();
@@ -314,9 +318,7 @@ mod tests {
         }
 
         async fn field(&self, key: &str, field: &str) -> Option<String> {
-            let mut query = Query::new();
-            let hash = query.hash(key);
-            self.app.site.store.query(query).await.unwrap().take(hash).get(field).map(str::to_owned)
+            self.app.site.store.fetch(read::hash(key)).await.unwrap().get(field).map(str::to_owned)
         }
     }
 

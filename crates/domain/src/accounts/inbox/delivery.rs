@@ -10,7 +10,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
-use tidings_keyspace::{Answers, Asked, Batch, Handle, Order, Query};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// The difference in time that keeps the order of two entries in the same second, in seconds:
 /// about a microsecond, which a score can still hold.
@@ -57,15 +57,13 @@ impl Delivery {
         if candidates.is_empty() {
             return Ok(Self::default());
         }
-        let mut query = Query::new();
-        let ask = |(user, entry): &(UserId, EntryId)| CandidateRead::ask(&mut query, (*user, actor), *entry);
-        let reads: Vec<_> = candidates.iter().map(ask).collect();
-        let mut answers = site.store.query(query).await?;
+        let candidate = |(user, entry): &(UserId, EntryId)| Candidate::of((*user, actor), *entry);
+        let found = site.store.fetch(candidates.iter().map(candidate).collect::<Vec<_>>()).await?;
+        let blocking =
+            found.iter().filter(|candidate| candidate.blocks).map(|candidate| candidate.user).collect();
         let mut arrivals: Vec<Arrival> = Vec::new();
-        let mut blocking = Vec::new();
         let mut full = Vec::new();
-        for read in reads {
-            let Some((arrival, size)) = read.take(&mut answers, &mut blocking) else { continue };
+        for (arrival, size) in found.into_iter().filter_map(|candidate| candidate.arrival) {
             if arrivals.iter().all(|other| other.user != arrival.user) {
                 if size >= INBOX_SIZE {
                     full.push((arrivals.len(), (size - INBOX_SIZE + 1).min(INBOX_OVERFLOW)));
@@ -141,90 +139,71 @@ const fn thread_of(entry: EntryId) -> Option<NewsId> {
     }
 }
 
-/// A pending read: whether an entry may be added to an inbox.
-struct CandidateRead {
+/// Whether an entry may be added to an inbox.
+struct Candidate {
     user: UserId,
-    entry: EntryId,
-    fields: Handle<Vec<Option<String>>>,
-    size: Handle<u64>,
-    newest: Handle<Vec<(String, f64)>>,
-    /// Whether there are entries about the same comment.
-    known: Option<Handle<Vec<Option<f64>>>>,
-    /// Whether the user has left the thread.
-    left: Option<Handle<Vec<Option<f64>>>>,
-    /// How the user stands to the actor.
-    avoidance: Option<Asked<'static, Avoidance>>,
+    /// Whether the user has blocked the actor.
+    blocks: bool,
+    /// The entry and the size of the inbox, if the entry may be added.
+    arrival: Option<(Arrival, u64)>,
 }
 
-impl CandidateRead {
-    fn ask(query: &mut Query, (user, actor): (UserId, Option<UserId>), entry: EntryId) -> Self {
+impl Candidate {
+    fn of((user, actor): (UserId, Option<UserId>), entry: EntryId) -> impl Fetch<Value = Self> {
         let inbox = keys::user_inbox(user);
-        let fields = query.hash_fields(
-            keys::user(user),
-            ["id", DEACTIVATED, BADGE, "mail_replies", "email", CONFIRMED_EMAIL],
-        );
-        let size = query.sorted_count(&inbox);
-        let newest = query.sorted_range(&inbox, Order::Descending, 0, 1);
+        let account = ["id", DEACTIVATED, BADGE, "mail_replies", "email", CONFIRMED_EMAIL];
+        let account = read::fields(keys::user(user), account);
+        let newest = read::sorted_range(&inbox, Order::Descending, 0, 1);
+        // Whether there are entries about the same comment, and whether the user has left the thread.
         let known = entry.comment().map(|address| {
             let about = [EntryId::Reply(address), EntryId::Mention(address)];
-            query.scores(&inbox, about.map(|entry| entry.to_string()))
+            read::scores(&inbox, about.map(|entry| entry.to_string()))
         });
-        let left =
-            thread_of(entry).map(|news| query.scores(keys::user_unsubscribed(user), [news.to_string()]));
-        let avoidance = actor.map(|actor| query.ask(Avoidance::of(user, actor)));
-        Self { user, entry, fields, size, newest, known, left, avoidance }
-    }
-
-    /// The entry and the size of the inbox, if the entry may be added. Adds the user to
-    /// `blocking` if the user has blocked the actor.
-    fn take(self, answers: &mut Answers, blocking: &mut Vec<UserId>) -> Option<(Arrival, u64)> {
-        let Self { user, entry, fields: read, size, newest, known, left, avoidance } = self;
-        let avoidance = avoidance.map(|avoidance| answers.of(avoidance)).unwrap_or_default();
-        if avoidance.blocks {
-            blocking.push(user);
-        }
-        let [id, deactivated, badge, mail_replies, email, confirmed] = fields::each(answers.take(read));
-        let size = answers.take(size);
-        let newest = answers.take(newest).first().map(|(_, score)| *score);
-        let mut is_any = |read: Option<Handle<Vec<Option<f64>>>>| {
-            read.is_some_and(|read| answers.take(read).into_iter().any(|score| score.is_some()))
-        };
-        let (is_known, has_left) = (is_any(known), is_any(left));
-        let is_avoided = avoidance.mutes || avoidance.blocks;
-        if id.is_none() || deactivated.is_some() || is_known || has_left || is_avoided {
-            return None;
-        }
-        let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
-        let badge = i64::try_from(badge).unwrap_or(0);
-        let is_confirmed = email.as_ref().is_some_and(|email| !email.is_empty()) && email == confirmed;
-        let is_mailed = mail_replies.as_deref() == Some("1") && is_confirmed;
-        let (leaving, unread) = (Vec::new(), Vec::new());
-        Some((Arrival { user, entry, badge, is_mailed, newest, leaving, unread }, size))
+        let left = thread_of(entry).map(|news| read::score(keys::user_unsubscribed(user), news.to_string()));
+        let avoidance = actor.map(|actor| Avoidance::of(user, actor));
+        let reads = (account, read::sorted_count(inbox), newest, known, left, avoidance);
+        reads.map(move |(account, size, newest, known, left, avoidance)| {
+            let [id, deactivated, badge, mail_replies, email, confirmed] = account;
+            let avoidance = avoidance.unwrap_or_default();
+            let is_known = known.into_iter().flatten().any(|score| score.is_some());
+            let has_left = left.flatten().is_some();
+            let is_avoided = avoidance.mutes || avoidance.blocks;
+            let is_refused = id.is_none() || deactivated.is_some() || is_known || has_left || is_avoided;
+            let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
+            let is_confirmed = email.as_ref().is_some_and(|email| !email.is_empty()) && email == confirmed;
+            let arrival = Arrival {
+                user,
+                entry,
+                badge: i64::try_from(badge).unwrap_or(0),
+                is_mailed: mail_replies.as_deref() == Some("1") && is_confirmed,
+                newest: newest.first().map(|(_, score)| *score),
+                leaving: Vec::new(),
+                unread: Vec::new(),
+            };
+            Self { user, blocks: avoidance.blocks, arrival: (!is_refused).then_some((arrival, size)) }
+        })
     }
 }
 
 /// Finds the entries that leave full inboxes, given as positions and numbers. Rounds: 2.
 async fn make_room(site: &Site, arrivals: &mut [Arrival], full: &[(usize, u64)]) -> Result<(), Error> {
-    let mut query = Query::new();
-    let mut reads = Vec::new();
-    for (position, count) in full {
-        let Some(arrival) = arrivals.get(*position) else { continue };
-        let inbox = keys::user_inbox(arrival.user);
-        reads.push((*position, query.sorted_range(inbox, Order::Ascending, 0, *count)));
-    }
-    let mut answers = site.store.query(query).await?;
-    let mut query = Query::new();
-    let mut scores = Vec::new();
-    for (position, read) in reads {
+    let leaving = |(position, count): &(usize, u64)| {
+        let inbox = keys::user_inbox(arrivals.get(*position)?.user);
+        let oldest = read::sorted_range(inbox, Order::Ascending, 0, *count);
+        let position = *position;
+        Some(oldest.map(move |oldest| (position, oldest)))
+    };
+    let leaving = site.store.fetch(full.iter().filter_map(leaving).collect::<Vec<_>>()).await?;
+    let mut unread = Vec::new();
+    for (position, oldest) in leaving {
         let Some(arrival) = arrivals.get_mut(position) else { continue };
-        arrival.leaving = answers.take(read).into_iter().map(|(member, _)| member).collect();
-        let unread = query.scores(keys::user_unread(arrival.user), arrival.leaving.iter().cloned());
-        scores.push((position, unread));
+        arrival.leaving = oldest.into_iter().map(|(member, _)| member).collect();
+        let scores = read::scores(keys::user_unread(arrival.user), arrival.leaving.iter().cloned());
+        unread.push(scores.map(move |scores| (position, scores)));
     }
-    let mut answers = site.store.query(query).await?;
-    for (position, read) in scores {
+    for (position, scores) in site.store.fetch(unread).await? {
         let Some(arrival) = arrivals.get_mut(position) else { continue };
-        let members = arrival.leaving.iter().zip(answers.take(read));
+        let members = arrival.leaving.iter().zip(scores);
         arrival.unread =
             members.filter(|(_, score)| score.is_some()).map(|(member, _)| member.clone()).collect();
     }

@@ -1,11 +1,11 @@
 //! The subject of an inbox entry.
 
 use crate::keys;
-use crate::values::cursor::plain_time;
+use crate::values::cursor::PlainTime;
 use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
+use crate::values::text_forms::{named, read_text, record_text};
 use std::cmp::Ordering;
 use std::fmt;
-use std::str::FromStr;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why something is in an inbox.
@@ -23,12 +23,7 @@ pub enum Kind {
     Moderation,
 }
 
-impl Kind {
-    /// The name in the API.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
+named!(Kind);
 
 /// An entry of an inbox: what it is about. As a text it is `reply:<news id>-<comment id>`,
 /// `mention:<news id>-<comment id>`, `mention:tweet:<tweet id>`, `follow:<user id>`,
@@ -113,25 +108,20 @@ impl fmt::Display for EntryId {
 #[error("not the id of an entry of an inbox")]
 pub struct NotAnEntry;
 
-impl FromStr for EntryId {
-    type Err = NotAnEntry;
-
-    fn from_str(text: &str) -> Result<Self, NotAnEntry> {
-        let tweet = |text: &str| keys::id_of_tweet(text).map(Self::Tweet);
-        let parsed = match text.split_once(':') {
-            None => text.parse().ok().map(Self::Reply),
-            Some(("reply", address)) => address.parse().ok().map(Self::Reply),
-            Some(("mention", about)) => about.parse().ok().map(Self::Mention).or_else(|| tweet(about)),
-            Some(("follow", id)) => id.parse().ok().map(Self::Follow),
-            Some(("moderation", about)) if about.starts_with(ANSWER) => {
-                about.strip_prefix(ANSWER).and_then(|address| address.parse().ok()).map(Self::Answer)
-            }
-            Some(("moderation", number)) => number.parse::<TweetId>().ok().map(|id| Self::Moderation(id.0)),
-            Some(_) => tweet(text),
-        };
-        parsed.ok_or(NotAnEntry)
+read_text!(EntryId or NotAnEntry: |text| {
+    let tweet = |text: &str| keys::id_of_tweet(text).map(Self::Tweet);
+    match text.split_once(':') {
+        None => text.parse().ok().map(Self::Reply),
+        Some(("reply", address)) => address.parse().ok().map(Self::Reply),
+        Some(("mention", about)) => about.parse().ok().map(Self::Mention).or_else(|| tweet(about)),
+        Some(("follow", id)) => id.parse().ok().map(Self::Follow),
+        Some(("moderation", about)) => match about.strip_prefix(ANSWER) {
+            Some(address) => address.parse().ok().map(Self::Answer),
+            None => about.parse::<TweetId>().ok().map(|id| Self::Moderation(id.0)),
+        },
+        Some(_) => tweet(text),
     }
-}
+});
 
 /// The place of an entry in an inbox, as `<time>-<id>`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,26 +139,12 @@ impl InboxCursor {
     }
 }
 
-impl fmt::Display for InboxCursor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.time, self.id)
-    }
-}
-
 /// The text is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor like 1401267618-reply:12-3")]
 pub struct NotAnInboxCursor;
 
-impl FromStr for InboxCursor {
-    type Err = NotAnInboxCursor;
-
-    fn from_str(text: &str) -> Result<Self, NotAnInboxCursor> {
-        let (time, id) = text.split_once('-').ok_or(NotAnInboxCursor)?;
-        let time = plain_time(time).ok_or(NotAnInboxCursor)?;
-        Ok(Self { time, id: id.parse().map_err(|_| NotAnInboxCursor)? })
-    }
-}
+record_text!(InboxCursor or NotAnInboxCursor: {time PlainTime} "-" {id});
 
 #[cfg(test)]
 mod tests {

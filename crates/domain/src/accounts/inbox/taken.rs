@@ -7,9 +7,8 @@ use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
+use crate::values::text_forms::{Bit, codec_of, list_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::{Batch, read};
 
 /// The placeholder for a time that an entry does not have.
@@ -32,54 +31,22 @@ pub(crate) struct TakenEntry {
 #[error("not an entry that was taken away")]
 pub(crate) struct NotTaken;
 
-impl fmt::Display for TakenEntry {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |time: Option<f64>| time.map_or_else(|| NONE.to_owned(), |time| format!("{time:?}"));
-        let (inbox, unread, counted) = (time(self.inbox), time(self.unread), u8::from(self.is_counted));
-        write!(formatter, "{} {} {inbox} {unread} {counted}", self.user, self.member)
-    }
-}
-
-impl FromStr for TakenEntry {
-    type Err = NotTaken;
-
-    fn from_str(stored: &str) -> Result<Self, NotTaken> {
-        fn time(text: &str) -> Result<Option<f64>, NotTaken> {
-            if text == NONE {
-                return Ok(None);
-            }
-            text.parse().ok().filter(|time: &f64| time.is_finite()).map(Some).ok_or(NotTaken)
+codec_of! {
+    /// A time with all its digits, or [`NONE`].
+    Time for Option<f64>: |time| time.map_or_else(|| NONE.to_owned(), |time| format!("{time:?}")),
+        |text| match text {
+            NONE => Some(None),
+            time => time.parse().ok().filter(|time: &f64| time.is_finite()).map(Some),
         }
-        let parts: Vec<&str> = stored.split(' ').collect();
-        let [user, member, inbox, unread, counted] = parts[..] else { return Err(NotTaken) };
-        Ok(Self {
-            user: user.parse().map_err(|_| NotTaken)?,
-            member: member.to_owned(),
-            inbox: time(inbox)?,
-            unread: time(unread)?,
-            is_counted: counted == "1",
-        })
-    }
 }
+
+record_text!(TakenEntry or NotTaken: {user} " " {member} " " {inbox Time} " " {unread Time} " " {is_counted Bit});
 
 /// Entries that were taken away; stored as a line for each.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Taken(pub(crate) Vec<TakenEntry>);
 
-impl fmt::Display for Taken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        formatter.write_str(&lines.join("\n"))
-    }
-}
-
-impl FromStr for Taken {
-    type Err = NotTaken;
-
-    fn from_str(stored: &str) -> Result<Self, NotTaken> {
-        stored.lines().map(str::parse).collect::<Result<_, _>>().map(Self)
-    }
-}
+list_text!(Taken or NotTaken: "\n" lines());
 
 /// Entries that are about to be put back, with what was read for it.
 #[derive(Default)]

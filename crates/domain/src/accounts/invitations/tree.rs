@@ -13,7 +13,7 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::limits::{TREE_BRANCHES, TREE_LEVELS, TREE_PAGE, TREE_PEOPLE};
-use tidings_keyspace::{Order, Query, Reads, read};
+use tidings_keyspace::{Fetch, Order, Reads, read};
 
 /// Somebody in the tree, with those whom they invited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,27 +122,21 @@ impl Growth {
         if ids.is_empty() {
             return Ok(false);
         }
-        let mut query = Query::new();
-        let names = query.ask(People::of(ids.iter().copied()));
         let shown = if is_last { 0 } else { TREE_BRANCHES };
-        let mut ask = |id: &UserId| {
+        let invited = |id: &UserId| {
             let list = keys::invites_by(*id);
-            let count = query.sorted_count(&list).or_absent(&mut query);
-            let below = (shown > 0)
-                .then(|| query.sorted_range(&list, Order::Ascending, 0, shown).or_absent(&mut query));
-            (list, count, below)
+            let below = (shown > 0).then(|| read::sorted_range(&list, Order::Ascending, 0, shown));
+            (read::sorted_count(&list), below).or_absent().map(|(count, below)| (list, count, below))
         };
-        let reads: Vec<_> = ids.iter().map(&mut ask).collect();
-        let mut answers = visit.run(query).await?;
-        let names = answers.of(names);
-        for ((at, id), (list, count, below)) in level.clone().zip(ids).zip(reads) {
-            let count = answers.take(count);
+        let invited = ids.iter().map(invited).collect::<Vec<_>>();
+        let (names, invited) = visit.fetch((People::of(ids.iter().copied()), invited)).await?;
+        for ((at, id), (list, count, below)) in level.clone().zip(ids).zip(invited) {
             if let Some(grown) = self.people.get_mut(at) {
                 grown.branch.username = names.get(id).map(|names| names.username.clone());
                 grown.branch.invited = count;
             }
             if let Some(below) = below {
-                self.add(Some(at), &list, answers.take(below));
+                self.add(Some(at), &list, below);
             }
         }
         self.read = level.end;

@@ -18,7 +18,7 @@ use crate::values::message::StoredMessage;
 use crate::values::moderation::Thing;
 use crate::values::size;
 use std::ops::RangeInclusive;
-use tidings_keyspace::{Fetch, Order, Query, Store, read};
+use tidings_keyspace::{Fetch, Order, Store, read};
 
 /// Threads of one member on a page for moderators.
 const THREADS_OF_MEMBER: usize = 10;
@@ -197,25 +197,20 @@ async fn show(
     threads: Vec<(MessageThread, Option<u64>)>,
     most: u64,
 ) -> Result<Vec<ShownThread>, Error> {
-    let mut query = Query::new();
-    let reads: Vec<_> = threads
-        .into_iter()
-        .map(|(thread, before)| {
-            let numbers = shown_numbers(&thread, before, most);
-            let first = *numbers.start();
-            let messages = query.ask(texts(thread.id, numbers));
-            let line = thread.about.map(|line| query.ask(read::hash(keys::moderation(line)).or_absent()));
-            (thread, first, messages, line)
-        })
-        .collect();
-    query.expect_large();
-    let mut answers = store.query(query).await?;
-    let found: Vec<_> = reads
+    let read = |(thread, before): (MessageThread, Option<u64>)| {
+        let numbers = shown_numbers(&thread, before, most);
+        let first = *numbers.start();
+        let line = thread.about.map(|line| read::hash(keys::moderation(line)).or_absent());
+        let reads = (texts(thread.id, numbers), line);
+        reads.map(move |(messages, line)| (thread, first, messages, line))
+    };
+    let found: Vec<_> = store
+        .fetch(threads.into_iter().map(read).collect::<Vec<_>>().large())
+        .await?
         .into_iter()
         .map(|(thread, first, messages, line)| {
-            let line: Option<Line> =
-                thread.about.zip(line).and_then(|(id, line)| Line::from_hash(id, &answers.of(line)));
-            let messages: Vec<(u64, StoredMessage)> = answers.of(messages);
+            let line: Option<Line> = thread.about.zip(line).and_then(|(id, line)| Line::from_hash(id, &line));
+            let messages: Vec<(u64, StoredMessage)> = messages;
             (thread, first, messages, line)
         })
         .collect();

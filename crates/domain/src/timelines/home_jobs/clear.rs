@@ -10,9 +10,8 @@ use crate::timelines::homes::{self, read_home};
 use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::ids::{NotAnId, UserId};
+use crate::values::text_forms::record_text;
 use crate::values::withheld::{WITHHELD, Withheld};
-use std::fmt;
-use std::str::FromStr;
 use tidings_keyspace::read;
 
 /// The jobs `clear:<reader>:<author>`.
@@ -29,20 +28,7 @@ struct Unfollowed {
     author: UserId,
 }
 
-impl fmt::Display for Unfollowed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.reader, self.author)
-    }
-}
-
-impl FromStr for Unfollowed {
-    type Err = NotAnId;
-
-    fn from_str(subject: &str) -> Result<Self, NotAnId> {
-        let (reader, author) = subject.split_once(':').ok_or(NotAnId)?;
-        Ok(Self { reader: reader.parse()?, author: author.parse()? })
-    }
-}
+record_text!(Unfollowed or NotAnId: {reader} ":" {author});
 
 /// The only step: a home timeline is small.
 async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {

@@ -33,7 +33,7 @@ use tidings_domain::values::cursor::Cursor;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::MAX_PAGE;
 use tidings_domain::values::network::{ClientNetworks, CountedNetwork};
-use tidings_keyspace::{Notice, Query, Subscription};
+use tidings_keyspace::{Notice, Subscription};
 use tidings_supervision::{Policy, supervise};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::watch;
@@ -311,7 +311,7 @@ impl StreamSession {
     /// none, unless the session is no longer cached.
     async fn is_open(&self) -> bool {
         let mut visit = Visit::new(self.app.site.clone(), self.app.now(), Some(&self.token));
-        if visit.viewer_id().is_none() && visit.run(Query::new()).await.is_err() {
+        if visit.viewer_id().is_none() && visit.identify().await.is_err() {
             return true;
         }
         visit.viewer_id() == Some(self.reader)
