@@ -471,14 +471,17 @@ mod tests {
     async fn the_failure_of_the_program_is_known_after_a_restart_and_makes_no_new_backup() {
         let folder = tempfile::tempdir().unwrap();
         let backups = folder.path().join("backups");
-        let schedule = Schedule { after: Some(program(folder.path(), "exit 3")), ..schedule(&backups) };
-        let clock = EngineClock::Manual(Arc::new(AtomicU64::new(NOW)));
+        let runs = folder.path().join("runs");
+        let lines = format!("echo >> {}; exit 3", runs.display());
+        let schedule = Schedule { after: Some(program(folder.path(), &lines)), ..schedule(&backups) };
         let site = Arc::new(site().await);
-        for _ in 0..2 {
+        for round in 0..2 {
+            let clock = EngineClock::Manual(Arc::new(AtomicU64::new(NOW + round * 1_000)));
+            let has_run = || std::fs::read(&runs).is_ok_and(|lines| lines.len() as u64 > round);
             let running = tokio::spawn(run(site.clone(), schedule.clone(), clock.clone()));
             let report = site.of::<BackupReport>();
             let waits = async {
-                while report.state(Timestamp(NOW / 1000)).last_failure.is_none() {
+                while report.state(Timestamp(NOW / 1000)).last_failure.is_none() || !has_run() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };

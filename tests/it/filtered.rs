@@ -439,6 +439,10 @@ impl GoneSite {
                 [("news_id", "-1"), ("title", &*title), ("url", &*url), ("text", ""), ("topics", "links")];
             let story = ok(author.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
             let comment = author.comment(1, &format!("Comment {title} for @rita")).await;
+            // Comments on what is gone do not name it. What is merged has its comments elsewhere.
+            if !HELD.contains(&way) && way != "waymerged" {
+                alice.comment(story, "Below a story").await;
+            }
             let tweet = author.tweet(&format!("Tweet {title} for @rita")).await;
             server.finish_jobs().await;
             let things = [
@@ -781,7 +785,8 @@ async fn leaves_no_trace(site: &GoneSite) {
     let visitor = server.visitor();
     for gone in site.gone.iter().filter(|gone| HELD.contains(&gone.way)) {
         for reader in [&visitor, &site.rita] {
-            for address in [format!("/news/{}", gone.story), format!("/news/{}/atom", gone.story)] {
+            let post = format!("/tweet/{}", gone.tweet);
+            for address in [format!("/news/{}", gone.story), format!("/news/{}/atom", gone.story), post] {
                 assert_eq!(reader.get(&address).await.status, 404, "{} {address}", gone.way);
             }
             let thread = reader.thread(1).await;

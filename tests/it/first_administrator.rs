@@ -174,12 +174,17 @@ async fn an_administrator_by_command_ends_the_link() {
 #[test]
 fn the_log_shows_the_link_at_every_start_until_it_is_used() {
     let folder = tempfile::tempdir().unwrap();
-    let links = [0, 1].map(|_| {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_tidings"))
-            .args(["serve", "--listen", "0.0.0.0:0"])
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
+        command
+            .args(arguments)
             .env("TIDINGS_SITE__URL", "https://tidings.example")
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
+            .current_dir(folder.path());
+        command.stdin(Stdio::null());
+        command
+    };
+    let lines = [0, 1].map(|_| {
+        let mut process = command(&["serve", "--listen", "0.0.0.0:0"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -189,11 +194,19 @@ fn the_log_shows_the_link_at_every_start_until_it_is_used() {
         process.kill().unwrap();
         process.wait().unwrap();
         let line = line.expect("a line with the link");
-        line.split_whitespace().find(|word| word.starts_with("https://")).unwrap().to_owned()
+        let begin = line.find("this site is new").expect("the words of the front page");
+        line[begin..].trim_end().to_owned()
     });
-    let token = links[0].strip_prefix("https://tidings.example/welcome?token=").unwrap();
+    let (words, token) = lines[0].split_once("https://tidings.example/welcome?token=").unwrap();
+    assert_eq!(words, "this site is new: create the administrator's account at ");
     assert!(token.len() == 40 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
-    assert_eq!(links[0], links[1]);
+    assert_eq!(lines[0], lines[1]);
+    let links =
+        "id,title,url,num_points,author,created_at\n1,A story,https://example.com/1,2,jo,1470000000\n";
+    std::fs::write(folder.path().join("links.csv"), links).unwrap();
+    let imported = command(&["import", "links", "links.csv"]).output().unwrap();
+    let said = String::from_utf8(imported.stdout).unwrap();
+    assert_eq!(said.lines().last(), Some(&*lines[0]), "{said}");
 }
 
 #[tokio::test]

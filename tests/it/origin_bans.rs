@@ -235,6 +235,8 @@ async fn the_same_origin_is_banned_once() {
             server.advance(60);
             ok(undo(&alice, lifted).await);
             assert_eq!(server.hash("bans:origins").await, before);
+            let line = &ok(alice.api_get("/api/moderations").await)["entries"][0];
+            assert!(line["action"] == "bar" && line["until"].is_u64(), "{line}");
             // One that has ended makes room.
             server.advance(3_600);
             ok(ban(&alice, other, &[("value", again)]).await);

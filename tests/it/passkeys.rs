@@ -224,6 +224,14 @@ async fn a_key_without_a_pin_is_a_second_step_only() {
     let step = second_step(&visitor).await;
     let passkey = key.get(&options(&step, "/login/code"));
     assert_eq!(redirects_to(&finish(&visitor, &step, &passkey).await), "/");
+    // An authenticator may want a PIN always.
+    let factors = server.hash("user:1:two_factor").await;
+    let (field, stored) = factors.iter().find(|(field, _)| field.starts_with("passkey:")).unwrap();
+    let protection = "\"cred_protect\":\"userVerificationRequired\",\"counter\"";
+    server.set_field("user:1:two_factor", field, &stored.replace("\"counter\"", protection)).await;
+    let step = second_step(&visitor).await;
+    let passkey = key.get(&options(&step, "/login/code"));
+    check_not_accepted(&finish(&visitor, &step, &passkey).await, NOT_ACCEPTED);
 }
 
 #[tokio::test]

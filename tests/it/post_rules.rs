@@ -71,6 +71,14 @@ async fn a_lifted_rule_no_longer_matches_and_an_undo_brings_it_back() {
     let lines: Vec<_> =
         log["entries"].as_array().unwrap().iter().map(|line| line["action"].clone()).collect();
     assert_eq!(json!(lines), json!(["rule", "unrule", "rule"]));
+    // It does not come back once others have taken its room.
+    ok(alice.api_post("/api/moderate/unrule", &lift).await);
+    for number in 10..210 {
+        let rule = r#"{"what":"phrase","pattern":"x","effect":"hold","reason":"r"}"#;
+        server.set_field("rules:all", &number.to_string(), rule).await;
+    }
+    let undo = [("moderation_id", "4"), ("reason", "needed")];
+    assert!(refused(alice.api_post("/api/moderate/undo", &undo).await).contains("200 rules"));
 }
 
 #[tokio::test]

@@ -232,6 +232,15 @@ async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds() {
             let few = check_rounds(&server, &users[2], &format!("{face}/{short}")).await;
             assert_eq!(check_rounds(&server, &users[2], &format!("{face}/{long}")).await, few);
         }
+        let votes = |count| {
+            let asked = (0..count).map(|number| format!("{long}-{}", number % 500 + 1));
+            format!("/api/votes?of={short},{}", asked.collect::<Vec<_>>().join(","))
+        };
+        let few = least_rounds(&server, &users[2], &votes(1)).await;
+        assert_eq!(least_rounds(&server, &users[2], &votes(299)).await, few);
+        let told = users[2].api_get(&votes(299)).await;
+        assert!(few <= MOST_ROUNDS && told["votes"].as_array().unwrap().len() == 300, "{few}: {told}");
+
         let path = format!("/api/getcomments/{long}");
         let text = String::from_utf8(users[2].get(&path).await.body).unwrap();
         assert_eq!(text.matches(r#""username":"member-"#).count(), 500);

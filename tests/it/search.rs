@@ -6,7 +6,11 @@ mod keeping_up;
 mod privacy;
 
 use serde_json::Value as Json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tidings_web::features::search::searching::Searching;
+use tidings_web::settings::SearchSettings;
 
 use crate::client::{Client, ok};
 use crate::pages::page;
@@ -128,6 +132,19 @@ async fn nobody_finds_what_they_may_not_read() {
         finds(&carol, "q=needle&kind=comments", &[]).await;
         ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
         finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
+        // No number tells of what has a muted word.
+        let dave = server.register("dave").await;
+        ok(dave.api_post("/api/mute", &[("what", "word"), ("value", "needle")]).await);
+        carol.tweet("needle in a post").await;
+        finds(&visitor, "q=needle&kind=posts", &["needle in a post"]).await;
+        for kind in ["stories", "comments", "posts", "all"] {
+            let found = search(&dave, &format!("q=needle&kind={kind}")).await;
+            assert_eq!(
+                (&found["total"], &found["total_is_exact"]),
+                (&Json::from(0), &true.into()),
+                "{found}"
+            );
+        }
         // Held posts and the profiles of banned people.
         let ban = [("action", "ban"), ("kind", "user"), ("id", "carol"), ("reason", "spam")];
         ok(alice.api_post("/api/moderate", &ban).await);
@@ -265,6 +282,10 @@ async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
     let text = page(&alice, "/search?q=alice").await.text().to_owned();
     assert!(text.contains("No stories. 1 post, 1 person") && !text.contains("Nothing found"), "{text}");
     assert!(page(&alice, "/search?q=nowhere").await.text().contains("Nothing found"));
+    // Other spellings are tried for three words.
+    let offered = async |typed: &str| search(&alice, &format!("q={typed}")).await["suggestions"].to_string();
+    assert!(offered("a+story+rusd").await.contains("rust"));
+    assert_eq!(offered("a+story+of+rusd").await, "[]");
 }
 
 #[tokio::test]
@@ -323,6 +344,7 @@ async fn pages_of_long_comments_have_each_of_them_once() {
         seen.extend(numbers);
     }
     seen.sort();
+    assert_eq!(seen.len(), 35, "{seen:?}");
     seen.dedup();
     assert_eq!(seen.len(), 35, "{seen:?}");
 }
@@ -341,6 +363,45 @@ async fn a_search_without_words_costs_no_token() {
     }
     assert_eq!(visitor.get("/search?q=needle").await.status, 200);
     assert_eq!(visitor.get("/search?q=needle").await.status, 429);
+}
+
+#[tokio::test]
+async fn a_search_whose_asker_has_gone_is_not_made() {
+    let settings = SearchSettings { is_on: true, threads: 1, ..SearchSettings::default() };
+    let searching = Searching::open(&settings).unwrap();
+    let (hold, held) = std::sync::mpsc::channel::<()>();
+    let made = Arc::new(AtomicBool::new(false));
+    let first = searching.run(move |_, _| Ok(held.recv().is_ok()));
+    let mut first = std::pin::pin!(first);
+    assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
+    let is_made = made.clone();
+    let gone = searching.run(move |_, _| Ok(is_made.store(true, Ordering::SeqCst)));
+    assert!(tokio::time::timeout(Duration::ZERO, gone).await.is_err());
+    drop(hold);
+    assert!(!first.await.unwrap());
+    searching.run(|_, _| Ok(())).await.unwrap();
+    assert!(!made.load(Ordering::SeqCst));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn compactions_that_meet_merges_are_tried_again() {
+    let server = Server::start(Engine::Redis, &ON).await;
+    let alice = server.register("alice").await;
+    let titles: Vec<String> = (1..7).map(|number| format!("Needle {number}")).collect();
+    for title in &titles {
+        alice.submit_text(title, "hay").await;
+    }
+    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+    finds(&alice, "q=needle", &titles).await;
+    ok(alice.delete(1).await);
+    finds(&alice, "q=needle", &titles[1..]).await;
+    let compactions = (0..8).map(|_| {
+        let (store, searching) = (server.app.site.store.clone(), server.app.search.get());
+        tokio::spawn(async move { tidings::compaction::compact(&store, searching).await })
+    });
+    for compaction in compactions.collect::<Vec<_>>() {
+        compaction.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

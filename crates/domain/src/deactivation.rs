@@ -20,7 +20,6 @@ use crate::keys;
 use crate::site::Site;
 use crate::timelines::versions;
 use crate::values::clock::Moment;
-use crate::values::moderation::Thing;
 use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
 use std::net::IpAddr;
@@ -75,8 +74,6 @@ pub async fn deactivate(
         for field in [CONFIRMED_EMAIL, NEW_EMAIL, MAIL_REFUSED] {
             batch.delete_field(&key, field);
         }
-        // The texts of the profile that a moderator has removed.
-        batch.delete(keys::withdrawn(&Thing::User(user.id.to_string().into())));
         stored::remove_all(&mut batch, user.id);
         batch.set_field(&key, DEACTIVATED, now.timestamp().to_string());
         applications::forget(&mut batch, user.id);

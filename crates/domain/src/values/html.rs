@@ -464,6 +464,7 @@ mod tests {
                 "\\![www.a.com](http://www.a.com/) \\\\\\![b](https://a.com/)",
             ),
             ("two\n lines  and\ttabs", "two lines and tabs"),
+            ("see https://a.com/b\\_c now", "see <https://a.com/b\\_c> now"),
             ("<b>bold</b> a < b", "bold a < b"),
             ("", ""),
             ("<p><p>", ""),

@@ -518,6 +518,13 @@ mod tests {
             assert!(condition.detail.contains(part), "{}", condition.detail);
             assert_eq!(condition.since, day::written(NOW));
         }
+        // Slow writes are one without any that is not confirmed, and the other way round.
+        for (slow, unconfirmed) in [(true, 0), (false, 1)] {
+            let mut facts = bad("commits_slow");
+            facts.signs.commits.unconfirmed = unconfirmed;
+            facts.signs.commits.total *= u32::from(slow);
+            assert_eq!(Conditions::default().learn(&facts, Instant::now()).len(), 1, "{slow}");
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="kind" {
                     option value="" { "everything" }
                     @for kind in Thing::KINDS {
-                        option value=(kind) selected[window.kind == Some(kind)] { (kind) }
+                        option value=(kind) selected[window.kind == Some(kind)] { (kind_name(kind)) }
                     }
                 }
             }
@@ -109,6 +109,11 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
             button.button.small { "Show" }
         }
     }
+}
+
+/// A kind of thing in words: pages call tweets posts.
+fn kind_name(kind: &str) -> &str {
+    if kind == "tweet" { "post" } else { kind }
 }
 
 /// The thing that was moderated, with a link.

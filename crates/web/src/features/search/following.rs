@@ -95,6 +95,10 @@ async fn open(app: &App) -> Arc<Searching> {
         looks.tick().await;
         let settings = app.settings.search.clone();
         match blocking(move || Searching::open(&settings)).await {
+            Ok(searching) if is_of_another_store(app, &searching).await => {
+                discard(searching).await;
+                looks.reset_immediately();
+            }
             Ok(searching) => {
                 app.search.set(searching.clone());
                 return searching;
@@ -102,6 +106,14 @@ async fn open(app: &App) -> Arc<Searching> {
             Err(error) => app.health.tell(conditions::SEARCH, Some(error.to_string())),
         }
     }
+}
+
+/// Whether an index has words of another store, which it would tell until the new one is made.
+async fn is_of_another_store(app: &App, searching: &Searching) -> bool {
+    let progress = searching.index.progress().unwrap_or_default();
+    // While the store is away, nothing is found anyway.
+    let store = changes::store_number(&app.site).await.unwrap_or_else(|_| progress.store.clone());
+    progress != Progress::default() && progress.store != store
 }
 
 /// Removes the files of a damaged index, once nobody reads them any more.

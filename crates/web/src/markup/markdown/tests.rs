@@ -392,6 +392,17 @@ fn deep_quotes_and_lists_are_flat_below_eight_levels() {
 }
 
 #[test]
+fn a_long_text_is_shown_whole_or_ends_with_a_mark() {
+    for (text, is_whole) in
+        [("a word ".repeat(9_000), true), ("a word ".repeat(10_000), false), (">".repeat(20_000), false)]
+    {
+        let html = rendered(&text);
+        assert_eq!(html.ends_with(CUT), !is_whole, "{} bytes", text.len());
+        assert!(!is_whole || html.contains(text.trim_end()));
+    }
+}
+
+#[test]
 fn a_text_with_too_much_markup_is_shown_as_it_was_typed() {
     let text = "> *a*\n".repeat(2_700);
     assert!(!size::is_marked(size::shown(&text)));
