@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::batch::Write;
+use crate::fetch::{self, Fetch};
 use crate::limits::{MAX_KNOWN_FIELDS, MAX_KNOWN_KEYS};
 use crate::query::Answer;
 
@@ -13,8 +14,7 @@ fn batch(keys: impl IntoIterator<Item = String>) -> Batch {
 
 fn read(versions: &Versions, key: &str) -> ReadSet {
     let mut query = Query::new();
-    let handle = query.string(key);
-    let _ = query.track(handle);
+    let _ = query.ask(fetch::read::string(key).tracked());
     let mut reads = Reads::default();
     versions.note_query(&query).into_iter().for_each(|noted| reads.append(noted));
     reads.into()
@@ -86,8 +86,7 @@ struct NameRead(Query, ReadSet);
 impl NameRead {
     fn begin(versions: &Versions, field: &str) -> Self {
         let mut query = Query::new();
-        let handle = query.hash_fields("user:1", [field]);
-        let _ = query.track(handle);
+        let _ = query.ask(fetch::read::hash_fields("user:1", [field]).tracked());
         let mut reads = Reads::default();
         versions.note_query(&query).into_iter().for_each(|noted| reads.append(noted));
         Self(query, reads.into())
@@ -209,8 +208,7 @@ fn fields_that_are_not_remembered_any_more_count_as_written() {
     let name = NameRead::whole(&versions, "name", "ann");
     let expect = |number: usize| {
         let mut query = Query::new();
-        let handle = query.hash_fields(format!("filler:{number}"), ["name"]);
-        let _ = query.track(handle);
+        let _ = query.ask(fetch::read::hash_fields(format!("filler:{number}"), ["name"]).tracked());
         versions.note_query(&query);
     };
     (0..MAX_KNOWN_KEYS).for_each(expect);
