@@ -1,6 +1,6 @@
 //! The notices of pages about what was just done. No sentence comes from an address that somebody else made.
 
-use crate::client::{Client, encoded, ok};
+use crate::client::{Client, ok};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::moderation::{people, undo};
@@ -110,29 +110,4 @@ async fn a_line_is_told_to_its_writer_for_ten_minutes() {
     assert!(page(&moderator, &told).await.content().contains("Done: ") && !undoes().await);
     server.advance(1);
     assert!(!page(&moderator, &told).await.content().contains("Done: "));
-}
-
-#[tokio::test]
-async fn a_signed_notice_is_told_to_its_user_for_ten_minutes() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.register("alice").await;
-    let here = "/settings/reading";
-    let answer = page(&alice, here).await.form(here).send(&alice).await;
-    let told = redirects_saying(&answer, here, "reading_saved").to_owned();
-    let is_told = async |client: &Client, path: &str| {
-        shown(client, path).await.content().contains("Your reading settings have been saved.")
-    };
-    assert!(is_told(&alice, &told).await);
-    // In another session of hers, too: it was she.
-    let other = server.visitor().log_in("alice", crate::client::PASSWORD).await;
-    assert!(is_told(&other, &told).await);
-    for wrong in
-        [told.replace(".0.", ".47."), format!("{here}?{}", encoded(&[("notice", "reading_saved.0")]))]
-    {
-        assert!(wrong != told && !is_told(&alice, &wrong).await, "{wrong}");
-    }
-    server.advance(599);
-    assert!(is_told(&alice, &told).await);
-    server.advance(1);
-    assert!(!is_told(&alice, &told).await);
 }

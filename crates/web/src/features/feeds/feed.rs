@@ -230,37 +230,3 @@ impl Display for Item {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::settings;
-    use tidings_domain::values::ids::UserId;
-
-    #[test]
-    fn a_thing_has_one_id_wherever_the_site_is() {
-        let mut moved = settings().site;
-        moved.old_hosts = vec!["localhost".to_owned()];
-        moved.url = "https://new.example".parse().unwrap();
-        let comment = Item::Comment(CommentAddress { news: NewsId(5), comment: 7.try_into().unwrap() });
-        for site in [settings().site, moved] {
-            let site = FeedSite::of_settings(&site);
-            for (item, id) in [
-                (Item::Story(NewsId(5)), "tag:localhost,1970-01-12:story/5"),
-                (comment, "tag:localhost,1970-01-12:comment/5-7"),
-                (Item::Post(TweetId(9)), "tag:localhost,1970-01-12:post/9"),
-            ] {
-                assert_eq!(item.id(&site), id);
-            }
-            let inbox =
-                FeedKind::Inbox { owner: UserId(3), name: "alice".to_owned(), secret: "3-aa".to_owned() };
-            for (kind, id) in [
-                (FeedKind::Latest, "tag:localhost,1970-01-12:feed/atom"),
-                (FeedKind::Log, "tag:localhost,1970-01-12:feed/moderations/atom"),
-                (inbox, "tag:localhost,1970-01-12:feed/inbox/3"),
-            ] {
-                assert_eq!(Feed::new(&site, kind).id, id);
-            }
-        }
-    }
-}
