@@ -105,11 +105,11 @@ fn around(period: Period, reach: Reach) -> Markup {
             nav aria-label="Days of the month" {
                 ul.days {
                     @for day in month.days() {
-                        @let name = day.to_string();
-                        @let number = name.rsplit('-').next().unwrap_or_default().trim_start_matches('0');
+                        @let words = day.in_words();
+                        @let (number, rest) = words.split_once(' ').unwrap_or((&*words, ""));
                         li {
                             @if reach.has(Period::Day(day)) {
-                                a href=(address(Period::Day(day))) { span.hidden { (month) "-" } (number) }
+                                a href=(address(Period::Day(day))) { (number) span.hidden { " " (rest) } }
                             } @else {
                                 span { (number) }
                             }
