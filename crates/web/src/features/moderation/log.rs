@@ -92,7 +92,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="kind" {
                     option value="" { "everything" }
                     @for kind in Thing::KINDS {
-                        option value=(kind) selected[window.kind == Some(kind)] { (kind) }
+                        option value=(kind) selected[window.kind == Some(kind)] { (kind_words(kind)) }
                     }
                 }
             }
@@ -100,7 +100,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="action" {
                     option value="" { "all" }
                     @for action in Action::ALL {
-                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) }
+                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) (object_words(*action)) }
                     }
                 }
             }
@@ -108,6 +108,31 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
             @if is_moderator(frame) { (name("About", "person", window.person.as_deref())) }
             button.button.small { "Show" }
         }
+    }
+}
+
+/// A kind of thing, as pages call it.
+fn kind_words(kind: &str) -> &str {
+    match kind {
+        "tweet" => "post",
+        "user" => "person",
+        "origin" => "network or domain",
+        kind => kind,
+    }
+}
+
+/// The end of the words of an action that say little without a thing.
+const fn object_words(action: Action) -> &'static str {
+    match action {
+        Action::Rule | Action::Unrule => " a rule",
+        Action::Bar => " a network or domain",
+        Action::Unbar => " the ban of a network or domain",
+        Action::Announce => " the announcement",
+        Action::SetReasons => " the saved reasons",
+        Action::SetHooks => " the webhooks",
+        Action::StopSignups | Action::ResumeSignups => " sign-ups",
+        Action::HoldYoung | Action::UnholdYoung => " the posts of young accounts",
+        _ => "",
     }
 }
 
