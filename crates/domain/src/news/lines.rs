@@ -302,7 +302,7 @@ impl SiteScoresRead {
             if let Some(host) = news.site() {
                 let read = reads.entry(host.clone());
                 let (_, items) = read.or_insert_with(|| {
-                    (SiteVotesRead::ask(query, host).or_absent(query).track(query), Vec::new())
+                    (SiteVotesRead::of_site(query, host).or_absent(query).track(query), Vec::new())
                 });
                 items.push(news.id);
             }

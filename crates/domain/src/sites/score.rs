@@ -1,6 +1,7 @@
 //! The score of a site, which follows from its votes.
 
-use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals};
+use super::tally::VoteTotals;
+use super::twice::{FIGURES, TWICE};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
@@ -9,7 +10,7 @@ use crate::values::hostname::{HashPrefix, Hostname};
 use crate::values::limits::SITE_SCORE_ACCOUNTS;
 use crate::values::rules::LimitRules;
 use strum::IntoStaticStr;
-use tidings_keyspace::{Answers, Handle, Query, Tracked, TrackedHandle, read};
+use tidings_keyspace::{Answers, Handle, Query, Reads, Tracked, TrackedHandle, read};
 
 /// How good a site is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, IntoStaticStr)]
@@ -88,53 +89,66 @@ impl Score {
     }
 }
 
-/// The fields of a host that its score follows from.
-const FIELDS: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];
-
-/// A pending read of the votes on a host.
-pub(crate) struct SiteVotesRead(Handle<Vec<Option<String>>>);
+/// A pending read of the votes on a host, or on a site: on both of its names, where it has two.
+pub(crate) struct SiteVotesRead(Vec<Handle<Vec<Option<String>>>>);
 
 impl SiteVotesRead {
+    /// Those on a host, for programs.
     pub(crate) fn ask(query: &mut Query, host: &Hostname) -> Self {
-        Self(query.hash_fields(keys::link(host), FIELDS))
+        Self(vec![query.hash_fields(keys::link(host), FIGURES)])
+    }
+
+    /// Those on a site, for pages.
+    pub(crate) fn of_site(query: &mut Query, host: &Hostname) -> Self {
+        let Some([bare, www]) = host.forms() else { return Self::ask(query, host) };
+        let bare = query.hash_fields(keys::link(&bare), FIGURES.into_iter().chain(TWICE));
+        Self(vec![bare, query.hash_fields(keys::link(&www), FIGURES)])
     }
 
     /// The same, for a list: if the votes cannot be read, there are none.
     pub(crate) fn or_absent(self, query: &mut Query) -> Self {
-        Self(self.0.or_absent(query))
+        Self(self.0.into_iter().map(|read| read.or_absent(query)).collect())
     }
 
     /// The votes; `host` is the one that was asked for.
     pub(crate) fn take(self, answers: &mut Answers, host: &Hostname) -> SiteVotes {
-        site_votes(answers.take(self.0), host)
+        site_votes(self.0.into_iter().map(|read| answers.take(read)), host)
     }
 
     /// The same, for a value that will be cached.
     pub(crate) fn track(self, query: &mut Query) -> TrackedSiteVotesRead {
-        TrackedSiteVotesRead(query.track(self.0))
+        TrackedSiteVotesRead(self.0.into_iter().map(|read| query.track(read)).collect())
     }
 }
 
 /// The same, and tracks what was read.
-pub(crate) struct TrackedSiteVotesRead(TrackedHandle<Vec<Option<String>>>);
+pub(crate) struct TrackedSiteVotesRead(Vec<TrackedHandle<Vec<Option<String>>>>);
 
 impl TrackedSiteVotesRead {
     pub(crate) fn take(self, answers: &mut Answers, host: Hostname) -> Tracked<SiteVotes> {
-        answers.take_tracked(self.0).map(|fields| site_votes(fields, &host))
+        let mut reads = Reads::default();
+        let found = self.0.into_iter().map(|read| answers.take_tracked(read).collect_into(&mut reads));
+        let votes = site_votes(found, &host);
+        Tracked::new(votes, reads)
     }
 }
 
-fn site_votes(found: Vec<Option<String>>, host: &Hostname) -> SiteVotes {
-    let [sum, count, same_network, accounts] = fields::each(found);
-    let number = |value: Option<String>, field| -> i64 {
-        fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0)
-    };
-    let totals = VoteTotals { sum: number(sum, SUM), count: number(count, COUNT) };
-    let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
+/// The votes on each name; those of the first may be followed by what is counted twice.
+fn site_votes(found: impl Iterator<Item = Vec<Option<String>>>, host: &Hostname) -> SiteVotes {
+    let mut figures = [0_i64; FIGURES.len()];
+    for values in found {
+        let signs = std::iter::repeat_n(1, FIGURES.len()).chain(std::iter::repeat_n(-1, TWICE.len()));
+        let places = (0..FIGURES.len()).cycle().zip(FIGURES.into_iter().chain(TWICE));
+        for ((value, sign), (place, field)) in values.into_iter().zip(signs).zip(places) {
+            let number = fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0);
+            figures[place] = figures[place].saturating_add(sign * number);
+        }
+    }
+    let [sum, count, same_network, accounts] = figures;
     SiteVotes {
-        totals,
-        networks: u64::try_from(networks).unwrap_or(0),
-        accounts: u64::try_from(number(accounts, ACCOUNTS)).unwrap_or(0),
+        totals: VoteTotals { sum, count },
+        networks: u64::try_from(count.saturating_sub(same_network)).unwrap_or(0),
+        accounts: u64::try_from(accounts).unwrap_or(0),
     }
 }
 
