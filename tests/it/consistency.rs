@@ -163,6 +163,9 @@ fn check_sites(dump: &Dump) {
     check_news_of_sites(dump);
 }
 
+/// The time and the value of a vote, and its network with whether it is of an account.
+type TimedVote = (String, i64, Option<(String, bool)>);
+
 /// The figures of votes on both names of a site, with `www.` and without, that are more than those of people.
 fn counted_twice(dump: &Dump, out: &BTreeSet<(&str, &str)>) -> BTreeMap<(String, String), i64> {
     let mut twice: BTreeMap<(String, String), i64> = BTreeMap::new();
@@ -170,9 +173,7 @@ fn counted_twice(dump: &Dump, out: &BTreeSet<(&str, &str)>) -> BTreeMap<(String,
         let Some(bare) = www.strip_prefix("www.") else { continue };
         let names =
             [(bare, votes_of(dump, &format!("link:{bare}:votes"))), (&*www, Some((www.clone(), of_www)))];
-        // Voter, then name: the time, the value, and the network with whether it is of an account.
-        let mut votes: BTreeMap<String, BTreeMap<&str, (String, i64, Option<(String, bool)>)>> =
-            BTreeMap::new();
+        let mut votes: BTreeMap<String, BTreeMap<&str, TimedVote>> = BTreeMap::new();
         for (name, found) in names {
             let origins = hash(dump, &format!("link:{name}:origins"));
             for (voter, vote) in found.into_iter().flat_map(|(_, votes)| votes) {

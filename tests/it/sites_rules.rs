@@ -272,7 +272,9 @@ async fn compare(server: &Server, model: &Model) {
 /// The same of sites on pages, where both names are one.
 async fn compare_pages(visit: &mut Visit, model: &Model) {
     let today = model.now / 86_400;
-    let figures = |votes: &[ModelVote]| (votes.iter().map(|vote| vote.value).sum(), votes.len() as i64);
+    let figures = |votes: &[ModelVote]| {
+        (votes.iter().map(|vote| vote.value).sum(), i64::try_from(votes.len()).unwrap())
+    };
     for bare in (0..HOSTS).step_by(2) {
         let votes = model.of_site(bare);
         let history = site_page(visit, &host(bare), 30, 1).await.unwrap().history;
