@@ -38,7 +38,7 @@ pub(crate) struct HistoryRead {
     host: Hostname,
     votes: SiteVotesRead,
     days: Vec<(Day, FiguresRead)>,
-    /// What the days count twice; nothing for a host alone.
+    /// The votes that the days count twice; nothing for a host alone.
     twice: Option<Handle<Vec<Option<String>>>>,
 }
 

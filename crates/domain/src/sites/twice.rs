@@ -23,7 +23,7 @@ use tidings_keyspace::{Batch, Hash, read};
 /// The figures of a host.
 pub(super) const FIGURES: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];
 
-/// What is counted twice in each of them, in the hash of the name without `www.`.
+/// The part of each of them that is counted twice, in the hash of the name without `www.`.
 pub(super) const TWICE: [&str; 4] =
     ["twice_sum_of_votes", "twice_count_of_votes", "twice_same_network_votes", "twice_account_votes"];
 
@@ -125,7 +125,7 @@ pub(super) fn forget(batch: &mut Batch, host: &Hostname) {
     }
 }
 
-/// What is stored of the two names of a site.
+/// The stored votes on the two names of a site, with their figures.
 pub(super) struct StoredNames<'a> {
     /// The votes, the origins and the networks of each name.
     pub(super) names: [[Option<&'a Hash>; 3]; 2],
