@@ -134,6 +134,7 @@ fn check_sites(dump: &Dump) {
             }
         }
     }
+    expected.extend(counted_twice(dump, &out));
     let is_figure = |key: &str| {
         key.starts_with("links:")
             || key.starts_with("day:")
@@ -160,6 +161,75 @@ fn check_sites(dump: &Dump) {
     assert_eq!(found, expected, "figures of sites");
     check_voters(dump, &stored);
     check_news_of_sites(dump);
+}
+
+/// The time and the value of a vote, and its network with whether it is of an account.
+type TimedVote = (String, i64, Option<(String, bool)>);
+
+/// The figures of votes on both names of a site, with `www.` and without, that are more than those of people.
+fn counted_twice(dump: &Dump, out: &BTreeSet<(&str, &str)>) -> BTreeMap<(String, String), i64> {
+    let mut twice: BTreeMap<(String, String), i64> = BTreeMap::new();
+    for (www, of_www) in dump.keys().filter_map(|key| votes_of(dump, key)) {
+        let Some(bare) = www.strip_prefix("www.") else { continue };
+        let names =
+            [(bare, votes_of(dump, &format!("link:{bare}:votes"))), (&*www, Some((www.clone(), of_www)))];
+        let mut votes: BTreeMap<String, BTreeMap<&str, TimedVote>> = BTreeMap::new();
+        for (name, found) in names {
+            let origins = hash(dump, &format!("link:{name}:origins"));
+            for (voter, vote) in found.into_iter().flat_map(|(_, votes)| votes) {
+                if out.contains(&(voter.as_str(), name)) {
+                    continue;
+                }
+                let (value, time) = vote.split_once(' ').unwrap();
+                let origin = origins.get(&voter).map(|origin| match origin.strip_suffix(" account") {
+                    Some(network) => (network.to_owned(), true),
+                    None => (origin.clone(), false),
+                });
+                let vote = (time.to_owned(), value.parse().unwrap(), origin);
+                votes.entry(voter).or_default().insert(name, vote);
+            }
+        }
+        // By network: the votes of each name, and of people.
+        let mut networks: BTreeMap<String, (BTreeMap<&str, i64>, i64)> = BTreeMap::new();
+        for names in votes.values() {
+            let newest =
+                names.iter().max_by_key(|(name, (time, ..))| (time.clone(), name.starts_with("www.")));
+            for (name, (time, value, origin)) in names {
+                let is_counted = newest.is_some_and(|(newest, _)| newest == name);
+                if let Some((network, _)) = origin {
+                    let (of_names, of_people) = networks.entry(network.clone()).or_default();
+                    *of_names.entry(name).or_default() += 1;
+                    *of_people += i64::from(is_counted);
+                }
+                if is_counted {
+                    continue;
+                }
+                let day = time.split('T').next().unwrap();
+                let (link, rest) = (format!("link:{bare}"), format!("link:{bare}:twice"));
+                let is_account = origin.as_ref().is_some_and(|(_, is_account)| *is_account);
+                for (key, field, by) in [
+                    (&link, "twice_sum_of_votes".to_owned(), *value),
+                    (&link, "twice_count_of_votes".to_owned(), 1),
+                    (&link, "twice_account_votes".to_owned(), i64::from(is_account)),
+                    (&rest, format!("sum:{day}"), *value),
+                    (&rest, format!("count:{day}"), 1),
+                ] {
+                    *twice.entry((key.clone(), field)).or_default() += by;
+                }
+                if let Some((network, _)) = origin {
+                    *twice.entry((rest, network.clone())).or_default() += 1;
+                }
+            }
+        }
+        let beyond_the_first = |votes: i64| (votes - 1).max(0);
+        let same_network = networks.values().map(|(of_names, of_people)| {
+            of_names.values().map(|votes| beyond_the_first(*votes)).sum::<i64>()
+                - beyond_the_first(*of_people)
+        });
+        let field = (format!("link:{bare}"), "twice_same_network_votes".to_owned());
+        twice.insert(field, same_network.sum());
+    }
+    twice
 }
 
 /// The votes on a host, by voter, if the key holds such.

@@ -454,17 +454,33 @@ async fn a_site_with_and_without_www_is_one_on_pages() {
         for voter in 0..20 {
             assert_eq!(vote(&client, "www.example.com", 1, &uuid(voter)).await.status, 204);
         }
+        server.advance(1);
+        assert_eq!(vote(&client, "example.com", -1, &uuid(0)).await.status, 204);
         let before = server.store().rounds();
         let page = Page::of(&client.get("/site/example.com").await);
         assert_eq!(server.store().rounds() - before, 1);
-        assert!(page.text().contains("www.example.com site: good"), "{}", page.text());
-        assert!(page.text().contains("Not enough votes yet."), "{}", page.text());
-        // The page, which is cached for visitors, shows a change of the other one at once.
-        for voter in 0..20 {
-            assert_eq!(vote(&client, "www.example.com", -1, &uuid(voter)).await.status, 204);
+        // The first voter has voted on both, and counts with the newer vote.
+        assert!(page.text().contains("good votes19bad votes1sum+18votes20"), "{}", page.text());
+        server.advance(1);
+        assert_eq!(vote(&client, "www.example.com", 1, &uuid(0)).await.status, 204);
+        // The page and the badge, which are cached for visitors, show a change of either name at once.
+        let alice = server.member("alice").await;
+        alice.submit_link("From there", "https://example.com/page").await;
+        for path in ["/site/example.com", "/latest", "/sites"] {
+            assert!(Page::of(&client.get(path).await).text().contains("site: good"), "{path}");
         }
-        let page = Page::of(&client.get("/site/example.com").await);
-        assert!(page.text().contains("are counted separately: bad."), "{}", page.text());
+        for voter in 0..20 {
+            assert_eq!(vote(&client, "example.com", -1, &uuid(voter)).await.status, 204);
+        }
+        for path in ["/site/example.com", "/latest", "/sites/worst/all", "/sites/worst/day"] {
+            let page = Page::of(&client.get(path).await);
+            assert!(page.text().contains("site: bad"), "{path}");
+            assert!(!page.text().contains("www.example.com"), "{path}");
+        }
+        // Programs see each name alone.
+        for (name, expected) in [("www.example.com", "Good"), ("example.com", "Bad")] {
+            assert_eq!(score(&client, name).await, expected);
+        }
         for (from, to) in [
             ("/site/www.example.com", "/site/example.com"),
             ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),
@@ -473,6 +489,43 @@ async fn a_site_with_and_without_www_is_one_on_pages() {
             assert_eq!(answer.status, StatusCode::SEE_OTHER);
             assert_eq!(answer.headers["location"], to);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn buttons_of_a_site_vote_on_the_name_with_more_votes_and_take_back_from_both() {
+    each_engine(&[], async |server| {
+        let (client, alice) = (server.visitor(), server.member("alice").await);
+        let press = async |vote: &str| {
+            let fields = [("link", "a.com"), ("vote", vote), ("next", "/site/a.com")];
+            assert_eq!(alice.post("/votesite", &fields).await.status, StatusCode::SEE_OTHER);
+            consistency::check_site(&server).await;
+            alice.get("/site/a.com").await
+        };
+        let count = async |name: &str| server.number(&format!("link:{name}"), "count_of_votes").await;
+        let pressed = |page: &HttpResponse, vote: &str| {
+            body(page).contains(&format!(r#"value="{vote}" aria-pressed="true""#))
+        };
+        let says = |page: &HttpResponse, text: &str| Page::of(page).text().contains(text);
+        // Nobody has voted yet.
+        assert!(pressed(&press("1").await, "1"));
+        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 0));
+        for voter in 0..3 {
+            assert_eq!(vote(&client, "www.a.com", 1, &uuid(voter)).await.status, 204);
+        }
+        server.advance(1);
+        let page = press("-1").await;
+        assert!(pressed(&page, "-1") && says(&page, "good votes3bad votes1"), "{}", body(&page));
+        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 4));
+        let page = press("0").await;
+        assert!(says(&page, "good votes3bad votes0") && !says(&page, "Take back my vote"), "{}", body(&page));
+        assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
+        // A vote on the name with fewer votes can be taken back alone. Calls go to the name that they say.
+        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 3));
+        press("0").await;
+        assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
     })
     .await;
 }

@@ -11,6 +11,8 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::migrations;
+use tidings_domain::news::site_page::site_page;
 use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::day::Day;
 use tidings_domain::values::hostname::Hostname;
@@ -41,8 +43,10 @@ fn address(network: u8, of_network: u8) -> IpAddr {
     }
 }
 
+/// The hosts of sites with an even number, without `www.` and with it.
 fn host(number: usize) -> Hostname {
-    Hostname::parse(&format!("site{number}.example")).unwrap()
+    let www = if number % 2 == 1 { "www." } else { "" };
+    Hostname::parse(&format!("{www}site{}.example", number / 2 * 2)).unwrap()
 }
 
 fn voter(number: u8) -> VoterId {
@@ -151,6 +155,18 @@ impl Model {
         totals
     }
 
+    /// The counted votes on a site with two hosts, from this one on: those of a person are one, the newer one.
+    fn of_site(&self, bare: usize) -> Vec<ModelVote> {
+        let mut newest: BTreeMap<u8, ModelVote> = BTreeMap::new();
+        for ((voter, host), vote) in &self.votes {
+            let is_older = newest.get(voter).is_some_and(|newer| newer.time > vote.time);
+            if host / 2 == bare / 2 && !self.known[voter] && !is_older {
+                newest.insert(*voter, *vote);
+            }
+        }
+        newest.into_values().collect()
+    }
+
     /// How many networks the votes on a host are of, without banned voters.
     fn networks(&self, host: usize) -> u64 {
         let votes = self.votes.iter().filter(|((voter, on), _)| *on == host && !self.known[voter]);
@@ -246,10 +262,75 @@ async fn compare(server: &Server, model: &Model) {
             );
         }
     }
+    compare_pages(&mut visit, model).await;
     let board = sites::leaderboard(&mut visit, sites::Board::Voted, sites::Span::All).await.unwrap();
     let mut counts: Vec<i64> = totals.values().map(|(_, count)| *count).filter(|count| *count > 0).collect();
     counts.sort_by(|left, right| right.cmp(left));
     assert_eq!(board.iter().map(|line| line.totals.count).collect::<Vec<_>>(), counts);
+}
+
+/// The same of sites on pages, where both names are one.
+async fn compare_pages(visit: &mut Visit, model: &Model) {
+    let today = model.now / 86_400;
+    let figures = |votes: &[ModelVote]| {
+        (votes.iter().map(|vote| vote.value).sum(), i64::try_from(votes.len()).unwrap())
+    };
+    for bare in (0..HOSTS).step_by(2) {
+        let votes = model.of_site(bare);
+        let history = site_page(visit, &host(bare), 30, 1).await.unwrap().history;
+        let totals = |totals: sites::VoteTotals| -> (i64, i64) { (totals.sum, totals.count) };
+        assert_eq!(totals(history.votes.totals), figures(&votes), "site {bare}");
+        let networks: BTreeSet<u8> = votes.iter().map(|vote| vote.network).collect();
+        assert_eq!(history.votes.networks, networks.len() as u64, "networks of site {bare}");
+        for (day, number) in history.days.iter().zip(today - 29..) {
+            let of_day: Vec<_> = votes.iter().filter(|vote| vote.time / 86_400 == number).copied().collect();
+            assert_eq!(totals(day.totals), figures(&of_day), "site {bare} on {}", day.day);
+        }
+    }
+    for (span, days) in [(sites::Span::All, u64::MAX), (sites::Span::Month, 29), (sites::Span::Day, 0)] {
+        let board = sites::leaderboard_of_sites(visit, sites::Board::Voted, span).await.unwrap();
+        let expected = (0..HOSTS).step_by(2).filter_map(|bare| {
+            let mut votes = model.of_site(bare);
+            votes.retain(|vote| vote.time / 86_400 >= today.saturating_sub(days));
+            (!votes.is_empty()).then(|| (host(bare), figures(&votes)))
+        });
+        let expected: BTreeMap<Hostname, (i64, i64)> = expected.collect();
+        let found = board.into_iter().map(|line| (line.host, (line.totals.sum, line.totals.count)));
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "{span:?}");
+    }
+}
+
+/// An earlier version did not count the votes of people on both names of a site, and something may damage the figures:
+/// a migration and a repair make them anew.
+async fn count_twice_anew(server: &Server) {
+    let before = server.dump().await;
+    let names = (0..HOSTS).step_by(2).map(|bare| host(bare).to_string());
+    let names: Vec<String> = names.filter(|name| before.contains_key(&format!("link:{name}"))).collect();
+    server
+        .write(|batch| {
+            batch.set("layout:version", "9");
+            for name in &names {
+                batch.delete(format!("link:{name}:twice"));
+                for figure in ["sum_of", "count_of", "same_network", "account"] {
+                    batch.delete_field(format!("link:{name}"), format!("twice_{figure}_votes"));
+                }
+            }
+        })
+        .await;
+    let state = migrations::state_of(server.store()).await.unwrap();
+    migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+    consistency::check(&server.dump().await);
+    server
+        .write(|batch| {
+            for name in &names {
+                batch.increment_field(format!("link:{name}"), "twice_count_of_votes", 3);
+                batch.increment_field(format!("link:{name}:twice"), "192.0.0.0/24", 2);
+            }
+        })
+        .await;
+    let found = crate::store_check::report(server, true).await;
+    assert_eq!(found.differences.is_empty(), names.is_empty());
+    consistency::check_site(server).await;
 }
 
 async fn check_random_events(engine: Engine, cases: u64) {
@@ -265,6 +346,9 @@ async fn check_random_events(engine: Engine, cases: u64) {
         let events = prop::collection::vec(event(), 20..120).new_tree(&mut runner).unwrap().current();
         println!("seed {seed}: {events:?}");
         check_events(&server, &admin, &events).await;
+        if seed % 4 == 0 {
+            count_twice_anew(&server).await;
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
     tests/trials/run.py [PROGRAM]      # target/debug/tidings by default
 
-Needs Linux, cc and redis-server, and root for the small disk. Prints a table; the exit status is 1 if a trial went
-wrong. It takes about three minutes, so no check runs it.
+Needs Linux, cc, redis-server and cargo, and root for the small disk. Prints a table; the exit status is 1 if a trial
+went wrong. It takes about three minutes, so no check runs it.
 """
 
 import json
@@ -271,6 +271,15 @@ def clock_ahead(folder):
     return good, f"told after {told:.1f} s; last backup {last}, now {now}"
 
 
+def moved_database(_):
+    """The database of Lamer News, moved as the document says. Tests write that database, so one of them moves it."""
+    name = "unfinished::the_documented_move_of_a_lamer_news_database_ends_with_a_clean_check"
+    test = ["cargo", "test", "--quiet", "--test", "it", "--", "--exact", name]
+    run = subprocess.run(test, cwd=HERE.parent.parent, capture_output=True, text=True)
+    good = run.returncode == 0 and "1 passed" in run.stdout
+    return good, "lists made at the first start; check store: no differences" if good else run.stdout[-400:]
+
+
 TRIALS = [
     ("a disk of 24 MiB that is full", full_disk),
     ("flushes of 0.7 s", slow_disk(0.7, 6)),
@@ -281,7 +290,7 @@ TRIALS = [
     ("Redis begins to evict", evicting_redis),
     ("ulimit -n 64", few_files),
     ("a clock that was a day ahead", clock_ahead),
-    # A place for more: each is a function of a folder that returns whether all went well, and what was seen.
+    ("a database of Lamer News is moved", moved_database),
 ]
 
 

@@ -35,10 +35,11 @@ use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use futures_util::future::BoxFuture;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Fetch, Hash, Order, read};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -350,7 +351,7 @@ pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) 
     for (name, _) in site.store.fetch(waiting).await? {
         let job = Job::from_name(name);
         let Some(kind) = job.kind_in(kinds) else {
-            warn_of_unknown_kind(&job);
+            warn_of_unknown_kind(site, &job, now);
             continue;
         };
         match work_on(site, now, kind, &job).await {
@@ -363,8 +364,10 @@ pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) 
     Ok(())
 }
 
-fn warn_of_unknown_kind(job: &Job) {
-    tracing::warn!(%job, "unknown kind of background job skipped");
+fn warn_of_unknown_kind(site: &Site, job: &Job, now: Moment) {
+    if site.of::<Jobs>().note_failure(job, now) {
+        tracing::warn!(%job, "unknown kind of background job skipped");
+    }
 }
 
 /// The jobs that the actions of this server have queued.
@@ -376,7 +379,20 @@ pub struct Jobs {
     receiver: tokio::sync::Mutex<Receiver<(Job, Moment)>>,
     finished: AtomicU64,
     last_milliseconds: AtomicU64,
+    /// Jobs that this server cannot do.
+    failing: Mutex<HashMap<Job, Failing>>,
 }
+
+/// A job that a server cannot do. Its place in the queue does not say since when: each attempt puts it at the end.
+#[derive(Clone, Copy)]
+struct Failing {
+    since: Moment,
+    /// When the log said so last.
+    told: Moment,
+}
+
+/// How often the log says that a job cannot be done.
+const TOLD_EVERY: Duration = Duration::from_secs(3_600);
 
 process_state!(Jobs);
 
@@ -389,6 +405,7 @@ impl Default for Jobs {
             receiver: tokio::sync::Mutex::new(receiver),
             finished: AtomicU64::new(0),
             last_milliseconds: AtomicU64::new(0),
+            failing: Mutex::default(),
         }
     }
 }
@@ -402,8 +419,35 @@ impl Jobs {
         }
     }
 
+    fn failing(&self) -> MutexGuard<'_, HashMap<Job, Failing>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a job cannot be done. Returns whether the log should say so: the first time, and once an hour.
+    fn note_failure(&self, job: &Job, now: Moment) -> bool {
+        let mut failing = self.failing();
+        if !failing.contains_key(job) && failing.len() >= MAX_QUEUED_JOBS {
+            return false;
+        }
+        let known = failing.insert(job.clone(), Failing { since: now, told: now });
+        let Some(Failing { since, told }) = known else { return true };
+        let lasts = now.0.saturating_sub(told.0) < u64::try_from(TOLD_EVERY.as_millis()).unwrap_or(u64::MAX);
+        failing.insert(job.clone(), Failing { since, told: if lasts { told } else { now } });
+        !lasts
+    }
+
+    /// Forgets the jobs that wait no more.
+    fn note_waiting(&self, is_waiting: impl Fn(&Job) -> bool) {
+        self.failing().retain(|job, _| is_waiting(job));
+    }
+
+    fn oldest_failing(&self) -> Option<Moment> {
+        self.failing().values().map(|failing| failing.since).min()
+    }
+
     fn note_finished(&self, job: &Job, begun: Moment, clock: &EngineClock) {
         let milliseconds = clock.now_ms().saturating_sub(begun.0);
+        self.failing().remove(job);
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
         tracing::debug!(%job, milliseconds, "background job finished");
@@ -415,7 +459,7 @@ impl Jobs {
 pub struct JobStatus {
     /// Jobs in the queue, of all servers.
     pub waiting: u64,
-    /// When the oldest of them was queued, if there is one.
+    /// When the oldest of them was queued, or cannot be done since, if there is one.
     pub oldest: Option<Moment>,
     /// Jobs that this server has finished since it started.
     pub finished: u64,
@@ -423,16 +467,19 @@ pub struct JobStatus {
     pub last_milliseconds: u64,
 }
 
-/// How many jobs wait, and when the oldest was queued.
-pub(crate) fn waiting() -> impl Fetch<Value = (u64, Option<Moment>)> {
+/// How many jobs wait, and when the oldest was queued or began to fail.
+pub(crate) fn waiting(site: &Site) -> impl Fetch<Value = (u64, Option<Moment>)> {
+    let failing = site.of::<Jobs>().oldest_failing();
     let oldest = read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1);
-    (read::sorted_count(keys::TIMELINE_JOBS), oldest)
-        .map(|(waiting, oldest)| (waiting, oldest.first().map(|(_, score)| Moment::from_score(*score))))
+    (read::sorted_count(keys::TIMELINE_JOBS), oldest).map(move |(waiting, oldest)| {
+        let queued = oldest.first().map(|(_, score)| Moment::from_score(*score));
+        (waiting, queued.into_iter().chain(failing).min())
+    })
 }
 
 /// The figures of the background jobs. Rounds: 1.
 pub async fn status(site: &Site) -> Result<JobStatus, Error> {
-    let (waiting, oldest) = site.store.fetch(self::waiting()).await?;
+    let (waiting, oldest) = site.store.fetch(self::waiting(site)).await?;
     Ok(JobStatus {
         waiting,
         oldest,
@@ -547,6 +594,24 @@ mod tests {
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("2"));
         assert_eq!(status(&site).await.unwrap().waiting, 2);
+    }
+
+    /// Each attempt puts the job at the end of the queue, and the log would say so every two seconds.
+    #[tokio::test]
+    async fn a_job_that_cannot_be_done_is_told_once_an_hour_and_counts_since_it_fails() {
+        let site = site_with_jobs(&["count:1"]).await;
+        let (jobs, job) = (site.of::<Jobs>(), Job::from_name("count:1".to_owned()));
+        let later = |seconds| NOW.after(Duration::from_secs(seconds));
+        for (seconds, is_told) in [(0, true), (2, false), (3_599, false), (3_600, true), (3_602, false)] {
+            assert_eq!(jobs.note_failure(&job, later(seconds)), is_told, "after {seconds} s");
+        }
+        let mut batch = Batch::new();
+        batch.sorted_add(keys::TIMELINE_JOBS, "count:1", later(3_602).as_score());
+        site.store.commit(batch).await.unwrap();
+        assert_eq!(status(&site).await.unwrap().oldest, Some(NOW));
+        jobs.note_waiting(|_| false);
+        assert_eq!(status(&site).await.unwrap().oldest, Some(later(3_602)));
+        assert!(jobs.note_failure(&job, later(3_603)));
     }
 
     #[tokio::test]

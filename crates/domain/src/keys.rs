@@ -521,6 +521,8 @@ schema! {
         LINK_ORIGINS: Hash, NEVER, Ours, VOTES = link_origins(host: &Hostname) "link:" {host, "host"} ":origins";
         /// How many votes on a site count, by network.
         LINK_NETWORKS: Hash, NEVER, Ours, VOTES = link_networks(host: &Hostname) "link:" {host, "host"} ":networks";
+        /// The votes on a site and on its name with `www.` that pages would count twice, by network and day.
+        LINK_TWICE: Hash, NEVER, Ours, VOTES = link_twice(host: &Hostname) "link:" {host, "host"} ":twice";
         /// The same for one day.
         DAY_LINKS_SUM: SortedSet, NEVER, Ours, VOTES = day_links_sum(day: Day) "day:" {day, "date"} ":links:sum";
         /// The same for one day.

@@ -22,6 +22,7 @@ use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
+use crate::sites;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, NewsId, UserId};
 use crate::values::limits::MAX_SAVED;
@@ -30,7 +31,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 9;
+pub const LAYOUT_VERSION: u64 = 10;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -56,7 +57,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 9] = [
+pub static MIGRATIONS: [Migration; 10] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -112,6 +113,12 @@ pub static MIGRATIONS: [Migration; 9] = [
         what: "mark removed posts that waited for approval before, because nobody has been shown them",
         only_adds: true,
         run: |site, advance| Box::pin(never_shown::mark_all(site, advance)),
+    },
+    Migration {
+        to: 10,
+        what: "count the votes of people who have voted on a site both with www. and without",
+        only_adds: true,
+        run: |site, advance| Box::pin(sites::count_all(site, advance)),
     },
 ];
 

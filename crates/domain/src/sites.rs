@@ -3,9 +3,10 @@
 //!
 //! Every sum and count (of a host, of a day, of all time) covers the stored votes of
 //! voters that are not banned, and changes in the same batch as the vote. A vote that
-//! was changed counts for the day of the change.
+//! was changed counts for the day of the change. A host with `www.` and one without have votes of their own; pages show
+//! them as one site (`twice`).
 //!
-//! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`,
+//! Keys: `link:<host>`, `link:<host>:votes`, `link:<host>:origins`, `link:<host>:networks`, `link:<host>:twice`,
 //! `links:sum`, `links:count`, `prefix:<digits>`, `voter:<id>`, `voter:<id>:votes`,
 //! `voter:<id>:new`, those that begin with `day:`, `settings`, `sites:audit`, `sites:unfinished`,
 //! `limit:new_voters:<address>`, `limit:new_voters_of_site`, `limit:new_hosts_of_site`,
@@ -27,10 +28,11 @@ mod settings;
 mod starting_lists;
 pub(crate) mod store_rules;
 mod tally;
+mod twice;
 mod voting;
 
 pub use bans::{ban, finish_bans, unban};
-pub use boards::{Board, SiteLine, Span, leaderboard};
+pub use boards::{Board, SiteLine, Span, leaderboard, leaderboard_of_sites};
 pub use cast_vote::{CastVote, NotAVote, Verdict, own_votes};
 pub use history::{DayOfVotes, History, history};
 pub use investigations::{
@@ -42,8 +44,9 @@ pub use score::{
 pub use settings::{SettingsChange, VotingSettings, change_settings, voting_settings};
 pub use starting_lists::{Listed, StartingVoters};
 pub use tally::VoteTotals;
-pub use voting::{SiteVote, vote, vote_as};
+pub use voting::{SiteVote, vote, vote_as, vote_on_page};
 
 pub(crate) use bans::{BAN_FIELDS, set_account_ban};
 pub(crate) use cast_vote::network_of_origin;
 pub(crate) use cast_vote::votes_on;
+pub(crate) use twice::{count_all, newer};

@@ -295,7 +295,8 @@ impl Redis {
     ) -> Result<Value, KeyspaceError> {
         let mut command = cmd(name);
         command.arg(script);
-        wire::add_batch(&mut command, batch, |channel| self.channel(channel));
+        let guard = self.shared.guard.keys();
+        wire::add_batch(&mut command, batch, guard.as_ref(), |channel| self.channel(channel));
         self.demand_admitted()?;
         if let Some(cause) = self.shared.guard.changed() {
             return Err(KeyspaceError::ReadOnly(cause));

@@ -244,6 +244,12 @@ pub const DAMAGES: &[Damage] = &[
     }),
     mended("the place of a site", "links:sum", |b, key| b.sorted_add(key, "example.com", 9.0)),
     mended("the place of no site", "links:count", |b, key| b.sorted_add(key, "gone.example", 9.0)),
+    mended("votes on both names of a site with one", "link:example.com:twice", |b, key| {
+        b.set_field(key, "sum:2027-01-15", "1")
+    }),
+    mended("figures of both names of a site with one", "link:example.com", |b, key| {
+        b.set_field(key, "twice_count_of_votes", "1")
+    }),
     mended("figures of no site", "link:gone.example", |b, key| b.set_field(key, "sum_of_votes", "3")),
     mended("the origin of no vote", "link:example.com:origins", |b, key| {
         b.set_field(key, "beda0000-0822-4342-0990-b92d94d9489a", "198.51.100.0/24")

@@ -5,6 +5,7 @@ use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::jobs;
 use crate::keys;
+use crate::site::Site;
 use crate::values::clock::Timestamp;
 use tidings_keyspace::{Expiry, Store, read};
 
@@ -33,17 +34,17 @@ pub async fn waiting(visit: &mut Visit) -> Result<Backlog, Error> {
 pub struct Queues {
     /// Background jobs.
     pub jobs: u64,
-    /// When the oldest of them was queued.
+    /// When the oldest of them was queued, or since when it cannot be done.
     pub oldest_job: Option<Timestamp>,
     /// Mails.
     pub mails: MailStatus,
 }
 
-/// Reads it. Rounds: 1.
+/// Reads it from the store of a site, counted in its place. Rounds: 1.
 ///
 /// # Errors
 /// The store's.
-pub async fn queues(store: &Store) -> Result<Queues, Error> {
-    let ((jobs, oldest), mails) = store.fetch((jobs::waiting(), MailStatus::read())).await?;
+pub async fn queues(site: &Site, store: &Store) -> Result<Queues, Error> {
+    let ((jobs, oldest), mails) = store.fetch((jobs::waiting(site), MailStatus::read())).await?;
     Ok(Queues { jobs, oldest_job: oldest.map(|oldest| oldest.timestamp()), mails })
 }

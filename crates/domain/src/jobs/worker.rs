@@ -82,7 +82,9 @@ impl Worker {
 
     /// Starts a job as soon as one of the concurrent places is free.
     async fn start(&mut self, job: Job, begun: Moment) {
-        let Some(kind) = job.kind_in(self.kinds) else { return warn_of_unknown_kind(&job) };
+        let Some(kind) = job.kind_in(self.kinds) else {
+            return warn_of_unknown_kind(&self.site, &job, Moment::now(&self.clock));
+        };
         let Ok(place) = self.places.clone().acquire_owned().await else { return };
         if !self.at_work.lock().unwrap_or_else(PoisonError::into_inner).insert(job.clone()) {
             return;
@@ -103,13 +105,17 @@ impl Worker {
                     site.of::<Jobs>().start_soon(job, begun)
                 }
                 Some(Ok(StepOutcome::NotOurs)) => {}
-                Some(Err(error)) => {
-                    tracing::warn!(%job, %error, "background job failed; it will be retried");
-                    queue_again(&site, &job, Moment::now(&clock)).await;
-                }
-                None => {
-                    tracing::error!(%job, "background job panicked; it will be retried");
-                    queue_again(&site, &job, Moment::now(&clock)).await;
+                failed @ (Some(Err(_)) | None) => {
+                    let now = Moment::now(&clock);
+                    if site.of::<Jobs>().note_failure(&job, now) {
+                        match failed {
+                            Some(Err(error)) => {
+                                tracing::warn!(%job, %error, "background job failed; it will be retried");
+                            }
+                            _ => tracing::error!(%job, "background job panicked; it will be retried"),
+                        }
+                    }
+                    queue_again(&site, &job, now).await;
                 }
             }
             drop(place);
@@ -138,6 +144,10 @@ impl Worker {
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
         let waiting =
             self.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN)).await?;
+        if u64::try_from(waiting.len()).is_ok_and(|waiting| waiting < JOB_SCAN) {
+            let names: HashSet<&str> = waiting.iter().map(|(name, _)| name.as_str()).collect();
+            self.site.of::<Jobs>().note_waiting(|job| names.contains(job.0.as_str()));
+        }
         let leases = waiting.iter().map(|(name, _)| read::expiry(keys::timeline_lease(name)));
         let leases = self.store.fetch(leases.collect::<Vec<_>>()).await?;
         let is_shared = self.site.store.is_shared();
@@ -151,7 +161,7 @@ impl Worker {
             let is_due = now.has_come(begun, LONGEST_DELAY);
             let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
             if job.kind_in(self.kinds).is_none() {
-                warn_of_unknown_kind(&job);
+                warn_of_unknown_kind(&self.site, &job, now);
             } else if is_due && !at_work && !(is_shared && (is_leased || is_fresh)) {
                 jobs.push((job, begun));
             }

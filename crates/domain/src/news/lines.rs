@@ -154,7 +154,7 @@ fn site_scores(
 ) -> impl Fetch<Value = HashMap<Hostname, Tracked<Score>>> + use<> {
     let score = |host: Hostname| {
         let site = site.clone();
-        let votes = SiteVotes::of(&host).or_absent().tracked();
+        let votes = SiteVotes::of_site(&host).or_absent().tracked();
         votes.map(move |votes| (host, votes.map(|votes| votes.score(&site.rules.limits))))
     };
     hosts.into_iter().map(score).collect::<Vec<_>>().map(|scores| scores.into_iter().collect())

@@ -244,12 +244,15 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>,
         BanDirection::Out => (moved, BAN_CHUNK),
         BanDirection::Back => (moved.saturating_sub(BAN_CHUNK), moved.min(BAN_CHUNK)),
     };
-    let (passed, votes) = read_votes(site, voter, offset, count).await?;
+    let ReadVotes { passed, votes, kept } = read_votes(site, voter, offset, count).await?;
     let mut batch = Batch::new();
     batch.field_equals(&key, MOVING, direction.stored());
     batch.field_unchanged(&key, MOVED, hash.get(MOVED));
     batch.field_unchanged(&key, NUMBER, hash.get(NUMBER));
     let mut tally = Tally::default();
+    for (host, vote) in &kept {
+        tally.keep(host, voter, *vote);
+    }
     for (host, vote) in &votes {
         match direction {
             BanDirection::Out => tally.undo(host, voter, *vote),
@@ -280,29 +283,46 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>,
     Ok(Some((batch, is_end)))
 }
 
-/// Some votes of a voter, the earliest first: their number, and those that can be read.
-async fn read_votes(
-    site: &Site,
-    voter: VoterId,
-    offset: u64,
-    count: u64,
-) -> Result<(u64, Vec<(Hostname, TracedVote)>), Error> {
+/// Some votes of a voter, the earliest first.
+#[derive(Default)]
+struct ReadVotes {
+    /// Their number.
+    passed: u64,
+    /// Those that can be read.
+    votes: Vec<(Hostname, TracedVote)>,
+    /// Later votes on the other names of these sites, with `www.` or without. They count before the step and after
+    /// it, earlier ones do not.
+    kept: Vec<(Hostname, TracedVote)>,
+}
+
+async fn read_votes(site: &Site, voter: VoterId, offset: u64, count: u64) -> Result<ReadVotes, Error> {
     if count == 0 {
-        return Ok((0, Vec::new()));
+        return Ok(ReadVotes::default());
     }
     let hosts = site
         .store
         .fetch(read::sorted_range(keys::voter_votes(voter), Order::Ascending, offset, count))
         .await?;
     let passed = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
+    let last = hosts.last().cloned();
     let hosts: Vec<Hostname> = hosts.iter().filter_map(|(host, _)| Hostname::parse(host).ok()).collect();
-    let votes: Vec<_> = hosts.iter().map(|host| StoredVote::on(host, &[voter])).collect();
-    let votes = hosts.into_iter().zip(site.store.fetch(votes).await?);
-    let votes = votes.filter_map(|(host, votes)| {
+    let others = hosts.iter().filter_map(Hostname::other_form).filter(|other| !hosts.contains(other));
+    let others: Vec<Hostname> = others.collect();
+    let on = |hosts: &[Hostname]| hosts.iter().map(|host| StoredVote::on(host, &[voter])).collect::<Vec<_>>();
+    let (votes, kept) = site.store.fetch((on(&hosts), on(&others))).await?;
+    let read = |(host, votes): (Hostname, Vec<StoredVote>)| {
         let vote = votes.first()?.read(&host)?;
         Some((host, vote))
-    });
-    Ok((passed, votes.collect()))
+    };
+    let is_later = |(host, vote): &(Hostname, TracedVote)| {
+        let place = (vote.vote.time.as_score(), host.as_str());
+        last.as_ref().is_some_and(|(host, time)| place > (*time, host.as_str()))
+    };
+    Ok(ReadVotes {
+        passed,
+        votes: hosts.into_iter().zip(votes).filter_map(read).collect(),
+        kept: others.into_iter().zip(kept).filter_map(read).filter(is_later).collect(),
+    })
 }
 
 #[cfg(test)]
@@ -314,12 +334,17 @@ mod tests {
     use crate::values::rules::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
-    use tidings_keyspace::Store;
+    use tidings_keyspace::{Query, Store};
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 
+    /// The first 100 of 150 sites also have votes on their names with `www.`, in another step of a ban.
     fn host(number: u64) -> Hostname {
-        Hostname::parse(&format!("site{number}.example")).unwrap()
+        let name = match number.checked_sub(150) {
+            None => format!("site{number}.example"),
+            Some(number) => format!("www.site{number}.example"),
+        };
+        Hostname::parse(&name).unwrap()
     }
 
     fn administrator() -> User {
@@ -343,7 +368,17 @@ mod tests {
         (site, voter)
     }
 
-    /// How many of the voter's votes count.
+    /// How many of the voter's votes count: on hosts, and on sites, where votes on both names are one.
+    async fn counted_twice(site: &Arc<Site>) -> (usize, i64) {
+        let mut query = Query::new();
+        let reads: Vec<_> =
+            (0..150).map(|number| sites::SiteVotesRead::of_site(&mut query, &host(number))).collect();
+        let mut answers = site.store.query(query).await.unwrap();
+        let of_sites = reads.into_iter().map(|read| read.take(&mut answers, &host(0)).totals.count);
+        let of_sites = of_sites.inspect(|count| assert!((0..=1).contains(count), "{count}")).sum();
+        (counted(site).await, of_sites)
+    }
+
     async fn counted(site: &Arc<Site>) -> usize {
         let mut visit = Visit::new(site.clone(), NOW, None);
         let mut counted = 0;
@@ -364,18 +399,18 @@ mod tests {
         let (site, voter) = site_with_votes().await;
         begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
-        assert_eq!(counted(&site).await, 150);
+        assert_eq!(counted_twice(&site).await, (150, 150));
         let site = restarted(&site);
         assert_eq!(finish_bans(&site).await.unwrap(), 1);
-        assert_eq!(counted(&site).await, 0);
+        assert_eq!(counted_twice(&site).await, (0, 0));
         assert_eq!(finish_bans(&site).await.unwrap(), 0);
 
         begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, false)).await.unwrap();
         assert!(step(&site, voter).await.unwrap());
-        assert_eq!(counted(&site).await, 100);
+        assert_eq!(counted_twice(&site).await, (100, 100));
         let site = restarted(&site);
         assert_eq!(finish_bans(&site).await.unwrap(), 1);
-        assert_eq!(counted(&site).await, 250);
+        assert_eq!(counted_twice(&site).await, (250, 150));
     }
 
     #[tokio::test]
@@ -384,9 +419,9 @@ mod tests {
         begin(&site, Some((NOW, &administrator())), voter, (BanCause::Sites, true)).await.unwrap();
         step(&site, voter).await.unwrap();
         step(&site, voter).await.unwrap();
-        assert_eq!(counted(&site).await, 50);
+        assert_eq!(counted_twice(&site).await, (50, 50));
         unban(&site, NOW, &administrator(), voter).await.unwrap();
-        assert_eq!(counted(&site).await, 250);
+        assert_eq!(counted_twice(&site).await, (250, 150));
         ban(&site, NOW, &administrator(), voter).await.unwrap();
         assert_eq!(counted(&site).await, 0);
     }

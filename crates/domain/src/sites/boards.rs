@@ -2,6 +2,7 @@
 //! of the last days, and of all time.
 
 use super::tally::figures;
+use super::twice::{day_fields, days_twice};
 use super::{BAD_SUM, GOOD_SUM, Score, SiteVotes, VoteTotals};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
@@ -13,7 +14,7 @@ use crate::values::limits::{
 };
 use crate::values::text_forms::named;
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 use tidings_keyspace::{COUNTER_LIMIT, Fetch, Order, read};
 
@@ -94,15 +95,23 @@ fn most_even(left: VoteTotals, right: VoteTotals) -> Ordering {
 named!(Span);
 
 impl Span {
-    /// The sorted sets of sums and counts that the span is made of.
-    fn keys(self, today: Day) -> Vec<[String; 2]> {
+    /// The days of the span; none for all time.
+    fn days(self, today: Day) -> impl Iterator<Item = Day> {
         let days = match self {
             Self::Day => 1,
             Self::Week => 7,
             Self::Month => 30,
-            Self::All => return vec![[keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()]],
+            Self::All => 0,
         };
-        today.last(days).map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]).collect()
+        today.last(days)
+    }
+
+    /// The sorted sets of sums and counts that the span is made of.
+    fn keys(self, today: Day) -> Vec<[String; 2]> {
+        match self {
+            Self::All => vec![[keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()]],
+            _ => self.days(today).map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]).collect(),
+        }
     }
 }
 
@@ -117,28 +126,77 @@ pub struct SiteLine {
     pub totals: VoteTotals,
 }
 
-/// The first sites of a leaderboard. Rounds: 2.
+/// The first hosts of a leaderboard, for programs. Rounds: 2.
 ///
-/// Sums and counts are exact. The selection of sites may not be: only sites that are among
+/// Sums and counts are exact. The selection of sites may not be: only hosts that are among
 /// the first [`LEADERBOARD_OF_A_DAY`] of some day of the span, or among the first
 /// [`LEADERBOARD_CANDIDATES`] of a single day or of all time, are compared.
 pub async fn leaderboard(visit: &mut Visit, board: Board, span: Span) -> Result<Vec<SiteLine>, Error> {
-    let keys = span.keys(Day::of(visit.now()));
-    let candidates = candidates(visit, board, &keys).await?;
-    let overall = candidates.iter().map(SiteVotes::of).collect::<Vec<_>>().or_absent();
-    let hosts: Vec<&Hostname> = candidates.iter().collect();
-    let parts = keys.into_iter().map(|keys| figures(keys, &hosts)).collect::<Vec<_>>();
-    let (overall, parts) = visit.fetch((overall, parts)).await?;
-    let limits = &visit.site().rules.limits;
-    let line = |(host, votes): (Hostname, SiteVotes)| SiteLine {
-        host,
-        score: votes.score(limits),
-        totals: VoteTotals::default(),
+    let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
+    board_of(visit, (board, span), hosts.into_iter().map(|host| vec![host]).collect()).await
+}
+
+/// The same of sites, for pages: the names with `www.` and without are one line. Rounds: 2, and 1 more where a site has
+/// votes on both.
+pub async fn leaderboard_of_sites(
+    visit: &mut Visit,
+    board: Board,
+    span: Span,
+) -> Result<Vec<SiteLine>, Error> {
+    let hosts = candidates(visit, board, &span.keys(Day::of(visit.now()))).await?;
+    let mut known = HashSet::new();
+    let names = hosts.into_iter().map(|host| host.forms().map_or_else(|| vec![host], Vec::from));
+    let sites = names.filter(|names| names.first().is_some_and(|bare| known.insert(bare.clone())));
+    board_of(visit, (board, span), sites.collect()).await
+}
+
+/// The leaderboard of some sites, each with its names.
+async fn board_of(
+    visit: &mut Visit,
+    (board, span): (Board, Span),
+    sites: Vec<Vec<Hostname>>,
+) -> Result<Vec<SiteLine>, Error> {
+    let today = Day::of(visit.now());
+    let votes = |names: &Vec<Hostname>| {
+        let (of_site, of_host) = match names.as_slice() {
+            [bare, _] => (Some(SiteVotes::of_site(bare)), None),
+            names => (None, names.first().map(SiteVotes::of)),
+        };
+        (of_site, of_host).map(|(of_site, of_host)| of_site.or(of_host))
     };
-    let mut lines: Vec<SiteLine> = candidates.into_iter().zip(overall).map(line).collect();
+    let overall = sites.iter().map(votes).collect::<Vec<_>>().or_absent();
+    let hosts: Vec<&Hostname> = sites.iter().flatten().collect();
+    let parts = span.keys(today).into_iter().map(|keys| figures(keys, &hosts)).collect::<Vec<_>>();
+    let (overall, parts) = visit.fetch((overall, parts)).await?;
+    let mut of_names = vec![VoteTotals::default(); hosts.len()];
     for part in parts {
-        for (line, totals) in lines.iter_mut().zip(part) {
-            line.totals = line.totals.plus(totals);
+        for (totals, of_part) in of_names.iter_mut().zip(part) {
+            *totals = totals.plus(of_part);
+        }
+    }
+    let (mut lines, mut of_names) = (Vec::new(), of_names.into_iter());
+    // The lines of sites with votes on both names.
+    let mut both = Vec::new();
+    for (names, votes) in sites.into_iter().zip(overall) {
+        let totals: Vec<VoteTotals> = of_names.by_ref().take(names.len()).collect();
+        let (Some(host), Some(votes)) = (names.into_iter().next(), votes) else { continue };
+        if totals.len() > 1 && totals.iter().all(|totals| totals.count > 0) {
+            both.push(lines.len());
+        }
+        let totals = match span {
+            Span::All => votes.totals,
+            _ => totals.into_iter().fold(VoteTotals::default(), VoteTotals::plus),
+        };
+        lines.push(SiteLine { host, score: votes.score(&visit.site().rules.limits), totals });
+    }
+    if !both.is_empty() && span != Span::All {
+        let fields = || span.days(today).flat_map(day_fields);
+        let twice = both.iter().filter_map(|line| lines.get(*line));
+        let twice = twice.map(|line| read::hash_fields(keys::link_twice(&line.host), fields()).or_absent());
+        let twice = visit.fetch(twice.collect::<Vec<_>>()).await?;
+        for (line, numbers) in both.into_iter().zip(twice) {
+            let Some(SiteLine { host, totals, .. }) = lines.get_mut(line) else { continue };
+            *totals = days_twice(numbers, host).fold(*totals, VoteTotals::less);
         }
     }
     lines.retain(|line| board.takes(line.totals));

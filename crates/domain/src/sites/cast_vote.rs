@@ -131,8 +131,8 @@ pub(super) fn delete_vote(batch: &mut Batch, host: &Hostname, voter: VoterId) {
 /// A vote on a host as stored, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct StoredVote {
-    vote: Option<String>,
-    origin: Option<String>,
+    pub(super) vote: Option<String>,
+    pub(super) origin: Option<String>,
 }
 
 impl StoredVote {

@@ -2,6 +2,7 @@
 
 use super::score::{Score, Shortage, SiteVotes};
 use super::tally::{VoteTotals, figures};
+use super::twice::{day_fields, days_twice};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -9,7 +10,7 @@ use crate::site::Site;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use std::sync::Arc;
-use tidings_keyspace::Fetch;
+use tidings_keyspace::{Fetch, read};
 
 /// The votes of one day on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,28 +35,55 @@ pub struct History {
 }
 
 impl History {
-    /// The votes of the last days on a site, as a part of a round of twice as many reads as days.
-    pub(crate) fn of(
+    /// The votes of the last days on a host, for programs, as a part of a round of twice as many reads as days.
+    fn of(site: &Arc<Site>, host: &Hostname, today: Day, days: u64) -> impl Fetch<Value = Self> + use<> {
+        let site = site.clone();
+        let of_days = days_of(std::slice::from_ref(host), &today.last(days).collect::<Vec<_>>());
+        (SiteVotes::of(host), of_days).map(move |(votes, days)| Self::new(&site, votes, days))
+    }
+
+    /// The same of a site, for pages: on both of its names, where it has two.
+    pub(crate) fn of_site(
         site: &Arc<Site>,
         host: &Hostname,
         today: Day,
         days: u64,
     ) -> impl Fetch<Value = Self> + use<> {
-        let day = |day| {
-            let keys = [keys::day_links_sum(day), keys::day_links_count(day)];
-            let totals = figures(keys, &[host]);
-            totals
-                .map(move |totals| DayOfVotes { day, totals: totals.into_iter().next().unwrap_or_default() })
-        };
-        let site = site.clone();
-        (SiteVotes::of(host), today.last(days).map(day).collect::<Vec<_>>()).map(move |(votes, days)| {
-            let limits = &site.rules.limits;
-            Self { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
+        let (site, host) = (site.clone(), host.clone());
+        let names = host.forms().map_or_else(|| vec![host.clone()], Vec::from);
+        let of_days = days_of(&names, &today.last(days).collect::<Vec<_>>());
+        let fields = today.last(days).flat_map(day_fields);
+        let twice = names.first().filter(|_| names.len() > 1);
+        let twice = twice.map(|bare| read::hash_fields(keys::link_twice(bare), fields));
+        (SiteVotes::of_site(&host), of_days, twice).map(move |(votes, mut days, twice)| {
+            for (day, twice) in days.iter_mut().zip(days_twice(twice.unwrap_or_default(), &host)) {
+                day.totals = day.totals.less(twice);
+            }
+            Self::new(&site, votes, days)
         })
+    }
+
+    fn new(site: &Site, votes: SiteVotes, days: Vec<DayOfVotes>) -> Self {
+        let limits = &site.rules.limits;
+        Self { votes, score: votes.score(limits), shortage: votes.shortage(limits), days }
     }
 }
 
-/// The votes of the last days on a site, up to today. Rounds: 1, of twice as
+/// The votes on some hosts together on each of some days.
+fn days_of(hosts: &[Hostname], days: &[Day]) -> Vec<impl Fetch<Value = DayOfVotes> + use<>> {
+    let hosts: Vec<&Hostname> = hosts.iter().collect();
+    let day = |day: &Day| {
+        let day = *day;
+        let totals = figures([keys::day_links_sum(day), keys::day_links_count(day)], &hosts);
+        totals.map(move |totals| DayOfVotes {
+            day,
+            totals: totals.into_iter().fold(VoteTotals::default(), VoteTotals::plus),
+        })
+    };
+    days.iter().map(day).collect()
+}
+
+/// The votes of the last days on a host, up to today. Rounds: 1, of twice as
 /// many reads as days.
 pub async fn history(visit: &mut Visit, host: &Hostname, days: u64) -> Result<History, Error> {
     let history = History::of(&visit.site_too(), host, Day::of(visit.now()), days);

@@ -1,6 +1,7 @@
 //! The score of a site, which follows from its votes.
 
-use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals};
+use super::tally::VoteTotals;
+use super::twice::{FIGURES, TWICE};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
@@ -84,25 +85,44 @@ impl SiteVotes {
 
 named!(Score);
 
-/// The fields of a host that its score follows from.
-const FIELDS: [&str; 4] = [SUM, COUNT, SAME_NETWORK, ACCOUNTS];
-
 impl SiteVotes {
-    /// The votes on a host.
+    /// The votes on a host, for programs.
     pub(crate) fn of(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
         let host = host.clone();
-        read::fields(keys::link(&host), FIELDS).map(move |[sum, count, same_network, accounts]| {
-            let number = |value: Option<String>, field| -> i64 {
-                fields::read(value.as_deref(), || keys::link(&host), field).unwrap_or(0)
-            };
-            let totals = VoteTotals { sum: number(sum, SUM), count: number(count, COUNT) };
-            let networks = totals.count.saturating_sub(number(same_network, SAME_NETWORK));
-            Self {
-                totals,
-                networks: u64::try_from(networks).unwrap_or(0),
-                accounts: u64::try_from(number(accounts, ACCOUNTS)).unwrap_or(0),
-            }
+        read::hash_fields(keys::link(&host), FIGURES).map(move |figures| Self::of_names(&host, [figures]))
+    }
+
+    /// The votes on a site, for pages: on both of its names, where it has two.
+    pub(crate) fn of_site(host: &Hostname) -> impl Fetch<Value = Self> + use<> {
+        let (bare, www) = match host.forms() {
+            Some([bare, www]) => (bare, Some(www)),
+            None => (host.clone(), None),
+        };
+        let twice = www.iter().flat_map(|_| TWICE);
+        let of_bare = read::hash_fields(keys::link(&bare), FIGURES.into_iter().chain(twice));
+        let of_www = www.map(|www| read::hash_fields(keys::link(&www), FIGURES));
+        (of_bare, of_www).map(move |(of_bare, of_www)| {
+            Self::of_names(&bare, [of_bare, of_www.unwrap_or_default()])
         })
+    }
+
+    /// The votes on each name; those of the first may be followed by what is counted twice.
+    fn of_names<const N: usize>(host: &Hostname, names: [Vec<Option<String>>; N]) -> Self {
+        let mut figures = [0_i64; FIGURES.len()];
+        for values in names {
+            let signs = std::iter::repeat_n(1, FIGURES.len()).chain(std::iter::repeat_n(-1, TWICE.len()));
+            let places = (0..FIGURES.len()).cycle().zip(FIGURES.into_iter().chain(TWICE));
+            for ((value, sign), (place, field)) in values.into_iter().zip(signs).zip(places) {
+                let number: i64 = fields::read(value.as_deref(), || keys::link(host), field).unwrap_or(0);
+                figures[place] = figures[place].saturating_add(sign * number);
+            }
+        }
+        let [sum, count, same_network, accounts] = figures;
+        Self {
+            totals: VoteTotals { sum, count },
+            networks: u64::try_from(count.saturating_sub(same_network)).unwrap_or(0),
+            accounts: u64::try_from(accounts).unwrap_or(0),
+        }
     }
 }
 

@@ -109,12 +109,17 @@ impl StartingVoters {
 
     async fn decide(&self, site: &Site, time: Timestamp, listed: &Listed) -> Result<(Batch, u64), Error> {
         let banned: Vec<_> = self.0.iter().map(|voter| read::field(keys::voter(*voter), IS_BANNED)).collect();
-        let (stored, banned) = site.store.fetch((StoredVote::on(&listed.host, &self.0), banned)).await?;
+        let other = listed.host.other_form();
+        let of_other = other.as_ref().map(|other| StoredVote::on(other, &self.0));
+        let reads = (StoredVote::on(&listed.host, &self.0), banned, of_other);
+        let (stored, banned, of_other) = site.store.fetch(reads).await?;
+        let mut of_other = of_other.unwrap_or_default().into_iter();
         let mut batch = Batch::new();
         let mut tally = Tally::default();
         let mut changed = 0;
         for (((number, voter), stored), banned) in (1_u64..).zip(&self.0).zip(stored).zip(banned) {
             let old = stored.read(&listed.host);
+            let of_other = other.as_ref().zip(of_other.next());
             let wanted = listed.vote_of(number);
             let is_banned = banned.as_deref() != Some("0");
             if is_banned || old.map(|old| old.vote.verdict) == wanted {
@@ -123,6 +128,12 @@ impl StartingVoters {
             changed += 1;
             stored.check_unchanged(&mut batch, &listed.host, *voter);
             batch.field_equals(keys::voter(*voter), IS_BANNED, "0");
+            if let Some((other, stored)) = of_other {
+                stored.check_unchanged(&mut batch, other, *voter);
+                if let Some(vote) = stored.read(other) {
+                    tally.keep(other, *voter, vote);
+                }
+            }
             if let Some(old) = old {
                 tally.undo(&listed.host, *voter, old);
                 delete_vote(&mut batch, &listed.host, *voter);

@@ -6,6 +6,7 @@ pub(crate) mod new_sites;
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
+use crate::sites::twice::{StoredNames, TWICE, WrongFigure};
 use crate::sites::{BAN_FIELDS, CastVote, network_of_origin};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
@@ -26,7 +27,9 @@ use tidings_keyspace::{Answer, Batch, Fetch, Hash, Order, Read, read};
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
     Rule::claims(&families::LINK_VOTES, "a vote on a site is in the list of its voter, who exists", voters),
+    Rule::claims(&families::LINK_VOTES, "a person who has voted on both names of a site counts once", twice),
     Rule::leftovers(&families::LINK, VOTED, link),
+    Rule::leftovers(&families::LINK_TWICE, VOTED, leftover_of_both),
     Rule::leftovers(&families::LINK_ORIGINS, VOTED, origins),
     Rule::leftovers(&families::LINK_NETWORKS, VOTED, networks),
     Rule::leftovers(&families::LINKS_SUM, VOTED, host_with_votes),
@@ -196,6 +199,51 @@ fn totals(
     faults
 }
 
+/// By the votes on the name with `www.`: without any, nothing is counted twice.
+fn twice(subject: &Subject, claims: &mut Claims) {
+    let (Some(votes), Ok(www)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
+    let Some([bare, _]) = www.forms().filter(|[_, name]| *name == www) else { return };
+    let of = |host: &Hostname| {
+        [keys::link_votes(host), keys::link_origins(host), keys::link_networks(host)].map(Read::Hash)
+    };
+    let mut reads = Vec::from(of(&bare));
+    reads.extend(of(&www));
+    reads.extend([keys::link(&bare), keys::link_twice(&bare)].map(Read::Hash));
+    let first_voter = reads.len();
+    let voters = votes_in(votes).0.into_iter().map(|(voter, _)| voter);
+    let places: BTreeMap<VoterId, usize> = voters.zip(first_voter..).collect();
+    let mut bans: Vec<(&VoterId, &usize)> = places.iter().collect();
+    bans.sort_by_key(|(_, place)| **place);
+    reads.extend(bans.into_iter().map(|(voter, _)| ban_read(*voter)));
+    claims.add_all(reads, move |answers| {
+        let hash = |place| hash_in(answers, place);
+        let names = [[hash(0), hash(1), hash(2)], [hash(3), hash(4), hash(5)]];
+        let stored = StoredNames { names, link: hash(6), twice: hash(7) };
+        let mut counted = Vec::new();
+        for (voter, votes) in stored.on_both(&bare) {
+            match places.get(&voter).and_then(|place| counts(answers, *place)) {
+                Some(true) => counted.push(votes),
+                Some(false) => {}
+                // Its votes are being removed or restored.
+                None => return Vec::new(),
+            }
+        }
+        let differences = stored.differences(&bare, &counted).into_iter();
+        let fault =
+            |WrongFigure { key, field, found, expected }| counter_fault(&key, &field, found, expected);
+        differences.filter_map(fault).collect()
+    });
+}
+
+/// Claims that a site has votes on both names; otherwise there is nothing to count twice.
+fn leftover_of_both(subject: &Subject, claims: &mut Claims) {
+    let Ok(host) = Hostname::parse(subject.part()) else { return };
+    match host.forms() {
+        Some([bare, www]) if bare == host => of_host_with_votes(subject, claims, &www, "votes on both names"),
+        _ => claims.malformed(format_args!("the name {host}"), "names of sites without www."),
+    }
+}
+
 fn voters(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     let (votes, others) = votes_in(hash);
@@ -237,6 +285,13 @@ fn link(subject: &Subject, claims: &mut Claims) {
         }
     }
     of_host_with_votes(subject, claims, &host, "figures");
+    let twice = TWICE.iter().filter(|field| hash.get(field).is_some_and(|number| number != "0"));
+    if let (Some(first), Some([_, www])) = (twice.clone().next(), host.forms()) {
+        let mut batch = Batch::new();
+        twice.for_each(|field| batch.delete_field(&subject.key, *field));
+        let found = format!("{first} without votes on {www}");
+        has_votes(claims, &www, found, (batch, "delete the fields"));
+    }
 }
 
 fn origins(subject: &Subject, claims: &mut Claims) {

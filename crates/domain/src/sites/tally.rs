@@ -2,6 +2,7 @@
 //! part of.
 
 use super::cast_vote::TracedVote;
+use super::twice::{Twice, same_network};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -10,7 +11,7 @@ use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::network::Network;
 use crate::values::voter_id::VoterId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, read};
 
 /// The sum and the number of some votes.
@@ -36,6 +37,10 @@ impl VoteTotals {
     pub(super) const fn plus(self, other: Self) -> Self {
         Self { sum: self.sum + other.sum, count: self.count + other.count }
     }
+
+    pub(super) const fn less(self, other: Self) -> Self {
+        Self { sum: self.sum - other.sum, count: self.count - other.count }
+    }
 }
 
 /// The fields of a host with its figures.
@@ -53,6 +58,8 @@ pub(super) struct Tally {
     hosts: BTreeMap<Hostname, HostChange>,
     hosts_of_days: BTreeMap<(Day, Hostname), VoteTotals>,
     voters_of_days: BTreeMap<(Day, VoterId), VoteTotals>,
+    /// The counted votes of a voter on the two names of a site, by the name without `www.`: before and after.
+    on_both: BTreeMap<(Hostname, VoterId), [[Option<TracedVote>; 2]; 2]>,
 }
 
 /// The changes of the figures of one host.
@@ -74,7 +81,22 @@ impl Tally {
         self.change(host, voter, vote, -1);
     }
 
+    /// Says that the voter has this vote, which counts, on the other name of a site.
+    pub(super) fn keep(&mut self, host: &Hostname, voter: VoterId, vote: TracedVote) {
+        self.note(host, voter, |before_and_after| *before_and_after = [Some(vote); 2]);
+    }
+
+    fn note(&mut self, host: &Hostname, voter: VoterId, change: impl FnOnce(&mut [Option<TracedVote>; 2])) {
+        let Some([bare, _]) = host.forms() else { return };
+        let name = usize::from(*host != bare);
+        let [before, after] = self.on_both.entry((bare, voter)).or_default();
+        let mut of_name = [before[name], after[name]];
+        change(&mut of_name);
+        [before[name], after[name]] = of_name;
+    }
+
     fn change(&mut self, host: &Hostname, voter: VoterId, traced: TracedVote, times: i64) {
+        self.note(host, voter, |[before, after]| *if times < 0 { before } else { after } = Some(traced));
         let day = Day::of(traced.vote.time);
         let by = VoteTotals { sum: traced.vote.verdict.value() * times, count: times };
         let of_host = self.hosts.entry(host.clone()).or_default();
@@ -98,22 +120,72 @@ impl Tally {
         site: &Site,
         mut known: NetworkVotes,
     ) -> Result<NetworkVotes, Error> {
-        let changed = self.hosts.iter().flat_map(|(host, change)| {
-            let networks = change.networks.iter().filter(|(_, by)| **by != 0);
-            networks.map(move |(network, _)| (host.clone(), *network))
-        });
-        let missing = changed.filter(|place| !known.0.contains_key(place));
+        let of_hosts = self
+            .hosts
+            .iter()
+            .flat_map(|(host, change)| change.networks().map(move |(network, _)| (host, network)));
+        let twice = self.twice();
+        let older =
+            twice.iter().flat_map(|(bare, twice)| twice.networks().map(move |(network, _)| (*bare, network)));
+        let changed: BTreeSet<_> = of_hosts.chain(older).collect();
+        let is_missing =
+            |(host, network): &(&Hostname, Network)| !known.has(&keys::link_networks(host), *network);
+        let missing = changed.into_iter().filter(is_missing);
         let missing = missing.map(|(host, network)| NetworkVotes::of(host, network)).collect::<Vec<_>>();
-        known.0.extend(site.store.fetch(missing).await?);
+        for votes in site.store.fetch(missing).await? {
+            known.learn(votes);
+        }
         Ok(known)
+    }
+
+    /// By how much the votes that pages would count twice change, by the name without `www.`: more of them after
+    /// than before is more.
+    fn twice(&self) -> BTreeMap<&Hostname, Twice> {
+        let mut changes: BTreeMap<&Hostname, Twice> = BTreeMap::new();
+        for ((bare, _), [before, after]) in &self.on_both {
+            let change = changes.entry(bare).or_default();
+            change.count(*before, -1);
+            change.count(*after, 1);
+        }
+        changes
+    }
+
+    fn write_twice(&self, batch: &mut Batch, known: &NetworkVotes) {
+        for (bare, twice) in self.twice() {
+            let Some(names) = bare.forms() else { continue };
+            let changes = names.each_ref().map(|host| self.hosts.get(host));
+            let changed =
+                changes.into_iter().flatten().flat_map(HostChange::networks).chain(twice.networks());
+            let mut same = 0;
+            for network in changed.map(|(network, _)| network).collect::<BTreeSet<_>>() {
+                let of_name = |change: Option<&HostChange>| {
+                    change.and_then(|change| change.networks.get(&network)).copied().unwrap_or(0)
+                };
+                let [of_bare, of_www] = changes.map(of_name);
+                let by = [of_bare, of_www, twice.of_network(network)];
+                let before = places(&names).map(|key| known.check(batch, &key, network));
+                let mut after = before;
+                after.iter_mut().zip(by).for_each(|(votes, by)| *votes = (*votes + by).max(0));
+                same += same_network(after) - same_network(before);
+                if by[2] != 0 {
+                    known.write(batch, &keys::link_twice(bare), network, by[2]);
+                }
+            }
+            for (key, field, by) in twice.figures(bare, same) {
+                if by != 0 {
+                    batch.increment_field(key, field, by);
+                }
+            }
+        }
     }
 
     /// Adds the changes to a batch.
     pub(super) fn write(&self, batch: &mut Batch, networks: &NetworkVotes) {
+        self.write_twice(batch, networks);
         for (host, change) in &self.hosts {
             let mut same_network = 0;
-            for (network, by) in change.networks.iter().filter(|(_, by)| **by != 0) {
-                same_network += networks.write(batch, host, *network, *by);
+            for (network, by) in change.networks() {
+                same_network += networks.write(batch, &keys::link_networks(host), network, by);
             }
             for (field, by) in [
                 (SUM, change.totals.sum),
@@ -137,37 +209,69 @@ impl Tally {
     }
 }
 
-/// The stored numbers of votes on some hosts from some networks.
+impl HostChange {
+    /// By how much the votes from each network change.
+    fn networks(&self) -> impl Iterator<Item = (Network, i64)> + use<'_> {
+        self.networks.iter().filter(|(_, by)| **by != 0).map(|(network, by)| (*network, *by))
+    }
+}
+
+/// The keys with the numbers of votes from networks: on both names of a site, and the older ones of voters on both.
+fn places([bare, www]: &[Hostname; 2]) -> [String; 3] {
+    [keys::link_networks(bare), keys::link_networks(www), keys::link_twice(bare)]
+}
+
+/// The votes from a network beyond the first.
+pub(super) const fn beyond_the_first(votes: i64) -> i64 {
+    if votes > 1 { votes - 1 } else { 0 }
+}
+
+/// The stored numbers of votes from some networks, by key.
 #[derive(Default)]
-pub(super) struct NetworkVotes(pub(super) BTreeMap<(Hostname, Network), Option<String>>);
+pub(super) struct NetworkVotes(BTreeMap<(String, Network), Option<String>>);
 
 impl NetworkVotes {
     /// Changes the number of votes of a network, and returns by how much the number of votes
     /// from the network of another vote changes. Votes of one network on one host conflict;
     /// those of different networks do not.
-    fn write(&self, batch: &mut Batch, host: &Hostname, network: Network, by: i64) -> i64 {
-        let key = keys::link_networks(host);
-        let field = network.to_string();
-        let stored = self.0.get(&(host.clone(), network)).cloned().flatten();
-        batch.field_unchanged(&key, &field, stored.as_deref());
-        let before: i64 = fields::read(stored.as_deref(), || key.clone(), &field).unwrap_or(0);
+    fn write(&self, batch: &mut Batch, key: &str, network: Network, by: i64) -> i64 {
+        let before = self.check(batch, key, network);
         let after = (before + by).max(0);
         if after > 0 {
-            batch.set_field(&key, field, after.to_string());
+            batch.set_field(key, network.to_string(), after.to_string());
         } else {
-            batch.delete_field(&key, field);
+            batch.delete_field(key, network.to_string());
         }
-        let beyond_the_first = |votes: i64| (votes - 1).max(0);
         beyond_the_first(after) - beyond_the_first(before)
     }
 
-    /// The number of votes on a host from a network, as an entry.
-    pub(super) fn of(
-        host: Hostname,
-        network: Network,
-    ) -> impl Fetch<Value = ((Hostname, Network), Option<String>)> {
-        let votes = read::field(keys::link_networks(&host), network.to_string());
-        votes.map(move |votes| ((host, network), votes))
+    /// The number, and a check that it is still so.
+    fn check(&self, batch: &mut Batch, key: &str, network: Network) -> i64 {
+        let field = network.to_string();
+        let stored = self.0.get(&(key.to_owned(), network)).and_then(Option::as_deref);
+        batch.field_unchanged(key, &field, stored);
+        fields::read(stored, || key.to_owned(), &field).unwrap_or(0)
+    }
+
+    /// The numbers of votes from a network on a host, and on both names of its site.
+    pub(super) fn of(host: &Hostname, network: Network) -> impl Fetch<Value = Self> + use<> {
+        let keys = match host.forms() {
+            Some(names) => places(&names).to_vec(),
+            None => vec![keys::link_networks(host)],
+        };
+        let reads: Vec<_> = keys.iter().map(|key| read::field(key, network.to_string())).collect();
+        reads.map(move |votes| {
+            Self(keys.into_iter().zip(votes).map(|(key, votes)| ((key, network), votes)).collect())
+        })
+    }
+
+    fn has(&self, key: &str, network: Network) -> bool {
+        self.0.contains_key(&(key.to_owned(), network))
+    }
+
+    /// Adds other numbers.
+    pub(super) fn learn(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 }
 

@@ -1,11 +1,12 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
 use super::bans;
-use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote};
+use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote, votes_on};
 use super::network_quota::NetworkQuota;
 use super::newcomers::{New, Newcomers};
 use super::settings::StoredSettings;
 use super::tally::{COUNT as COUNT_OF_VOTES, NetworkVotes, Tally};
+use super::twice;
 use super::{CastVote, Verdict};
 use crate::accounts::actor::Actor;
 use crate::accounts::users::User;
@@ -16,6 +17,7 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::rates;
+use crate::repeats::NamedRequest;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
@@ -37,7 +39,8 @@ pub struct SiteVote {
 }
 
 /// Casts, changes or withdraws a vote on a site. Rounds: 2, one more for a vote that came
-/// from another network before, and one more when the last vote on a site was withdrawn.
+/// from another network before, also on the other name of the site (with `www.` or without), and one more when
+/// the last vote on a site was withdrawn.
 ///
 /// An unknown voter is created, and a host gets its first vote, unless the address or the whole
 /// site has reached its limit (`newcomers`). Only votes on
@@ -61,7 +64,7 @@ pub async fn vote(
     ballot: &SiteVote,
 ) -> Result<(), Error> {
     rates::spend(site, Moment::from_timestamp(now), RatedAction::Vote, address).await?;
-    let action = Action { site, now, address, voter, ballot, user: None };
+    let action = Action { site, now, address, voter, ballot, user: None, request: None };
     action.run().await
 }
 
@@ -74,12 +77,52 @@ pub async fn vote(
 pub async fn vote_as(site: &Site, now: Timestamp, actor: Actor<'_>, ballot: &SiteVote) -> Result<(), Error> {
     actor.spend(site, Moment::from_timestamp(now), RatedAction::Vote).await?;
     actor.demand_votes_count(now)?;
-    let Actor { user, address } = actor;
+    vote_of_account(site, now, (actor, actor.user.request.as_ref()), ballot).await
+}
+
+/// The same for a vote on a page, where both names of a site, with `www.` and without, are one site. The vote goes to the
+/// name with more votes; a vote that is withdrawn is withdrawn from both. Rounds: 1 more, and 2 for the second name.
+///
+/// # Errors
+/// As [`vote_as`].
+pub async fn vote_on_page(
+    site: &Site,
+    now: Timestamp,
+    actor: Actor<'_>,
+    ballot: &SiteVote,
+) -> Result<(), Error> {
+    let Some(names) = ballot.host.forms() else { return vote_as(site, now, actor, ballot).await };
+    let counts = names.each_ref().map(|host| read::fields(keys::link(host), [COUNT_OF_VOTES]));
+    let mine = actor.user.voter.map(|voter| votes_on(&names, voter));
+    let (counts, mine) = site.store.fetch((counts, mine)).await?;
+    let [bare, www] = names;
+    let [of_bare, of_www] =
+        counts.map(|[count]| count.and_then(|count| count.parse::<i64>().ok()).unwrap_or(0));
+    let [my_bare, my_www] = mine.and_then(|votes| votes.try_into().ok()).unwrap_or([None; 2]);
+    let of = |host| SiteVote { host, ..ballot.clone() };
+    match (ballot.verdict, my_bare, my_www) {
+        (None, Some(_), Some(_)) => {
+            vote_as(site, now, actor, &of(bare)).await?;
+            // The name of the request stands with the first.
+            vote_of_account(site, now, (actor, None), &of(www)).await
+        }
+        (None, Some(_), None) => vote_as(site, now, actor, &of(bare)).await,
+        (None, None, Some(_)) => vote_as(site, now, actor, &of(www)).await,
+        _ => vote_as(site, now, actor, &of(if of_www > of_bare { www } else { bare })).await,
+    }
+}
+
+async fn vote_of_account(
+    site: &Site,
+    now: Timestamp,
+    (Actor { user, address }, request): (Actor<'_>, Option<&NamedRequest>),
+    ballot: &SiteVote,
+) -> Result<(), Error> {
     let voter = match user.voter {
         Some(voter) => voter,
         None => bind_voter(site, user).await?,
     };
-    let action = Action { site, now, address, voter, ballot, user: Some(user) };
+    let action = Action { site, now, address, voter, ballot, user: Some(user), request };
     let voted = action.run().await;
     if !matches!(voted, Err(Error::Refused(Refusal::VoterBanned))) {
         return voted;
@@ -120,6 +163,7 @@ struct Action<'a> {
     voter: VoterId,
     ballot: &'a SiteVote,
     user: Option<&'a User>,
+    request: Option<&'a NamedRequest>,
 }
 
 /// The stored values that a vote depends on.
@@ -131,6 +175,8 @@ struct Before {
     stored: StoredVote,
     /// The same, read.
     vote: Option<TracedVote>,
+    /// The vote on the other name of the site, with `www.` or without.
+    other: Option<(Hostname, StoredVote)>,
     new: NewHosts,
     newcomers: Newcomers,
     /// Whether anyone has voted on this host.
@@ -140,6 +186,12 @@ struct Before {
     /// The quota that the new vote counts against, or the one that a withdrawn vote frees;
     /// `None` if there is no limit.
     quota: Option<NetworkQuota>,
+}
+
+impl Before {
+    fn vote_on_other(&self) -> Option<TracedVote> {
+        self.other.as_ref().and_then(|(host, stored)| stored.read(host))
+    }
 }
 
 impl Action<'_> {
@@ -153,7 +205,7 @@ impl Action<'_> {
                 Some((batch, undone)) => Decision::commit(batch, undone),
                 None => Decision::Done(None),
             };
-            decision.once(self.user.and_then(|user| user.request.as_ref()), &())
+            decision.once(self.request, &())
         });
         let (undone, committed) = voted.await?;
         if let Some(undone) = undone
@@ -176,13 +228,15 @@ impl Action<'_> {
         // The voter is known only when both are read.
         let quotas = [false, true].map(|is_account| self.quota(self.network(), is_account));
         let of_voter = (read::hash(keys::voter(self.voter)), read::hash(keys::voter_new(self.voter)));
+        let other = host.other_form();
         let of_host = (
             StoredVote::on(host, &[self.voter]),
+            other.as_ref().map(|other| StoredVote::on(other, &[self.voter])),
             read::field(keys::link(host), COUNT_OF_VOTES),
-            NetworkVotes::of(host.clone(), self.network()),
+            NetworkVotes::of(host, self.network()),
         );
         let reads = (StoredSettings::read(), of_voter, of_host, Newcomers::of(self.address), quotas);
-        let (settings, (voter, new), (mut votes, count, of_network), newcomers, quotas) =
+        let (settings, (voter, new), (mut votes, of_other, count, networks), newcomers, quotas) =
             self.site.store.fetch(reads).await?;
         let stored = votes.pop().unwrap_or_default();
         let mut before = Before {
@@ -191,29 +245,33 @@ impl Action<'_> {
             is_disabled: settings.is_disabled,
             vote: stored.read(host),
             stored,
+            other: other.zip(of_other.and_then(|mut votes| votes.pop())),
             new: NewHosts::from_hash(new),
             newcomers,
             is_known_host: count.is_some_and(|count| count != "0"),
-            networks: NetworkVotes([of_network].into()),
+            networks,
             quota: None,
         };
         let [of_voters, of_accounts] = quotas;
         before.quota = if self.is_account(&before) { of_accounts } else { of_voters };
-        let other = before.vote.and_then(|vote| vote.network()).filter(|network| *network != self.network());
-        if let Some(other) = other {
-            self.read_network_of_vote(&mut before, other).await?;
-        }
+        self.read_networks_of_votes(&mut before).await?;
         Ok(before)
     }
 
-    /// Reads what depends on the network that the vote on this host came from.
-    async fn read_network_of_vote(&self, before: &mut Before, network: Network) -> Result<(), Error> {
-        let votes = NetworkVotes::of(self.ballot.host.clone(), network);
-        let is_withdrawn = self.ballot.verdict.is_none();
+    /// Reads what depends on the networks that the votes on this host and on the other name came from. Rounds: 1, none
+    /// if they came from this one.
+    async fn read_networks_of_votes(&self, before: &mut Before) -> Result<(), Error> {
+        let elsewhere = |vote: Option<TracedVote>| {
+            vote.and_then(|vote| vote.network()).filter(|network| *network != self.network())
+        };
+        let (of_vote, of_other) = (elsewhere(before.vote), elsewhere(before.vote_on_other()));
+        let networks = [of_vote, of_other].into_iter().flatten();
+        let votes = networks.map(|network| NetworkVotes::of(&self.ballot.host, network)).collect::<Vec<_>>();
         let is_account = self.is_account(before);
-        let quota = is_withdrawn.then(|| self.quota(network, is_account));
+        let withdrawn = of_vote.filter(|_| self.ballot.verdict.is_none());
+        let quota = withdrawn.map(|network| self.quota(network, is_account));
         let (votes, quota) = self.site.store.fetch((votes, quota)).await?;
-        before.networks.0.extend([votes]);
+        votes.into_iter().for_each(|votes| before.networks.learn(votes));
         if let Some(quota) = quota.flatten() {
             before.quota = Some(quota);
         }
@@ -262,6 +320,9 @@ impl Action<'_> {
             self.create_voter(&mut batch);
         }
         let mut tally = Tally::default();
+        if let Some(((other, _), vote)) = before.other.as_ref().zip(before.vote_on_other()) {
+            tally.keep(other, self.voter, vote);
+        }
         if let Some(old) = old {
             tally.undo(&self.ballot.host, self.voter, old);
         }
@@ -308,6 +369,9 @@ impl Action<'_> {
     /// Checks that what the decision depends on has not changed.
     fn check_unchanged(&self, batch: &mut Batch, before: &Before) {
         before.stored.check_unchanged(batch, &self.ballot.host, self.voter);
+        if let Some((other, stored)) = &before.other {
+            stored.check_unchanged(batch, other, self.voter);
+        }
         batch.field_unchanged(keys::SETTINGS, super::settings::DISABLED, before.is_disabled.as_deref());
         let voter = keys::voter(self.voter);
         if before.voter.is_empty() {
@@ -332,6 +396,7 @@ pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) 
     let mut batch = Batch::new();
     batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
     batch.delete(keys::link(host));
+    twice::forget(&mut batch, host);
     batch.remove_member(keys::prefix(&host.hash()), host.as_str());
     let of_day = day.into_iter().flat_map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]);
     for key in [keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()].into_iter().chain(of_day) {

@@ -470,7 +470,7 @@ fn owner_of(key: &str) -> Option<String> {
 }
 
 /// The fault of a counter in a field of a hash, if there is one.
-pub(crate) fn counter_fault(key: &str, field: &'static str, found: i64, expected: i64) -> Option<Fault> {
+pub(crate) fn counter_fault(key: &str, field: &str, found: i64, expected: i64) -> Option<Fault> {
     let mut batch = Batch::new();
     // An increment, so that no change in between is lost.
     batch.increment_field(key, field, expected - found);

@@ -26,6 +26,8 @@ pub struct ActionFacts {
     pub name: &'static str,
     /// Its words in the past tense, before the name of the thing.
     pub past: &'static str,
+    /// Its thing in words, for a list of actions, where the past tense says little without one.
+    pub object: &'static str,
     /// The same to the person whom it concerns, who can appeal against it: it takes something from them, and it
     /// can be undone. `{}` stands for the kind of the thing.
     pub told: Option<&'static str>,
@@ -58,6 +60,7 @@ pub enum Undo {
 const PLAIN: ActionFacts = ActionFacts {
     name: "",
     past: "",
+    object: "",
     told: None,
     verdict: None,
     undo: Undo::Never,
@@ -265,9 +268,9 @@ actions! {
         undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
     };
     /// A rule was added.
-    Rule(Pattern, RuleEffect) = "rule", "added", { has_own_call: true, undo: Undo::Facts(Action::Unrule) };
+    Rule(Pattern, RuleEffect) = "rule", "added", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Unrule) };
     /// A rule was removed.
-    Unrule = "unrule", "removed", { has_own_call: true, undo: Undo::Facts(Action::Rule) };
+    Unrule = "unrule", "removed", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Rule) };
     /// A note about a person was deleted.
     Unnote = "unnote", "deleted a note about", { has_own_call: true };
     /// A decision of the queue was taken back: what it was about waits again.
@@ -276,43 +279,47 @@ actions! {
     Speak = "speak", "spoke as a moderator in", { has_own_call: true };
     /// A network or an e-mail domain was banned.
     Bar(BannedOrigin, BanScope, Hours) = "bar", "banned", {
+        object: "a network or domain",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Unbar),
     };
     /// Such a ban was lifted.
     Unbar = "unbar", "lifted", {
+        object: "the ban of a network or domain",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Bar),
     };
     /// The announcement or the pinned stories were changed, if the last one was still the one of this time.
     Announce(Announcement, Option<Timestamp>) = "announce", "changed", {
+        object: "the announcement",
         is_of_administrators: true,
         has_own_call: true,
         undo: Undo::Facts(Action::Announce),
     };
     /// The reasons that moderators have at hand were changed.
     SetReasons(ReasonChange) = "set_reasons", "changed", {
+        object: "the saved reasons",
         needs_no_reason: true,
         has_own_call: true,
         undo: Undo::Facts(Action::SetReasons),
     };
     /// A webhook was added, changed or removed. The line does not know the address, which is a secret.
-    SetHooks = "set_hooks", "changed", { has_own_call: true };
+    SetHooks = "set_hooks", "changed", { object: "the webhooks", has_own_call: true };
     /// Nobody can sign up for so many hours.
-    StopSignups(u64) = "stop_signups", "stopped", { undo: Undo::Facts(Action::ResumeSignups) };
+    StopSignups(u64) = "stop_signups", "stopped", { object: "sign-ups", undo: Undo::Facts(Action::ResumeSignups) };
     /// People can sign up again.
-    ResumeSignups = "resume_signups", "resumed", { undo: Undo::Facts(Action::StopSignups) };
+    ResumeSignups = "resume_signups", "resumed", { object: "sign-ups", undo: Undo::Facts(Action::StopSignups) };
     /// The posts of young accounts wait for approval for some time.
     HoldYoung {
         /// The age below which an account is young, in hours.
         age: u64,
         /// For so many hours.
         hours: u64,
-    } = "hold_young", "now holds", { undo: Undo::Facts(Action::UnholdYoung) };
+    } = "hold_young", "now holds", { object: "the posts of young accounts", undo: Undo::Facts(Action::UnholdYoung) };
     /// They no longer wait.
-    UnholdYoung = "unhold_young", "no longer holds", { undo: Undo::Facts(Action::HoldYoung) };
+    UnholdYoung = "unhold_young", "no longer holds", { object: "the posts of young accounts", undo: Undo::Facts(Action::HoldYoung) };
     /// A message to the moderators was answered, if the last one was still this. The member may have read the answer.
     Answer(MessageText, Option<u64>) = "answer", "answered", {
         verdict: CLOSED,

@@ -58,10 +58,17 @@ impl Hostname {
         })
     }
 
+    /// The name without `www.` and with it, which are one site. `None` if it has no other form.
+    pub fn forms(&self) -> Option<[Self; 2]> {
+        let bare = self.bare();
+        let www = Self::parse(&format!("{WWW}{bare}")).ok()?;
+        // A name such as `www.www.www.com` is no form of `www.www.com`, which is one of `www.com`.
+        (bare == bare.bare()).then_some([bare, www])
+    }
+
     /// The same name without `www.`, or with it. `None` if that would be no name.
     pub fn other_form(&self) -> Option<Self> {
-        let bare = self.0.strip_prefix(WWW).and_then(|bare| Self::parse(bare).ok());
-        bare.or_else(|| Self::parse(&format!("{WWW}{}", self.0)).ok())
+        self.forms()?.into_iter().find(|form| form != self)
     }
 
     /// The name without `www.`, by which pages call the site.
@@ -305,6 +312,7 @@ mod tests {
         }
         let longest = format!("{}.{}.{}.{}", "a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(58));
         assert_eq!(Hostname::parse(&longest).unwrap().other_form(), None);
+        assert_eq!(Hostname::parse("www.www.www.com").unwrap().forms(), None);
     }
 
     #[test]

@@ -4,12 +4,13 @@
 -- command fails. So everything that can refuse the batch is checked before the
 -- first write.
 --
--- KEYS[i]  the key of the i-th operation; checks come first
--- ARGV     the number of checks; then for each operation its name, the number
---          of its arguments, and the arguments
+-- KEYS[i]  the key of the i-th operation; checks come first. Last, the key that
+--          the database always has, if there is such a key
+-- ARGV     the number of checks; the text of the last key, or nothing; then for
+--          each operation its name, the number of its arguments, and the arguments
 --
--- Returns {'committed', counter...}, or {reason, i} for the operation that
--- refuses the batch. The reason is 'rejected' (a check does not hold), 'wrong
+-- Returns {'committed', counter...}, {'guarded'} if the last key has another text
+-- or is gone, or {reason, i} for the operation that refuses the batch. The reason is 'rejected' (a check does not hold), 'wrong
 -- type' or 'not an integer'. The number is negative if another key of the
 -- operation is meant. For a selection, a third number says which: 0 for the
 -- sorted set, n for the n-th set.
@@ -19,9 +20,16 @@ local COUNTER_LIMIT = 1000000000000000
 local call = redis.call
 
 local checks = tonumber(ARGV[1])
+local count = #KEYS
+if ARGV[2] ~= '' then
+  count = count - 1
+  if call('GET', KEYS[#KEYS]) ~= ARGV[2] then
+    return { 'guarded' }
+  end
+end
 local operations = {}
-local cursor = 2
-for i = 1, #KEYS do
+local cursor = 3
+for i = 1, count do
   local operation = { name = ARGV[cursor] }
   local arguments = tonumber(ARGV[cursor + 1])
   for j = 1, arguments do
@@ -152,7 +160,7 @@ local function plan_of(key)
 end
 
 local counters = {}
-for i = checks + 1, #KEYS do
+for i = checks + 1, count do
   local key, operation = KEYS[i], operations[i]
   local name = operation.name
   local plan = plan_of(key)
@@ -211,8 +219,8 @@ end
 -- A server whose memory is full refuses the commands that may need memory, and
 -- no others, so it could stop in the middle of the batch. SETRANGE with an empty
 -- string counts as such a command and changes nothing.
-if #KEYS > checks then
-  local probe = redis.pcall('SETRANGE', KEYS[#KEYS], 0, '')
+if count > checks then
+  local probe = redis.pcall('SETRANGE', KEYS[count], 0, '')
   if type(probe) == 'table' and probe.err and string.find(probe.err, '^%-?OOM') then
     return probe
   end
@@ -314,7 +322,7 @@ local apply = {
   end,
 }
 
-for i = checks + 1, #KEYS do
+for i = checks + 1, count do
   apply[operations[i].name](KEYS[i], operations[i])
 end
 

@@ -2,7 +2,8 @@
 //!
 //! A server in use once had a key that its data always has. If that key is gone, the database was emptied,
 //! or a server without the data has taken the address. The watch looks for it once a second, on each new
-//! connection, and when the server reports that the database was emptied.
+//! connection, and when the server reports that the database was emptied. Each batch looks for it as well, so
+//! that nothing is written in the meantime: a sign-up would begin a site in the empty database.
 
 use super::RedisShared;
 use super::connection::WriteObserver;

@@ -322,6 +322,30 @@ async fn nothing_is_written_while_another_program_has_changed_what_guards_the_st
     assert_eq!(increment(&store, "counter").await.unwrap(), 2);
 }
 
+#[tokio::test]
+async fn nothing_is_written_to_a_database_that_has_just_lost_its_data() {
+    let server = RedisServer::start();
+    let store = open(&server).await;
+    for lost in [b"DEL layout".as_slice(), b"SET layout 9", b"FLUSHDB"] {
+        server.send(b"SET layout 8");
+        store.guard(("layout", "8"), "unfinished");
+        wait_for_health(&store, StoreHealth::Works).await;
+        increment(&store, "counter").await.unwrap();
+        // Before the watch can know.
+        server.send(b"DEL counter");
+        server.send(lost);
+        let written = increment(&store, "counter").await.unwrap_err();
+        assert!(
+            matches!(
+                written,
+                CommitError::Keyspace(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_))
+            ),
+            "{written}"
+        );
+        assert!(!server.send(b"KEYS *").contains("counter"));
+    }
+}
+
 async fn wait_for_health(store: &Store, health: StoreHealth) {
     let deadline = Instant::now() + PATIENCE;
     while store.health().await != health {

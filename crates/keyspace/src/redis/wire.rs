@@ -3,6 +3,7 @@
 use crate::KeyspaceError;
 use crate::batch::{Batch, Check, CheckId, CommitError, Within, Write};
 use crate::query::{Answer, Expiry, Hash, Order, Read};
+use crate::redis::GuardedKeys;
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
 
@@ -247,8 +248,13 @@ pub(super) fn score_text(score: f64) -> String {
 
 /// Adds a batch's keys and arguments to a call of `commit.lua`. `channel`
 /// gives the server's name of a channel.
-pub(super) fn add_batch(command: &mut Cmd, batch: &Batch, channel: impl Fn(&str) -> String) {
-    command.arg(batch.checks().len() + batch.writes().len());
+pub(super) fn add_batch(
+    command: &mut Cmd,
+    batch: &Batch,
+    guard: Option<&GuardedKeys>,
+    channel: impl Fn(&str) -> String,
+) {
+    command.arg(batch.checks().len() + batch.writes().len() + usize::from(guard.is_some()));
     for check in batch.checks() {
         command.arg(check.key());
     }
@@ -258,7 +264,10 @@ pub(super) fn add_batch(command: &mut Cmd, batch: &Batch, channel: impl Fn(&str)
             write => command.arg(write.key()),
         };
     }
-    command.arg(batch.checks().len());
+    if let Some(guard) = guard {
+        command.arg(&guard.present);
+    }
+    command.arg(batch.checks().len()).arg(guard.map_or("", |guard| &guard.text));
     for check in batch.checks() {
         add_check(command, check);
     }
@@ -350,6 +359,9 @@ fn add_write(command: &mut Cmd, write: &Write) {
     }
 }
 
+/// Why a batch was not written to a database that has lost its data or was changed by another version.
+const GUARDED: &str = "the database does not have the data that it had";
+
 /// The outcome of a batch, from the answer of `commit.lua`.
 pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Vec<i64>, CommitError> {
     let strange = || KeyspaceError::Unsure("the commit script answered something unexpected".to_owned());
@@ -359,6 +371,9 @@ pub(super) fn outcome_of(batch: &Batch, value: Value) -> Result<Vec<i64>, Commit
         answer.map(|value| integer(&value).ok_or_else(strange)).collect::<Result<_, _>>()?;
     if word == b"committed" {
         return Ok(numbers);
+    }
+    if word == b"guarded" {
+        return Err(KeyspaceError::Unavailable(GUARDED.to_owned()).into());
     }
     // Lua counts from one. A negative number means another key of the write: the floors of a
     // bounded set, or a key of a selection, whose position follows.

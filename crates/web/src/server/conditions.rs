@@ -172,7 +172,7 @@ pub const KINDS: [Kind; 14] = [
         name: "clock_set_back",
         severity: Severity::Ticket,
         meaning: "the system's clock is behind the last write of the store",
-        what_to_do: "correct the clock (timedatectl); until then, times on the site are wrong",
+        what_to_do: "correct the clock (timedatectl); if it is right and was ahead before, wait until it has caught up",
         end: "the system's clock is right again",
         found: |facts| {
             let behind = facts.signs.clock_is_behind.max(facts.latest.0.saturating_sub(facts.now.0));

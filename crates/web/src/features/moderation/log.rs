@@ -92,7 +92,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="kind" {
                     option value="" { "everything" }
                     @for kind in Thing::KINDS {
-                        option value=(kind) selected[window.kind == Some(kind)] { (kind_name(kind)) }
+                        option value=(kind) selected[window.kind == Some(kind)] { (kind_words(kind)) }
                     }
                 }
             }
@@ -100,7 +100,7 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
                 select name="action" {
                     option value="" { "all" }
                     @for action in Action::ALL {
-                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) }
+                        option value=(action.name()) selected[window.action == Some(*action)] { (action.facts().past) " " (action.facts().object) }
                     }
                 }
             }
@@ -111,9 +111,14 @@ fn filters(frame: &Frame<'_>, window: &LogWindow) -> Markup {
     }
 }
 
-/// A kind of thing in words: pages call tweets posts.
-fn kind_name(kind: &str) -> &str {
-    if kind == "tweet" { "post" } else { kind }
+/// A kind of thing, as pages call it.
+fn kind_words(kind: &str) -> &str {
+    match kind {
+        "tweet" => "post",
+        "user" => "person",
+        "origin" => "network or domain",
+        kind => kind,
+    }
 }
 
 /// The thing that was moderated, with a link.

@@ -27,7 +27,7 @@ use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists;
-use tidings_domain::news::site_page::{self, OtherForm};
+use tidings_domain::news::site_page;
 use tidings_domain::sites::{
     self, Board, CastVote, Score, Shortage, SiteLine, SiteVote, Span, Verdict, VoteTotals,
 };
@@ -151,7 +151,7 @@ pub async fn sites(
         (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
     };
     let (board, span) = (Board::Best, Span::All);
-    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
     Ok(match &not_found {
@@ -177,7 +177,7 @@ pub async fn board(
     let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
         return Err(RequestError::NotFound);
     };
-    let lines = sites::leaderboard(&mut visit, board, span).await?;
+    let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(BoardPage { board, span, lines: &lines, not_found: None }.render(&frame))
 }
@@ -195,8 +195,6 @@ impl SiteReputationPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let history = &self.page.history;
         let totals = history.votes.totals;
-        // The other form of the name, if anybody has voted on it.
-        let other = self.page.other_form.as_ref().filter(|other| other.votes.totals.count > 0);
         let content = html! {
             h1 { (self.host) " " (site_badge(history.score)) }
             p {
@@ -208,12 +206,6 @@ impl SiteReputationPage<'_> {
             (vote_form(frame, self.host, self.page.my_vote))
             (facts(totals))
             (votes_per_day(&history.days))
-            @if let Some(OtherForm { host, votes, score, my_vote }) = other {
-                h2 { (host) " " (site_badge(*score)) }
-                p { "Votes on this form of the name are counted separately: " (score_words(*score)) "." }
-                @if my_vote.is_some() { (vote_form(frame, host, *my_vote)) }
-                (facts(votes.totals))
-            }
             h2 #stories { "Stories from this site" }
             @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
             (search_within(frame, "Search its stories", ("stories", &format!("site:{}", self.host.bare()))))
@@ -298,16 +290,6 @@ fn too_few_networks(shortage: Shortage) -> String {
     )
 }
 
-/// A score in a few words, for a sentence.
-const fn score_words(score: Score) -> &'static str {
-    match score {
-        Score::Good => "good",
-        Score::Bad => "bad",
-        Score::Controversial => "controversial",
-        Score::NoScore => "no score yet",
-    }
-}
-
 /// GET /site/:host.
 pub async fn site(
     app: App,
@@ -379,18 +361,19 @@ async fn stories_from(
 
 /// The actions on the page of a site.
 pub fn actions() -> Vec<ActionEntry> {
-    vec![
-        Action::setting(
-            "/votesite",
-            "Vote on a site, change the vote, or take it back with 0.",
-            |app, by, form: &SiteVoteForm| {
-                let ballot = SiteVote { host: form.link.clone(), verdict: form.vote };
-                Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
-            },
-        )
-        .called("/api/sites/vote")
-        .back(),
-    ]
+    const PATH: &str = "/votesite";
+    const SUMMARY: &str = "Vote on a site, change the vote, or take it back with 0.";
+    let ballot = |form: &SiteVoteForm| SiteVote { host: form.link.clone(), verdict: form.vote };
+    let on_page = Action::setting(PATH, SUMMARY, move |app, by, form: &SiteVoteForm| {
+        let ballot = ballot(form);
+        Box::pin(async move { sites::vote_on_page(&app.site, app.now(), by, &ballot).await })
+    });
+    // Programs vote on the very host that they name.
+    let call = Action::setting(PATH, SUMMARY, move |app, by, form: &SiteVoteForm| {
+        let ballot = ballot(form);
+        Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
+    });
+    vec![ActionEntry { page: on_page.back().page, ..call.called("/api/sites/vote").back() }]
 }
 
 #[cfg(test)]
@@ -405,10 +388,7 @@ mod tests {
     fn site_page(my_vote: Option<CastVote>) -> site_page::SitePage {
         let votes = SiteVotes { totals: VoteTotals { sum: 20, count: 24 }, networks: 3, accounts: 0 };
         let history = History { votes, score: Score::Good, shortage: None, days: Vec::new() };
-        let other = SiteVotes { totals: VoteTotals { sum: -12, count: 12 }, networks: 3, accounts: 0 };
-        let host = Hostname::parse("www.a.com").unwrap();
-        let other_form = Some(OtherForm { host, votes: other, score: Score::Bad, my_vote: None });
-        site_page::SitePage { history, other_form, my_vote, news: NewsPage::default() }
+        site_page::SitePage { history, my_vote, news: NewsPage::default() }
     }
 
     #[test]
@@ -446,9 +426,6 @@ mod tests {
             r#"value="-1" aria-pressed="true""#,
             "Take back my vote",
             "trust this site",
-            "www.a.com <span",
-            "are counted separately: bad.",
-            "<dd>-12</dd>",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
