@@ -51,6 +51,8 @@ async fn community(server: &Server) -> (Client, Client) {
     server.advance(10);
     alice.submit_on("jobs", "We hire parser writers").await;
     finds(&server.visitor(), "", 6).await;
+    // The figures of a story follow its comments.
+    finds(&server.visitor(), "numericFilters=num_comments>1", 1).await;
     (alice, bob)
 }
 

@@ -222,7 +222,7 @@ enum EntrySubject {
 }
 
 impl EntrySubject {
-    /// What an entry in the inbox of a user is about.
+    /// The subject of an entry in the inbox of a user.
     fn of_entry((user, perspective): (UserId, Perspective<'_>), entry: EntryId) -> Boxed<'_, Option<Self>> {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => {

@@ -29,7 +29,7 @@ fn token_of(key: &SigningKey) -> WelcomeToken {
     WelcomeToken::derived(&key.sign(Purpose::FirstAdministrator, &[]))
 }
 
-/// Who used the link, for [`demand_good`].
+/// The user of the link, for [`demand_good`].
 pub(crate) fn holder() -> impl Fetch<Value = Option<String>> {
     read::string(keys::FIRST_ADMINISTRATOR)
 }

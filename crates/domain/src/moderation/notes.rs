@@ -12,7 +12,7 @@ use crate::keys;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::MAX_NOTES;
-use crate::values::text_forms::{Text, record_text};
+use crate::values::text_forms::{AsText, record_text};
 use tidings_keyspace::read;
 
 /// A note as it is stored: `<time>:<user id>:<text>`.
@@ -28,7 +28,7 @@ struct StoredNote {
 #[error("this is not a note")]
 struct NotANote;
 
-record_text!(StoredNote or NotANote: {time} ":" {moderator} ":" {text Text});
+record_text!(StoredNote or NotANote: {time} ":" {moderator} ":" {text AsText});
 
 /// A note on a person.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -148,7 +148,7 @@ pub async fn dry_run(
         return Ok(DryRun { finished, ..DryRun::default() });
     }
     let people = site.store.fetch(People::of(first.iter().map(|candidate| candidate.author))).await?;
-    let matched = |Candidate { thing, texts: [words, _], author, .. }: Candidate| {
+    let matched = |MatchedPost { thing, texts: [words, _], author, .. }: MatchedPost| {
         let author = people.get(author).map(|names| names.username.clone());
         RuleMatch { thing, words: excerpt(&words), author }
     };
@@ -163,11 +163,11 @@ struct Run<'a> {
     deadline: Instant,
     /// How many were caught, and the first of them.
     count: u64,
-    first: Vec<Candidate>,
+    first: Vec<MatchedPost>,
 }
 
 /// A post that is matched.
-struct Candidate {
+struct MatchedPost {
     thing: Thing,
     texts: [String; 2],
     url: Option<String>,
@@ -180,10 +180,10 @@ impl Run<'_> {
     }
 
     /// Matches posts on a thread of its own: many texts take too long for one that serves others.
-    async fn matched(&mut self, posts: Vec<Candidate>) -> Result<(), Error> {
+    async fn matched(&mut self, posts: Vec<MatchedPost>) -> Result<(), Error> {
         let rules = self.rules.clone();
         let matching = tokio::task::spawn_blocking(move || {
-            let is_matched = |Candidate { thing, texts: [first, second], url, .. }: &Candidate| {
+            let is_matched = |MatchedPost { thing, texts: [first, second], url, .. }: &MatchedPost| {
                 let texts = match thing {
                     Thing::Story(_) => [StoredText::Line(first), StoredText::Formatted(second)],
                     Thing::Tweet(_) => [StoredText::Post(first), StoredText::Line(second)],
@@ -225,7 +225,7 @@ impl Run<'_> {
             let candidate = |news: News| {
                 let text = news.text().unwrap_or_default().to_owned();
                 let url = news.link().is_some().then(|| news.url.clone());
-                Candidate {
+                MatchedPost {
                     thing: Thing::Story(news.id),
                     author: news.user_id,
                     texts: [news.title, text],
@@ -257,7 +257,7 @@ impl Run<'_> {
                 if let Some(comment) = Comment::from_field(&field, &json) {
                     let thing = Thing::Comment(CommentAddress { news: *news, comment: comment.id });
                     let texts = [comment.body, String::new()];
-                    candidates.push(Candidate { thing, texts, url: None, author: comment.user_id });
+                    candidates.push(MatchedPost { thing, texts, url: None, author: comment.user_id });
                 }
             }
         }
@@ -282,7 +282,7 @@ impl Run<'_> {
             let own = tweets.filter(|tweet| tweet.news_id.is_none());
             let candidate = |tweet: Tweet| {
                 let (thing, author) = (Thing::Tweet(tweet.id), tweet.user_id);
-                Candidate { thing, texts: [tweet.text, String::new()], url: None, author }
+                MatchedPost { thing, texts: [tweet.text, String::new()], url: None, author }
             };
             let candidates = own.map(candidate).collect();
             self.matched(candidates).await?;

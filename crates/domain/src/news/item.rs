@@ -11,7 +11,7 @@ use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
 use crate::values::rules::RankingRules;
 use crate::values::text::printable;
-use crate::values::text_forms::{Line, Text, list_text, record_text};
+use crate::values::text_forms::{AsText, OnOneLine, list_text, record_text};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
@@ -68,7 +68,7 @@ pub struct Lock {
     pub reason: Box<str>,
 }
 
-record_text!(Lock or NotAnId: {moderation} ":" {reason Line});
+record_text!(Lock or NotAnId: {moderation} ":" {reason OnOneLine});
 
 /// The note on a story that a moderator has edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct EditNote {
     pub reason: Box<str>,
 }
 
-record_text!(EditNote or NotAnId: {moderation} ":" {what Text} ":" {reason Line});
+record_text!(EditNote or NotAnId: {moderation} ":" {what AsText} ":" {reason OnOneLine});
 
 /// The stories that were merged into one, the first one first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

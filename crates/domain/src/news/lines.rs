@@ -191,7 +191,7 @@ pub(crate) struct Own {
     pub(crate) marks: ReaderMarks,
 }
 
-/// What was read of the viewer's own.
+/// The viewer's own votes and marks, as they were read.
 pub(crate) struct OwnRead {
     votes: OwnVotesRead,
     marks: ReaderMarks,

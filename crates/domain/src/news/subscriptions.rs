@@ -144,7 +144,7 @@ fn news_in(members: Vec<(String, f64)>, list: &str) -> Vec<NewsId> {
     fields::members(members, list, |(member, _)| member.parse().ok())
 }
 
-/// What the viewer, who must be identified already, has chosen for a thread.
+/// The choice for a thread of the viewer, who must be identified already.
 pub(crate) fn of_viewer(visit: &Visit, news: NewsId) -> impl Fetch<Value = Subscription> + use<> {
     let lists = |viewer: &UserId| {
         let list = |key: String| {

@@ -75,7 +75,7 @@ impl Voters {
     }
 }
 
-/// What a round has read of the viewer's own votes on items.
+/// The viewer's own votes on items, as a round has read them.
 pub(crate) struct OwnVotesRead(Vec<(NewsId, OwnVoteState)>);
 
 impl OwnVotesRead {

@@ -334,7 +334,7 @@ mod tests {
     use crate::values::rules::Rules;
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
-    use tidings_keyspace::{Query, Store};
+    use tidings_keyspace::Store;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
 
@@ -370,11 +370,8 @@ mod tests {
 
     /// How many of the voter's votes count: on hosts, and on sites, where votes on both names are one.
     async fn counted_twice(site: &Arc<Site>) -> (usize, i64) {
-        let mut query = Query::new();
-        let reads: Vec<_> =
-            (0..150).map(|number| sites::SiteVotesRead::of_site(&mut query, &host(number))).collect();
-        let mut answers = site.store.query(query).await.unwrap();
-        let of_sites = reads.into_iter().map(|read| read.take(&mut answers, &host(0)).totals.count);
+        let sites: Vec<_> = (0..150).map(|number| sites::SiteVotes::of_site(&host(number))).collect();
+        let of_sites = site.store.fetch(sites).await.unwrap().into_iter().map(|votes| votes.totals.count);
         let of_sites = of_sites.inspect(|count| assert!((0..=1).contains(count), "{count}")).sum();
         (counted(site).await, of_sites)
     }

@@ -72,7 +72,7 @@ pub(super) struct VoteOrigin {
     pub(super) is_account: bool,
 }
 
-/// What follows the network in the origin of an account's vote.
+/// The end of the origin of an account's vote, behind the network.
 const ACCOUNT: &str = " account";
 
 shown!(VoteOrigin: |origin| format_args!("{}{}", origin.network, if origin.is_account { ACCOUNT } else { "" }));

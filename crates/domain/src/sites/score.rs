@@ -101,9 +101,8 @@ impl SiteVotes {
         let twice = www.iter().flat_map(|_| TWICE);
         let of_bare = read::hash_fields(keys::link(&bare), FIGURES.into_iter().chain(twice));
         let of_www = www.map(|www| read::hash_fields(keys::link(&www), FIGURES));
-        (of_bare, of_www).map(move |(of_bare, of_www)| {
-            Self::of_names(&bare, [of_bare, of_www.unwrap_or_default()])
-        })
+        (of_bare, of_www)
+            .map(move |(of_bare, of_www)| Self::of_names(&bare, [of_bare, of_www.unwrap_or_default()]))
     }
 
     /// The votes on each name; those of the first may be followed by what is counted twice.

@@ -5,7 +5,7 @@ use crate::values::ids::ModerationId;
 use crate::values::limits::MAX_FLAG_NOTE;
 use crate::values::moderation::Thing;
 use crate::values::text::{InputError, lines};
-use crate::values::text_forms::{OrZero, Text, named, read_text, record_text, shown};
+use crate::values::text_forms::{AsText, OrZero, named, read_text, record_text, shown};
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// Why somebody flags something.
@@ -134,7 +134,7 @@ impl Flag {
     }
 }
 
-record_text!(Flag or NotAFlag: {reason} ":" {time} ":" {weight} ":" {decided OrZero} ":" {note Text});
+record_text!(Flag or NotAFlag: {reason} ":" {time} ":" {weight} ":" {decided OrZero} ":" {note AsText});
 
 #[cfg(test)]
 mod tests {

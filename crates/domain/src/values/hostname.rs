@@ -182,7 +182,7 @@ impl HashPrefix {
 }
 
 read_text!(HashPrefix or NotAHashPrefix: |text| {
-    // What a client asks for: 4 to 8 digits, in either case.
+    // A client asks for 4 to 8 digits, in either case.
     let fits = (SHELF_DIGITS..=MAX_HASH_PREFIX).contains(&text.len());
     let is_prefix = fits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_prefix.then(|| Self(text.to_ascii_lowercase()))

@@ -6,7 +6,7 @@
 use crate::values::clock::Timestamp;
 use crate::values::day;
 use crate::values::ids::ModerationId;
-use crate::values::text_forms::{OrZero, Text, record_text};
+use crate::values::text_forms::{AsText, OrZero, record_text};
 
 /// The kinds of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ impl Restriction {
 #[error("this is not a restriction")]
 pub struct NotARestriction;
 
-record_text!(Restriction or NotARestriction: {until OrZero} ":" {moderation} ":" {reason Text});
+record_text!(Restriction or NotARestriction: {until OrZero} ":" {moderation} ":" {reason AsText});
 
 /// That the posts of young accounts wait for approval: `<hours>:<restriction>`.
 #[derive(Debug, Clone, PartialEq, Eq)]

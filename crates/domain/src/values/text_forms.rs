@@ -75,9 +75,9 @@ codec_of! {
 }
 
 /// As it is; characters that cannot be shown are left out when it is read.
-pub(crate) struct Text;
+pub(crate) struct AsText;
 
-impl<T: AsRef<str> + From<String>> Codec<T> for Text {
+impl<T: AsRef<str> + From<String>> Codec<T> for AsText {
     fn show(value: &T, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(value.as_ref())
     }
@@ -88,15 +88,15 @@ impl<T: AsRef<str> + From<String>> Codec<T> for Text {
 }
 
 /// The same, on one line.
-pub(crate) struct Line;
+pub(crate) struct OnOneLine;
 
-impl<T: AsRef<str> + From<String>> Codec<T> for Line {
+impl<T: AsRef<str> + From<String>> Codec<T> for OnOneLine {
     fn show(value: &T, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&one_line(value.as_ref()))
     }
 
     fn read(text: &str) -> Option<T> {
-        Text::read(text)
+        AsText::read(text)
     }
 }
 
@@ -121,7 +121,7 @@ macro_rules! codec {
 }
 
 /// Writes a record as its fields with separators between them: its name, its error, then each field, perhaps with its
-/// [`Codec`], as in `record_text!(Note or NotANote: {time} ":" {text Line})`. The last field may have separators.
+/// [`Codec`], as in `record_text!(Note or NotANote: {time} ":" {text OnOneLine})`. The last field may have separators.
 macro_rules! record_text {
     (
         $Name:ident or $Error:ident:
