@@ -37,7 +37,7 @@ pub const BLOCK_BYTES: usize = 1 << 20;
 /// The bytes of a compressed block, at most: what zstd makes of random bytes, and some more.
 pub const MAX_COMPRESSED_BYTES: usize = BLOCK_BYTES + (64 << 10);
 /// The bytes of one text, at most. The longest that the site writes is its logo.
-pub const MAX_TEXT_BYTES: usize = 16 << 20;
+pub const MAX_TEXT_BYTES: usize = 4 << 20;
 /// About the bytes of the entries of a large key that are read together, and written in one batch.
 pub const PART_BYTES: usize = 512 << 10;
 

@@ -52,6 +52,8 @@ const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
 const LEASE: Duration = Duration::from_secs(60);
 /// The shortest wait before a mail is tried again, in seconds. Later waits double.
 const LEAST_WAIT_SECONDS: u64 = 60;
+/// The longest, so that mails go soon after a relay is back.
+const MOST_WAIT_SECONDS: u64 = 3_600;
 /// Mails of an earlier version that are noted in one batch.
 const NOTED_AT_ONCE: u64 = 500;
 /// The digits of a token after the kind and the user.
@@ -502,7 +504,7 @@ pub async fn postpone(
         return Ok(Postponed::GivenUp);
     }
     // The last attempt is when the patience ends.
-    let wait = age.min(MAIL_PATIENCE_SECONDS - age).max(LEAST_WAIT_SECONDS);
+    let wait = age.min(MOST_WAIT_SECONDS).min(MAIL_PATIENCE_SECONDS - age).max(LEAST_WAIT_SECONDS);
     let member = mail.to_string();
     let mut batch = Batch::new();
     batch.sorted_add_if_present(keys::MAIL_OUTBOX, &member, Timestamp(now.0.saturating_add(wait)).as_score());

@@ -204,7 +204,7 @@ pub const KINDS: [Kind; 14] = [
         name: "mails_late",
         severity: Severity::Ticket,
         meaning: "mails are not sent",
-        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay",
+        what_to_do: "run tidings mail test ADDRESS, which says what is wrong with mail.relay; the mails go within an hour after that is mended",
         end: "mails are sent again",
         found: |facts| {
             // An attempt puts off when a mail is due, not when it was written.
