@@ -301,7 +301,10 @@ fn whatever_a_file_claims_a_part_of_it_takes_little_memory() {
     let mut writer = BackupWriter::create(Vec::new(), HEADER).unwrap();
     let text = "x".repeat(MAX_TEXT_BYTES + 1);
     let error = writer.add(&record("key", 0, Value::String(text))).unwrap_err().to_string();
-    assert!(error.contains(&format!("the key \"key\" has a text of {} bytes", MAX_TEXT_BYTES + 1)), "{error}");
+    assert!(
+        error.contains(&format!("the key \"key\" has a text of {} bytes", MAX_TEXT_BYTES + 1)),
+        "{error}"
+    );
 }
 
 #[test]

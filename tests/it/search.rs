@@ -375,7 +375,10 @@ async fn a_search_whose_asker_has_gone_is_not_made() {
     let mut first = std::pin::pin!(first);
     assert!(tokio::time::timeout(Duration::ZERO, &mut first).await.is_err());
     let is_made = made.clone();
-    let gone = searching.run(move |_, _| Ok(is_made.store(true, Ordering::SeqCst)));
+    let gone = searching.run(move |_, _| {
+        is_made.store(true, Ordering::SeqCst);
+        Ok(())
+    });
     assert!(tokio::time::timeout(Duration::ZERO, gone).await.is_err());
     drop(hold);
     assert!(!first.await.unwrap());

@@ -105,7 +105,10 @@ impl Answers {
 }
 
 /// Something to fetch whose kind is known only at run time: see [`Fetch::boxed`].
-pub struct Boxed<'a, T>(Box<dyn FnOnce(&mut Query) -> Asked<'a, T> + Send + 'a>);
+pub struct Boxed<'a, T>(Box<AskLater<'a, T>>);
+
+/// Adds what is fetched to a query, later.
+type AskLater<'a, T> = dyn FnOnce(&mut Query) -> Asked<'a, T> + Send + 'a;
 
 impl<'a, T> Fetch for Boxed<'a, T> {
     type Asked = Asked<'a, T>;

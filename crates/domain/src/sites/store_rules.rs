@@ -426,28 +426,34 @@ fn day_sums<'a>(
         };
         let reads = asked.iter().map(|asked| asked.as_ref().map(reads)).collect::<Vec<_>>();
         let answers = site.store.fetch(reads.or_absent().large()).await?;
-        let sum =
-            |((subject, asked), answers): ((&&Subject, Option<(VoterId, Day)>), Option<[Answer; 4]>)| {
-                let ((voter, day), answers) = (asked?, answers?);
-                if *subject.family == families::DAY_VOTERS_SUM && score_in(&answers, 3).is_some() {
-                    return None;
-                }
-                let (is_counted, [_, Answer::Scored(votes), ..]) = (counts(&answers, 0)?, &answers) else {
-                    return None;
-                };
-                let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
-                let cast = hosts.map(|host| {
-                    let votes = keys::link_votes(&host);
-                    read::field(&votes, voter.to_string()).or_absent().map(move |vote| (votes, vote))
-                });
-                let (list, stored) = (keys::day_voters_sum(day), score_in(&answers, 2));
-                let sum = move |votes| DaySum { voter, list, stored, is_counted, votes };
-                Some(cast.collect::<Vec<_>>().map(sum))
-            };
-        let sums = subjects.iter().zip(asked).zip(answers).map(sum).collect::<Vec<_>>();
+        let each = subjects.iter().zip(asked).zip(answers);
+        let sums = each.map(|((subject, asked), answers)| day_sum(subject, asked?, &answers?));
+        let sums = sums.collect::<Vec<_>>();
         let sums = site.store.fetch(sums.large()).await?;
         Ok(sums.into_iter().map(|sum| sum?.check()).collect())
     })
+}
+
+/// The sum of a voter on a day, by the answers about it; `None` if it is checked with the count.
+fn day_sum(
+    subject: &Subject,
+    (voter, day): (VoterId, Day),
+    answers: &[Answer],
+) -> Option<impl Fetch<Value = DaySum> + use<>> {
+    if *subject.family == families::DAY_VOTERS_SUM && score_in(answers, 3).is_some() {
+        return None;
+    }
+    let (is_counted, Some(Answer::Scored(votes))) = (counts(answers, 0)?, answers.get(1)) else {
+        return None;
+    };
+    let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
+    let cast = hosts.map(|host| {
+        let votes = keys::link_votes(&host);
+        read::field(&votes, voter.to_string()).or_absent().map(move |vote| (votes, vote))
+    });
+    let (list, stored) = (keys::day_voters_sum(day), score_in(answers, 2));
+    let sum = move |votes| DaySum { voter, list, stored, is_counted, votes };
+    Some(cast.collect::<Vec<_>>().map(sum))
 }
 
 fn vote(subject: &Subject, claims: &mut Claims) {
