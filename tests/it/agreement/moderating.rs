@@ -116,6 +116,11 @@ impl Walk {
             "remove" => (thing.before, thing.state) = (thing.state, State::Removed),
             "restore" | "split" => {
                 thing.return_to((thing.before, thing.before), None);
+                // That ends the decision, so that an appeal against it has nothing left to undo.
+                let ended = self.model.lines.values_mut().filter(|line| line.about == step.about);
+                ended
+                    .filter(|line| ["remove", "merge"].contains(&line.action))
+                    .for_each(|line| line.is_undone = true);
             }
             "merge" => {
                 (thing.before, thing.state, thing.into) = (thing.state, State::Merged, Some(step.other));
