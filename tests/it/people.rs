@@ -330,8 +330,11 @@ async fn a_rejected_appeal_can_be_reopened() {
     ok(act(&moderator, "silence", "bob", "0").await);
     ok(appeal(&bob, 2, "I did not shout").await);
     let waiting = server.sorted("review:queue").await;
-    ok(decide(&alice, "reject", ("appeal", "2"), "").await);
-    assert!(last_message(&bob).await.contains("was rejected. a reason"));
+    let answer = ok(decide(&alice, "reject", ("appeal", "2"), "").await)["moderation_id"].as_u64().unwrap();
+    let told = last_message(&bob).await;
+    assert!(told.contains("was rejected. a reason") && !told.contains("/appeal/"), "{told}");
+    // The answer is the last word.
+    assert!(refused(appeal(&bob, answer, "please").await).contains("decision"));
     refused(bob.try_tweet("Still").await);
     ok(undo(&alice, 3).await);
     assert_eq!(server.sorted("review:queue").await, waiting);

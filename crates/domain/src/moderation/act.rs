@@ -230,7 +230,7 @@ fn with_answer(site: &Site, (deed, thing, line): (&Deed, &Thing, ModerationId), 
     if matches!(thing, Thing::Message(_)) {
         return text.to_owned();
     }
-    if deed.action().facts().told.is_none() {
+    if !deed.action().can_be_appealed(thing) {
         return format!("{text}\n\nYou can answer: {}/moderators?moderation_id={line}", site.address);
     }
     format!("{text}\n\nYou can appeal against this: {}/appeal/{line}", site.address)

@@ -129,7 +129,7 @@ pub async fn appeal_without_session(
 
 /// Whether somebody can appeal against a decision.
 fn demand_appealable(line: &Line, appellant: UserId, now: Timestamp) -> Result<(), Refusal> {
-    if line.concerns != Some(appellant) || line.action.facts().told.is_none() {
+    if line.concerns != Some(appellant) || !line.action.can_be_appealed(&line.thing) {
         return Err(Refusal::NotYourDecision);
     }
     if let Some(by) = line.undone_by {

@@ -339,6 +339,12 @@ impl Action {
         self.facts().name
     }
 
+    /// Whether the person whom it concerns can appeal against it, done to this thing. The answer to an appeal is
+    /// the last word.
+    pub const fn can_be_appealed(self, thing: &Thing) -> bool {
+        self.facts().told.is_some() && !matches!(thing, Thing::Appeal(_))
+    }
+
     /// The action with a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)

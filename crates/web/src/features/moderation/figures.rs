@@ -30,7 +30,7 @@ pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Res
                     thead { tr { th scope="col" { "moderator" } th scope="col" { "action" } th.number scope="col" { "times" } } }
                     tbody {
                         @for (moderator, action, count) in &deeds {
-                            tr { td { (moderator_name(moderator)) } td { (action.facts().past) } td.number { (number(*count)) } }
+                            tr { td { (moderator_name(moderator)) } td { (action.facts().past) " " (action.facts().object) } td.number { (number(*count)) } }
                         }
                     }
                 }

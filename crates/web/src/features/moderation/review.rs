@@ -73,7 +73,7 @@ fn render(frame: &Frame<'_>, viewer: &User, (page, is_first): (&QueuePage, bool)
         h1 { "Review queue" }
         p.hint {
             "Items that readers flagged or that need a decision, worst first. "
-            "Every decision is in the " a href="/moderations" { "moderation log" } " and can be undone there."
+            "Every decision is in the " a href="/moderations" { "moderation log" } ". Nearly all can be undone there."
         }
         p.review-keys data-keys hidden {
             @for (key, meaning) in KEYS { span { kbd { (key) } " " (meaning) } " " }
