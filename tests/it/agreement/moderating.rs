@@ -132,7 +132,7 @@ impl Walk {
             "edit" => (thing.words, thing.mentions) = (words, None),
             _ => {}
         }
-        if action == "edit" || kind == Kind::Profile {
+        if ["edit", "lock"].contains(&action) || kind == Kind::Profile {
             // A moderator has looked at it, and flags hide it no more.
             self.learn(step.about).await;
         }
@@ -212,7 +212,7 @@ impl Walk {
                 now.words.entry(place).or_insert(word);
             }
         }
-        if line.action == "edit" {
+        if ["edit", "lock"].contains(&line.action) {
             self.learn(line.about).await;
         }
         self.learn(line.about + FIRST_COMMENTS).await;
