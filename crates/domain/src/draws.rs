@@ -1,4 +1,4 @@
-//! Numbers that nobody else has, of what is posted.
+//! Numbers that nobody else has, for stories, comments and tweets.
 //!
 //! Other programs may draw on the same store: Lamer News ids of stories from `news.count`, and programs
 //! after the book from `article:`. So a sequence may have two counters: the higher one counts, and the other
@@ -141,8 +141,8 @@ impl<const N: usize> Draw<N> {
         Ok(firsts)
     }
 
-    /// The first number of each sequence, which are drawn at once. They are flushed with what uses them. Rounds: 1, and another where two
-    /// counters have come apart.
+    /// The first number of each sequence, drawn at once. They are flushed with the batch that uses them. Rounds: 1,
+    /// and another where two counters have come apart.
     ///
     /// # Errors
     /// [`Error::Busy`] if other programs draw all the time, or the store's.

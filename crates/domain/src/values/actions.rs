@@ -28,8 +28,8 @@ pub struct ActionFacts {
     pub past: &'static str,
     /// Its thing in words, for a list of actions, where the past tense says little without one.
     pub object: &'static str,
-    /// The same to the person whom it concerns, who can appeal against it: it takes something from them, and it
-    /// can be undone. `{}` stands for the kind of the thing.
+    /// A sentence about it to the person whom it concerns, where that person can appeal: it takes something from
+    /// them, and it can be undone. `{}` stands for the kind of the thing.
     pub told: Option<&'static str>,
     /// Its verdict on the flags of its thing. `None` leaves the row in the queue.
     pub verdict: Option<FlagVerdict>,
@@ -41,7 +41,7 @@ pub struct ActionFacts {
     pub needs_no_reason: bool,
     /// Whether only administrators may do it, and undo it.
     pub is_of_administrators: bool,
-    /// Whether it is asked for by a call of its own, or by none.
+    /// Whether it has a call of its own, or none at all, and so cannot be asked for by the call for all others.
     pub has_own_call: bool,
 }
 
