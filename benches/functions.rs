@@ -68,7 +68,7 @@ fn comments() -> Vec<Comment> {
     THREAD
         .iter()
         .filter(|(id, _)| id != "nextid")
-        .filter_map(|(id, json)| Comment::from_field(id, json))
+        .filter_map(|(id, json)| Comment::from_field(NewsId(7), id, json))
         .collect()
 }
 

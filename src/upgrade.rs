@@ -126,10 +126,12 @@ async fn prepare_with(
     let state = migrations::state_of(&site.store).await?;
     state.demand_usable()?;
     let pending = state.pending(all);
+    // A store without a version is one of Lamer News. It has nothing of ours that could be changed.
+    let changes = |migration: &&&Migration| !migration.only_adds && state.layout > 0;
     if let Some(last) = pending.last() {
         match folder {
             Some(folder) => back_up(site, (&state, last), folder, (now_ms, tell)).await?,
-            None if pending.iter().all(|migration| migration.only_adds) => tracing::info!(
+            None if !pending.iter().any(|migration| changes(&migration)) => tracing::info!(
                 "no backup is made before the store is migrated, because backup.folder is not set; \
                  nothing is changed or removed"
             ),
@@ -190,6 +192,7 @@ fn backup_folder(config: &Config) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::backup::restore;
+    use tidings_domain::keys;
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::report::Advance;
@@ -202,6 +205,7 @@ mod tests {
 
     async fn site() -> Site {
         let site = Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default());
+        set(&site, keys::LAYOUT_VERSION, "1").await;
         set(&site, "planted", "old").await;
         site
     }
@@ -225,7 +229,7 @@ mod tests {
     }
 
     fn migrations(only_adds: bool) -> [Migration; 1] {
-        [Migration { to: 1, what: "change a key", only_adds, run: change }]
+        [Migration { to: 2, what: "change a key", only_adds, run: change }]
     }
 
     #[tokio::test]
@@ -234,9 +238,9 @@ mod tests {
         let place = Some(folder.path().to_owned());
         prepare_with(&site, &place, &migrations(false), TOLD).await.unwrap();
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("new"));
-        let path = folder.path().join("tidings-20261122T180000Z-before-layout-1.backup");
+        let path = folder.path().join("tidings-20261122T180000Z-before-layout-2.backup");
         let summary = restore::verify(&path, |_| {}).unwrap();
-        assert_eq!((summary.header.layout, summary.keys), (0, 1));
+        assert_eq!((summary.header.layout, summary.keys), (1, 2));
         let old = Store::in_memory().await.unwrap();
         restore::begin(&old, &restore::filling(&summary, Timestamp(7))).await.unwrap();
         restore::write_keys(&old, &path, summary, NOW, |_| {}).await.unwrap();
@@ -270,7 +274,7 @@ mod tests {
         let place = Some(folder.path().to_owned());
         prepare_with(&site, &place, &migrations(false), (NOW, tell)).await.unwrap();
         let heard = HEARD.lock().unwrap();
-        assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 1");
+        assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 2");
         assert!(heard[1].starts_with("migrating the store: 0 of 0"), "{heard:?}");
     }
 
@@ -281,6 +285,6 @@ mod tests {
         let path = folder.path().to_owned();
         prepare_with(&site, &Some(path), &migrations(false), TOLD).await.unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert_eq!(migrations::state_of(&site.store).await.unwrap().layout, 1);
+        assert_eq!(migrations::state_of(&site.store).await.unwrap().layout, 2);
     }
 }

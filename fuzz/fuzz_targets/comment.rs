@@ -6,14 +6,14 @@
 use libfuzzer_sys::fuzz_target;
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::arrange;
-use tidings_domain::values::ids::UserId;
+use tidings_domain::values::ids::{NewsId, UserId};
 
 fuzz_target!(|fields: Vec<(u8, &str)>| {
     let mut comments: Vec<Comment> = Vec::new();
     for (number, json) in fields {
-        assert_eq!(Comment::from_field("nextid", json), None);
-        assert_eq!(Comment::from_field("0", json), None);
-        let Some(comment) = Comment::from_field(&number.to_string(), json) else {
+        assert_eq!(Comment::from_field(NewsId(7), "nextid", json), None);
+        assert_eq!(Comment::from_field(NewsId(7), "0", json), None);
+        let Some(comment) = Comment::from_field(NewsId(7), &number.to_string(), json) else {
             continue;
         };
         assert_eq!(comment.id.0, u64::from(number));

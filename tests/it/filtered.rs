@@ -11,6 +11,7 @@ use crate::page_server::{PageServer, Reply};
 use crate::server::{Engine, Server, each_engine};
 use crate::smtp_server::SmtpServer;
 use crate::two_viewers::addresses;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -768,9 +769,33 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
         })
         .await;
     for gone in &site.gone {
+        // A removal was a record of its own.
         let (thread, field) = ("thread:comment:1", gone.comment.to_string());
-        let json = server.field(thread, &field).await.unwrap();
-        server.set_field(thread, &field, &json.replace(",\"unseen\":1", "")).await;
+        let mut comment: Value = serde_json::from_str(&server.field(thread, &field).await.unwrap()).unwrap();
+        let members = comment.as_object_mut().unwrap();
+        members.remove("unseen");
+        let removals = [
+            (format!("comment:1-{}", gone.comment), members.remove("removed")),
+            (
+                format!("tweet:{}", gone.tweet),
+                server.field(&format!("tweet:{}", gone.tweet), "removed").await.map(Value::from),
+            ),
+        ];
+        server
+            .write(|batch| {
+                batch.set_field(thread, &field, comment.to_string());
+                batch.delete_field(format!("tweet:{}", gone.tweet), "removed");
+                for (thing, removed) in removals {
+                    let Some(removed) = removed else { continue };
+                    let removed = removed.as_str().unwrap();
+                    let (line, earlier) = removed.split_once(' ').unwrap_or((removed, ""));
+                    batch.set_field(format!("withdrawn:{thing}"), "moderation", line);
+                    if !earlier.is_empty() {
+                        batch.set_field(format!("withdrawn:{thing}"), "earlier", earlier);
+                    }
+                }
+            })
+            .await;
     }
     assert_ne!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
     let state = migrations::state_of(server.store()).await.unwrap();

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use tidings_domain::migrations;
 use tidings_domain::store_check::Part;
 use tidings_keyspace as keyspace;
 
@@ -129,11 +130,18 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() 
         let line = act(&alice, "remove", ("comment", &id)).await;
         server.finish_jobs().await;
         assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
-        for reader in [&alice, &bob, &carol] {
+        for reader in [&bob, &carol] {
+            // What was delivered stays delivered, and is not shown.
             let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
-            assert!(inbox.iter().all(|(member, _)| !member.ends_with(&id)), "{inbox:?}");
-            let read = server.number(&format!("user:{}", reader.user_id), "replies").await;
-            assert_eq!(read, i64::from(reader.user_id == bob.user_id), "{}", reader.username);
+            assert!(inbox.iter().any(|(member, _)| member.ends_with(&id)), "{}: {inbox:?}", reader.username);
+            let answer = ok(reader.api_get("/api/inbox?count=100").await);
+            assert!(!answer.to_string().contains(&format!(":{id}\"")), "{answer}");
+            assert_eq!(
+                answer["unread"],
+                json!(u64::from(reader.user_id == bob.user_id)),
+                "{}",
+                reader.username
+            );
         }
         assert_eq!(badge(&alice).await, 0);
         let messages = ok(dave.api_get("/api/inbox").await);
@@ -171,6 +179,9 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
         server.advance(60);
         dave.tweet("the last").await;
         ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
+        // The entry about it stays.
+        bob.follow("dave").await;
+        ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
         let before = state(&server).await;
         assert_eq!(server.ids(&format!("user:{}:mentions", bob.user_id)).await, [spam]);
         let line = act(&alice, "remove", ("tweet", &spam.to_string())).await;
@@ -182,13 +193,10 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
                 continue;
             }
             if let keyspace::Value::SortedSet(members) = value {
-                let is_there = members.iter().any(|(other, _)| {
-                    *other == member && key.contains("timeline") || other.ends_with(&format!("tweet:{spam}"))
-                });
+                let is_there = members.iter().any(|(other, _)| *other == member && key.contains("timeline"));
                 assert!(!is_there, "{key}: {members:?}");
             }
         }
-        assert!(server.ids(&format!("user:{}:mentions", bob.user_id)).await.is_empty());
         assert_eq!((badge(&alice).await, badge(&bob).await), (0, 0));
         assert_eq!(differences(&server).await, 0);
         // A member who follows the author meanwhile gets the post when it is back.
@@ -244,7 +252,7 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
 
 /// A thread with more subscribers than are told at once.
 #[tokio::test]
-async fn many_subscribers_lose_an_entry_and_get_it_back_read_or_unread() {
+async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread() {
     each_engine(&[], async |server| {
         let [alice, bob, carol, dave] = people(&server).await;
         let readers = server.members(60).await;
@@ -261,13 +269,11 @@ async fn many_subscribers_lose_an_entry_and_get_it_back_read_or_unread() {
         let line = act(&alice, "remove", ("comment", &id)).await;
         server.finish_jobs().await;
         for reader in readers.iter().chain([&bob, &carol]) {
-            let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
-            assert!(inbox.is_empty(), "{inbox:?}");
-            assert_eq!(badge(reader).await, 0);
+            let answer = ok(reader.api_get("/api/inbox").await);
+            assert_eq!((&answer["entries"], &answer["unread"]), (&json!([]), &json!(0)));
         }
         let undone = undo(&alice, line).await;
         assert_same(&state(&server).await, &before);
-        // Each may come before the jobs of the other are done.
         let again = undo(&alice, undone).await;
         let back = undo(&alice, again).await;
         undo(&alice, back).await;
@@ -279,7 +285,7 @@ async fn many_subscribers_lose_an_entry_and_get_it_back_read_or_unread() {
 }
 
 #[tokio::test]
-async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_back() {
+async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [alice, bob, _, dave] = people(&server).await;
     let readers = server.members(60).await;
@@ -315,7 +321,7 @@ async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_
                 ("after_tied", &tied),
             ];
             batch.set_fields(format!("timeline:job:{job}"), fields);
-            // Not in the queue, so that it waits until it is put back.
+            batch.sorted_add("timeline:jobs", &job, 0.0);
         })
         .await;
     let line = act(&alice, "remove", ("comment", &id)).await;
@@ -326,6 +332,119 @@ async fn a_delivery_to_subscribers_that_was_stopped_goes_on_when_the_comment_is_
     }
     undo(&alice, line).await;
     assert_same(&state(&server).await, &told);
+}
+
+#[tokio::test]
+async fn an_older_store_gets_back_into_inboxes_what_removals_took_away() {
+    each_engine(&[], async |server| {
+        let [alice, bob, carol, dave] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await;
+        dave.comment(story, "spam for @carol").await;
+        dave.tweet("spam for @bob").await;
+        ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
+        let before = state(&server).await;
+        let lines =
+            [act(&alice, "remove", ("comment", "1-1")).await, act(&alice, "remove", ("tweet", "2")).await];
+        server.finish_jobs().await;
+        let removed = server.dump().await;
+        // As layout 10 had it: the removals took the entries along, and noted them in records of their own.
+        let times = ["user:2:inbox", "user:3:inbox", "user:2:mentions"];
+        let [bobs, carols, mentions] = times.map(|key| match &removed[key] {
+            keyspace::Value::SortedSet(members) => members.clone(),
+            other => panic!("{other:?}"),
+        });
+        let time_of = |members: &[(String, f64)], member: &str| {
+            let found = members.iter().find(|(other, _)| other == member);
+            let (_, time) = found.unwrap_or_else(|| panic!("{member}: {members:?}"));
+            format!("{time:?}")
+        };
+        let reply = time_of(&bobs, "reply:1-1");
+        let mention = time_of(&bobs, "mention:tweet:2");
+        let read = time_of(&carols, "mention:1-1");
+        let listed = time_of(&mentions, "2");
+        let comment = server.field("thread:comment:1", "1").await.unwrap();
+        let [of_comment, of_tweet] = lines.map(|line| format!("moderation:{line}"));
+        let facts = [
+            server.field(&of_comment, "changed").await.unwrap(),
+            server.field(&of_tweet, "changed").await.unwrap(),
+        ];
+        let as_before = |facts: &str, new: &str, old: &str| {
+            assert!(facts.contains(new), "{facts}");
+            facts.replace(new, &format!(r#"{{"key":"{old}","field":"moderation","after""#))
+        };
+        let of_thread = r#"{"key":"thread:comment:1","field":"1","part":"removed_by","after""#;
+        let of_post = r#"{"key":"tweet:2","field":"removed","part":"removed_by","after""#;
+        server
+            .write(|batch| {
+                for (list, member) in [
+                    ("inbox", "reply:1-1"),
+                    ("unread", "reply:1-1"),
+                    ("inbox", "mention:tweet:2"),
+                    ("unread", "mention:tweet:2"),
+                ] {
+                    batch.sorted_remove(format!("user:2:{list}"), member);
+                }
+                batch.increment_field("user:2", "replies", -2);
+                batch.sorted_remove("user:3:inbox", "mention:1-1");
+                batch.sorted_remove("user:2:mentions", "2");
+                batch.set_field(
+                    "thread:comment:1",
+                    "1",
+                    comment.replace(&format!(r#","removed":"{}""#, lines[0]), ""),
+                );
+                batch.delete_field("tweet:2", "removed");
+                batch.set_field(
+                    &of_comment,
+                    "changed",
+                    as_before(&facts[0], of_thread, "withdrawn:comment:1-1"),
+                );
+                batch.set_field(&of_tweet, "changed", as_before(&facts[1], of_post, "withdrawn:tweet:2"));
+                batch.set_fields(
+                    "withdrawn:comment:1-1",
+                    [
+                        ("moderation", lines[0].to_string()),
+                        ("entries", format!("2 reply:1-1 {reply} {reply} 1")),
+                        ("counted", "1".to_owned()),
+                        ("large", "1".to_owned()),
+                    ],
+                );
+                let subscribers = "withdrawn:comment:1-1:subscribers";
+                batch.sorted_add(subscribers, format!("3 mention:1-1 {read} - 0"), 3.0);
+                batch.set_fields(
+                    "withdrawn:tweet:2",
+                    [
+                        ("moderation", lines[1].to_string()),
+                        ("entries", format!("2 mention:tweet:2 {mention} {mention} 1")),
+                        ("mentions", format!("2 {listed}")),
+                    ],
+                );
+                batch.sorted_add("timeline:jobs", "withdraw:1-1", 0.0);
+                batch.set_fields("timeline:job:withdraw:1-1", [("step", "7"), ("author", "4")]);
+                batch.set("layout:version", "10");
+            })
+            .await;
+        let state_of_store = migrations::state_of(server.store()).await.unwrap();
+        migrations::migrate(&server.app.site, &state_of_store, &migrations::MIGRATIONS, &|_, _| {})
+            .await
+            .unwrap();
+        server.clear_caches().await;
+        let mut migrated = server.dump().await;
+        for line in [&of_comment, &of_tweet] {
+            migrated.insert(line.clone(), removed[line].clone());
+        }
+        migrated.remove("layout:version");
+        let mut removed = removed;
+        removed.remove("layout:version");
+        assert_same(&migrated, &removed);
+        for line in lines {
+            undo(&alice, line).await;
+        }
+        server.finish_jobs().await;
+        let mut back = state(&server).await;
+        back.remove("layout:version");
+        assert_same(&back, &before);
+    })
+    .await;
 }
 
 #[tokio::test]

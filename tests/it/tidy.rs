@@ -62,6 +62,7 @@ const WINGS: [&[&str]; 13] = [
         "post_rules",
         "process_state",
         "rates",
+        "records",
         "repeats",
         "report",
         "review",

@@ -5,8 +5,7 @@
 //! done in steps. It hands out [`run`] for a server and [`finish_waiting`] for commands.
 
 use crate::accounts::inbox::seen;
-use crate::comments::notify::{NOTIFY, RETRACT};
-use crate::comments::withdrawal::{RETURN, WITHDRAW};
+use crate::comments::notify::NOTIFY;
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, JobKind};
@@ -21,15 +20,12 @@ use tidings_keyspace::EngineClock;
 use tidings_supervision::{Policy, supervise};
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 15] = [
+static KINDS: [JobKind; 12] = [
     deliver::KIND,
     sweep::KIND,
     clear::KIND,
     rebuild::KIND,
     NOTIFY,
-    RETRACT,
-    WITHDRAW,
-    RETURN,
     leave::KIND,
     remove_all::KIND,
     remove_all::RESTORE,
@@ -87,9 +83,6 @@ mod tests {
                 "clear",
                 "rebuild",
                 "notify",
-                "retract",
-                "withdraw",
-                "return",
                 "leave",
                 "remove_all",
                 "restore_all",

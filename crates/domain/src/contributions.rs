@@ -9,19 +9,21 @@ use crate::accounts::reader::{Perspective, Written};
 use crate::accounts::seen::ProfileTexts;
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::comments::comment::{self, Comment, StoredComment};
-use crate::comments::withdrawal::{CommentReturn, CommentWithdrawal};
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::News;
+use crate::records::{self, AsRead};
 use crate::site::Site;
 use crate::submissions::withdrawal::{StoryReturn, StoryWithdrawal};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, UserId};
+use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
+use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Hash, read};
 
@@ -32,8 +34,8 @@ const EXCERPT: usize = 60;
 pub(crate) enum Contribution {
     /// A story.
     Story(Box<News>),
-    /// A comment, with its stored text.
-    Comment(CommentAddress, Box<StoredComment>),
+    /// A comment, with its story.
+    Comment(Box<StoredComment>),
     /// A tweet.
     Tweet(Tweet),
     /// A person's text about themselves.
@@ -57,7 +59,7 @@ impl Contribution {
                 if stored.comment.deleted {
                     return Err(Refusal::CommentDeleted.into());
                 }
-                Ok(Self::Comment(*address, Box::new(stored)))
+                Ok(Self::Comment(Box::new(stored)))
             }
             Thing::Tweet(id) => {
                 Ok(Self::Tweet(site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?))
@@ -79,8 +81,8 @@ impl Contribution {
     pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
         let secret = match self {
             Self::Story(news) => news.is_secret().then_some(Refusal::NoSuchNews),
-            Self::Comment(_, stored) if stored.news.is_secret() => Some(Refusal::NoSuchNews),
-            Self::Comment(_, stored) => stored.comment.is_secret().then_some(Refusal::NoSuchComment),
+            Self::Comment(stored) if stored.news.is_secret() => Some(Refusal::NoSuchNews),
+            Self::Comment(stored) => stored.comment.is_secret().then_some(Refusal::NoSuchComment),
             Self::Tweet(tweet) => tweet.is_secret().then_some(Refusal::NoSuchTweet),
             Self::Profile(_) => None,
         };
@@ -125,12 +127,9 @@ impl Contribution {
     pub(crate) fn called(&self) -> String {
         match self {
             Self::Story(news) => format!("story “{}” (/news/{})", news.title, news.id),
-            Self::Comment(address, stored) => {
-                format!(
-                    "comment “{}” ({})",
-                    excerpt(&stored.comment.body),
-                    erasing::place_of_comment(*address)
-                )
+            Self::Comment(stored) => {
+                let place = erasing::place_of_comment(stored.comment.address());
+                format!("comment “{}” ({place})", excerpt(&stored.comment.body))
             }
             Self::Tweet(tweet) => format!("post “{}” (/tweet/{})", excerpt(&tweet.text), tweet.id),
             Self::Profile(_) => "profile".to_owned(),
@@ -149,25 +148,31 @@ impl Contribution {
     ) -> Result<Box<dyn Withdrawing>, Error> {
         Ok(match self {
             Self::Story(news) => Box::new(StoryWithdrawal::read(site, now, *news, state).await?),
-            Self::Comment(address, stored) => {
-                Box::new(CommentWithdrawal::read(site, address, *stored, state).await?)
-            }
+            Self::Comment(stored) => Box::new(CommentWithdrawal { comment: stored.comment, state }),
             Self::Tweet(tweet) => Box::new(TweetWithdrawal::read(site, tweet, state).await?),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
         })
     }
 
-    /// The record of its removal. Rounds: 1.
+    /// The decision that removed it. Rounds: 1 for a story, else none.
     ///
     /// # Errors
     /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
-    pub(crate) async fn removal(&self, site: &Site) -> Result<Withdrawn, Error> {
+    pub(crate) async fn removal(&self, site: &Site) -> Result<RemovedBy, Error> {
         let rejected = "this was rejected before anyone saw it. Undo the rejection instead";
         if !matches!(self.withheld(), Some(Withheld::Removed(_))) {
             return Err(Refusal::NothingToModerate("this has not been removed").into());
         }
-        let record = site.store.fetch(Withdrawn::of(self.thing())).await?;
-        Ok(record.ok_or(Refusal::NothingToModerate(rejected))?)
+        let removed = match self {
+            Self::Story(news) => {
+                let record = site.store.fetch(Withdrawn::of(Thing::Story(news.id))).await?;
+                record.map(|record| RemovedBy { line: record.line, earlier: record.earlier })
+            }
+            Self::Comment(stored) => stored.comment.removed.as_deref().cloned(),
+            Self::Tweet(tweet) => tweet.removed.clone(),
+            Self::Profile(_) => None,
+        };
+        Ok(removed.ok_or(Refusal::NothingToModerate(rejected))?)
     }
 
     /// Reads what putting it back needs. Rounds: at most 5.
@@ -179,33 +184,21 @@ impl Contribution {
         self,
         site: &Site,
         now: Moment,
-        record: Withdrawn,
+        removed: RemovedBy,
     ) -> Result<Box<dyn Returning>, Error> {
         Ok(match self {
-            Self::Story(news) => Box::new(StoryReturn::read(site, now, *news, record).await?),
-            Self::Comment(address, stored) => {
-                Box::new(CommentReturn::read(site, address, *stored, record).await?)
-            }
-            Self::Tweet(tweet) => Box::new(TweetReturn::read(site, tweet, record).await?),
+            Self::Story(news) => Box::new(StoryReturn::read(site, now, *news).await?),
+            Self::Comment(stored) => Box::new(CommentReturn(stored.comment)),
+            Self::Tweet(tweet) => Box::new(TweetReturn::read(site, tweet, removed).await?),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
         })
-    }
-
-    /// The name of it.
-    fn thing(&self) -> Thing {
-        match self {
-            Self::Story(news) => Thing::Story(news.id),
-            Self::Comment(address, _) => Thing::Comment(*address),
-            Self::Tweet(tweet) => Thing::Tweet(tweet.id),
-            Self::Profile(user) => Thing::User(user.username.as_str().into()),
-        }
     }
 
     /// Its author.
     pub(crate) fn author(&self) -> UserId {
         match self {
             Self::Story(news) => news.user_id,
-            Self::Comment(_, stored) => stored.comment.user_id,
+            Self::Comment(stored) => stored.comment.user_id,
             Self::Tweet(tweet) => tweet.user_id,
             Self::Profile(user) => user.id,
         }
@@ -215,7 +208,7 @@ impl Contribution {
     pub(crate) fn withheld(&self) -> Option<&Withheld> {
         match self {
             Self::Story(news) => news.withheld.as_ref(),
-            Self::Comment(_, stored) => stored.comment.withheld.as_ref(),
+            Self::Comment(stored) => stored.comment.withheld.as_ref(),
             Self::Tweet(tweet) => tweet.withheld.as_ref(),
             Self::Profile(user) => user.withheld.as_ref(),
         }
@@ -236,7 +229,7 @@ impl Contribution {
     pub(crate) fn text(&self) -> String {
         let text = match self {
             Self::Story(news) => format!("{}\n\n{}", news.title, news.text().unwrap_or(&news.url)),
-            Self::Comment(_, stored) => stored.comment.body.clone(),
+            Self::Comment(stored) => stored.comment.body.clone(),
             Self::Tweet(tweet) => tweet.text.clone(),
             Self::Profile(user) if user.fullname.is_empty() => user.about.clone(),
             Self::Profile(user) => format!("{}\n\n{}", user.fullname, user.about),
@@ -248,10 +241,11 @@ impl Contribution {
     /// meanwhile.
     pub(crate) fn write_withheld(&self, batch: &mut Batch, state: Option<&Withheld>) {
         let key = match self {
-            Self::Comment(address, stored) => {
-                let mut comment = stored.comment.clone();
+            Self::Comment(stored) => {
+                let mut comment = Comment::clone(&stored.comment);
                 comment.withhold(state.cloned());
-                return comment::write_change(batch, *address, &stored.json, &comment);
+                records::change(batch, &stored.comment, &comment);
+                return;
             }
             Self::Story(news) => return news.write_state(batch, state),
             Self::Tweet(tweet) => return tweet.write_state(batch, state),
@@ -267,6 +261,39 @@ impl Contribution {
             Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
             None => batch.delete_field(key, WITHHELD),
         }
+    }
+}
+
+/// A comment that is about to be removed.
+struct CommentWithdrawal {
+    comment: AsRead<Comment>,
+    state: Withheld,
+}
+
+impl Withdrawing for CommentWithdrawal {
+    fn write(&self, batch: &mut Batch, _: Moment, line: ModerationId) {
+        let mut comment = Comment::clone(&self.comment);
+        comment.remove(line, self.state.clone());
+        records::change(batch, &self.comment, &comment);
+    }
+
+    fn job(&self) -> Option<Job> {
+        None
+    }
+}
+
+/// A removed comment that is about to be put back.
+struct CommentReturn(AsRead<Comment>);
+
+impl Returning for CommentReturn {
+    fn write(&self, batch: &mut Batch, _: &Site, _: Moment) {
+        let mut comment = Comment::clone(&self.0);
+        comment.put_back();
+        records::change(batch, &self.0, &comment);
+    }
+
+    fn jobs(&self, _: &Site) -> Vec<Job> {
+        Vec::new()
     }
 }
 

@@ -11,17 +11,18 @@ pub(crate) mod store_rules;
 pub use people::import_accounts;
 
 use crate::articles::article::{self, Article};
-use crate::comments::comment::{self, Comment};
+use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
+use crate::records;
 use crate::site::{Applied, Site};
 use crate::submissions::url_guards;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentId, ItemNumber, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
 use crate::values::text::Body;
@@ -123,9 +124,9 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
             ("ctime", link.posted.to_string()),
             ("up", up.to_string()),
             ("down", "0".to_owned()),
-            ("comments", "0".to_owned()),
         ],
     );
+    batch.increment_field(keys::news(id), "comments", 0);
     if !link.imported_votes.is_none() {
         batch.set_field(keys::news(id), IMPORTED_VOTES, link.imported_votes.to_string());
     }
@@ -185,19 +186,21 @@ pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedCo
     batch.key_present(keys::news(news));
     batch.key_absent(&thread);
     batch.set_field(&thread, NEXT_ID, count.to_string());
-    batch.set_field(keys::news(news), "comments", count.to_string());
     let mut karma: HashMap<UserId, i64> = HashMap::new();
+    let mut written = Vec::with_capacity(comments.len());
     for (id, imported) in (1..).map(CommentId).zip(comments) {
         let parent = imported.parent.and_then(|place| u64::try_from(place).ok());
         let parent = parent.map(|place| CommentId(place.saturating_add(1)));
-        let mut comment = Comment::new(id, imported.author, parent, &imported.body, imported.posted);
+        let place = (CommentAddress { news, comment: id }, parent);
+        let mut comment = Comment::new(place, imported.author, &imported.body, imported.posted);
         let earned = i64::try_from(imported.votes[0].len()).unwrap_or(i64::MAX);
         *karma.entry(imported.author).or_default() += earned * site.rules.karma.comment_upvote_transfer;
         let [up, down] = imported.votes.map(|voters| voters.into_iter().map(u64::from));
         comment.up.extend(up);
         comment.down.extend(down);
-        comment::write_new(&mut batch, news, &comment);
+        written.push(comment);
     }
+    records::add(&mut batch, &written);
     write_earned(&mut batch, karma);
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(()),

@@ -1,24 +1,33 @@
 //! The inbox as its owner sees it: entries with the texts and names of what they are about.
 //!
+//! An entry stays when what it is about is removed or deleted, or when the follower has left, and it is shown again when
+//! that comes back. An entry that cannot be seen is neither listed, nor counted, nor marked as read with others.
+//!
 //! It has no keys of its own: [`crate::accounts::inbox`] stores the entries.
 
-use crate::accounts::inbox::{Entry, EntryId, InboxCursor, Kind, entries_of, message};
+use crate::accounts::inbox::{
+    self, Entry, EntryId, InboxCursor, Kind, Marking, NewestUnread, entries_of, message,
+};
+use crate::accounts::mentioned::names_in;
 use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight, Written};
 use crate::accounts::seen::{Seen, Viewed};
 use crate::accounts::users::User;
-use crate::accounts::visit::Visit;
+use crate::accounts::visit::{COUNTED_UNREAD, Visit};
+use crate::cache::MEBIBYTE;
 use crate::comments::comment::Comment;
 use crate::comments::lists::{STORY_AUTHOR, TITLE, title_of};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, MessageAddress, TweetId, UserId};
 use crate::values::message::StoredMessage;
 use crate::values::size;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tidings_keyspace::{Boxed, Fetch, read};
 
@@ -143,17 +152,74 @@ pub enum ReplyTarget {
     Thread,
 }
 
-/// A part of a user's inbox. Entries whose comment or tweet is gone, because another program
-/// has deleted it, are left out. Rounds: 3.
+/// A part of a user's inbox. If something of it cannot be seen, older entries fill the page. Rounds: 3, and 2 for each
+/// of at most [`REFILLS`] refills.
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
     let reader = Reader::of(visit, user);
-    let (mut entries, reader) = visit.fetch((entries_of(user), reader)).await?;
+    let (entries, reader) = visit.fetch((entries_of(user), reader)).await?;
     let newest = entries.first().map(|entry| entry.place.id);
-    entries.retain(|entry| window.has(entry));
-    let is_more = entries.len() > window.count;
-    entries.truncate(window.count);
-    let next = entries.last().filter(|_| is_more).map(|entry| entry.place);
-    Ok(InboxPage { entries: with_subjects(visit, &reader, entries).await?, next, newest })
+    let mut left = entries.into_iter().filter(|entry| window.has(entry)).peekable();
+    let mut page = InboxPage { entries: Vec::new(), next: None, newest };
+    for _ in 0..=REFILLS {
+        let some: Vec<Entry> = left.by_ref().take(window.count - page.entries.len()).collect();
+        page.next = some.last().filter(|_| left.peek().is_some()).map(|entry| entry.place);
+        page.entries.extend(with_subjects(visit, &reader, some).await?);
+        if page.entries.len() >= window.count || left.peek().is_none() {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+/// How often a page is filled up.
+const REFILLS: usize = 3;
+
+crate::cache_kind! {
+    /// How many of the newest unread entries of a user are about what they can see.
+    struct SeenUnread: UserId => u64, "seen_unread", MEBIBYTE, |_, _| 0;
+}
+
+/// The visit of somebody who is shown the badge: it counts only what they can see of the newest unread entries.
+#[must_use]
+pub const fn showing_badge(visit: Visit) -> Visit {
+    visit.reading_badge(seen_unread)
+}
+
+/// How many of the newest unread entries of the viewer are about what they can see.
+fn seen_unread(visit: &Visit, viewer: &User) -> Boxed<'static, u64> {
+    if let Some(seen) = visit.site().caches.of::<SeenUnread>().get(visit.view(), &viewer.id) {
+        return read::known(*seen).boxed();
+    }
+    let (owner, unread, keep) = (InboxOwner::of(viewer), viewer.unread.clone(), visit.keeper::<SeenUnread>());
+    let subject = |entry: &EntryId| EntrySubject::of_entry(owner.clone(), Perspective::default(), *entry);
+    let subjects = unread.entries.iter().map(subject).collect::<Vec<_>>();
+    let reads = (subjects, NewestUnread::of(owner.id, COUNTED_UNREAD)).or_absent().tracked().apart();
+    let counted = reads.map(move |found| {
+        // Something may have been delivered since the viewer was read.
+        let is_current = found.peek().1 == unread;
+        let seen = found.map(|(subjects, _)| subjects.iter().flatten().count() as u64);
+        if is_current { *keep(owner.id, seen) } else { *seen.peek() }
+    });
+    counted.boxed()
+}
+
+/// Marks entries of an inbox as read. Of many, those that the user cannot see stay unread. Rounds: 2, and 2 to mark many.
+///
+/// # Errors
+/// Those of the store.
+pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
+    let mut hidden = HashSet::new();
+    if !matches!(marking, Marking::One(_)) {
+        let owner = InboxOwner::of(user);
+        let NewestUnread { entries, .. } = site.store.fetch(NewestUnread::of(user.id, u64::MAX)).await?;
+        let subjects =
+            entries.iter().map(|entry| EntrySubject::of_entry(owner.clone(), Perspective::default(), *entry));
+        let subjects = site.store.fetch(subjects.collect::<Vec<_>>()).await?;
+        hidden.extend(
+            entries.iter().zip(subjects).filter(|(_, subject)| subject.is_none()).map(|(entry, _)| *entry),
+        );
+    }
+    inbox::mark_read(site, user, marking, &hidden).await
 }
 
 /// An entry to mail, and to whom. `None` if it is read, gone or muted, or the user wants no mail or has
@@ -186,7 +252,8 @@ async fn with_subjects(
     entries: Vec<Entry>,
 ) -> Result<Vec<InboxEntry>, Error> {
     let (user, perspective) = (reader.id, Perspective { reader: Some(reader), shows_all: false });
-    let subject = |entry: &Entry| EntrySubject::of_entry((user, perspective), entry.place.id);
+    let owner = InboxOwner { id: user, name: reader.name.to_string() };
+    let subject = |entry: &Entry| EntrySubject::of_entry(owner.clone(), perspective, entry.place.id);
     let found = visit.fetch(entries.iter().map(subject).collect::<Vec<_>>()).await?;
     // A collapsed entry is there until it is read.
     let subjects: Vec<(Entry, EntrySubject)> = entries
@@ -211,6 +278,20 @@ async fn with_subjects(
     Ok(entries.collect())
 }
 
+/// The owner of an inbox.
+#[derive(Clone)]
+struct InboxOwner {
+    id: UserId,
+    /// In lower case.
+    name: String,
+}
+
+impl InboxOwner {
+    fn of(user: &User) -> Self {
+        Self { id: user.id, name: user.username.to_lowercase() }
+    }
+}
+
 /// The subject of an entry, as the owner of the inbox sees it.
 enum EntrySubject {
     Comment { comment: Seen<Box<Comment>>, title: (Option<String>, bool), story_author: Option<UserId> },
@@ -222,14 +303,22 @@ enum EntrySubject {
 }
 
 impl EntrySubject {
-    /// The subject of an entry in the inbox of a user.
-    fn of_entry((user, perspective): (UserId, Perspective<'_>), entry: EntryId) -> Boxed<'_, Option<Self>> {
+    /// The subject of an entry; `None` if the owner of the inbox cannot see it now.
+    fn of_entry<'a>(
+        InboxOwner { id: user, name }: InboxOwner,
+        perspective: Perspective<'a>,
+        entry: EntryId,
+    ) -> Boxed<'a, Option<Self>> {
         match entry {
             EntryId::Reply(address) | EntryId::Mention(address) => {
                 let key = keys::news(address.news);
+                let is_mention = matches!(entry, EntryId::Mention(_));
                 let reads = (read::hash_fields(&key, TITLE), Comment::at(address)).or_absent();
                 let found = move |(story, comment): (Vec<Option<String>>, Option<Comment>)| {
-                    Self::of(perspective.view(Box::new(comment?)), |comment| {
+                    // An edit may have taken the mention away.
+                    let comment = comment
+                        .filter(|comment| !is_mention || names_in(comment.stored_text()).contains(&name))?;
+                    Self::of(perspective.view(Box::new(comment)), |comment| {
                         let author = story.get(STORY_AUTHOR).cloned().flatten();
                         let story_author = fields::read(author.as_deref(), || key, "user_id");
                         Self::Comment { comment, title: title_of(perspective, story), story_author }
@@ -247,7 +336,8 @@ impl EntrySubject {
                     Sight::Collapsed(why) => Self::Collapsed(why),
                     Sight::Shown | Sight::LeftOut => Self::Follow(id),
                 };
-                read::known(Some(follow)).boxed()
+                let since = read::score(keys::followers(user), id.to_string()).or_absent();
+                since.map(|since| since.map(|_| follow)).boxed()
             }
             EntryId::Moderation(number) => {
                 message(user, number).or_absent().map(|text| text.map(Self::Message)).boxed()

@@ -9,7 +9,7 @@ pub mod kept;
 
 use crate::values::day::{Day, Hour};
 use crate::values::hostname::{HashPrefix, Hostname};
-use crate::values::ids::{CommentAddress, HookId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
+use crate::values::ids::{HookId, MessageThreadId, ModerationId, NewsId, TweetId, UserId};
 use crate::values::imported::ImportSource;
 use crate::values::lookalikes;
 use crate::values::moderation::Thing;
@@ -510,9 +510,6 @@ schema! {
             moderation_posts(id: ModerationId) "moderation:" {id, "moderation id"} ":posts";
         /// Everything taken away with a thing that a moderator has removed.
         WITHDRAWN: Hash, NEVER, Ours, REMOVED = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
-        /// The entries that a removed comment took from the inboxes of subscribers.
-        WITHDRAWN_COMMENT_SUBSCRIBERS: SortedSet, NEVER, Ours, REMOVED =
-            withdrawn_from_subscribers(comment: CommentAddress) "withdrawn:comment:" {comment, "comment"} ":subscribers";
         /// The sum and the number of the votes on a site.
         LINK: Hash, NEVER, Ours, VOTES = link(host: &Hostname) "link:" {host, "host"};
         /// The votes on a site, by voter.

@@ -5,6 +5,7 @@
 //! the next. It may be interrupted and run again, also on two servers at the same time.
 
 mod never_shown;
+mod removed_by;
 pub mod unfinished;
 mod unseen;
 
@@ -24,14 +25,14 @@ use crate::report::Advance;
 use crate::site::{Applied, Site, apply};
 use crate::sites;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_SAVED;
 use std::pin::Pin;
 use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 10;
+pub const LAYOUT_VERSION: u64 = 11;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -57,7 +58,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 10] = [
+pub static MIGRATIONS: [Migration; 11] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -119,6 +120,12 @@ pub static MIGRATIONS: [Migration; 10] = [
         what: "count the votes of people who have voted on a site both with www. and without",
         only_adds: true,
         run: |site, advance| Box::pin(sites::count_all(site, advance)),
+    },
+    Migration {
+        to: 11,
+        what: "put back into inboxes what removed posts took away, and let comments and posts name what removed them",
+        only_adds: false,
+        run: |site, advance| Box::pin(removed_by::move_all(site, advance)),
     },
 ];
 
@@ -222,9 +229,8 @@ async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Ite
             let Some(news) = news else { continue };
             found.push((news.ctime, Item::Story(*id)));
             for (field, json) in &thread.0 {
-                if let Some(comment) = Comment::from_field(field, json) {
-                    let address = CommentAddress { news: *id, comment: comment.id };
-                    found.push((comment.ctime, Item::Comment(address)));
+                if let Some(comment) = Comment::from_field(*id, field, json) {
+                    found.push((comment.ctime, Item::Comment(comment.address())));
                 }
             }
         }

@@ -19,7 +19,7 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{self, Article};
 use crate::articles::topics::KnownTopics;
-use crate::comments::comment::{self, Comment};
+use crate::comments::comment::Comment;
 use crate::comments::notify::CommentNotice;
 use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
@@ -31,6 +31,7 @@ use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::post_rules::CheckedPost;
+use crate::records;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
 use crate::submissions::url_guards::Holders;
@@ -94,10 +95,11 @@ impl Submission {
     }
 
     /// The comment that the text of a link becomes.
-    fn first_comment(&self, now: Timestamp, author: UserId) -> Option<Comment> {
+    fn first_comment(&self, now: Timestamp, author: UserId, news: NewsId) -> Option<Comment> {
         match &self.content {
             SubmissionContent::Link(_, Some(text)) => {
-                Some(Comment::new(CommentId(1), author, None, text, now))
+                let address = CommentAddress { news, comment: CommentId(1) };
+                Some(Comment::new((address, None), author, text, now))
             }
             SubmissionContent::Link(_, None) | SubmissionContent::Text(_) => None,
         }
@@ -210,10 +212,10 @@ pub async fn submit_news(
     let url_keys = submission.content.guard_keys(site);
     let home = url_keys.first().cloned().unwrap_or_else(|| keys::user(author.id));
     let is_announced = site.rules.features.timelines && author.tweet_news && waits.is_none();
-    let first_comment = submission.first_comment(now.timestamp(), author.id);
+    let has_comment = matches!(submission.content, SubmissionContent::Link(_, Some(_)));
     let draw = Draw::new([
         (Sequence::Stories, 1),
-        (Sequence::Items, 1 + u64::from(first_comment.is_some())),
+        (Sequence::Items, 1 + u64::from(has_comment)),
         (Sequence::Tweets, u64::from(is_announced)),
     ]);
     let submitted = site.act(&home, || async {
@@ -232,9 +234,9 @@ pub async fn submit_news(
         let [id, item, tweet] = draw.take(site, &counters, &mut batch).await?;
         let id = NewsId(id);
         items::write(&mut batch, Item::Story(id), ItemNumber(item));
+        let first_comment = submission.first_comment(now.timestamp(), author.id, id);
         if let Some(comment) = &first_comment {
-            let address = CommentAddress { news: id, comment: comment.id };
-            items::write(&mut batch, Item::Comment(address), ItemNumber(item + 1));
+            items::write(&mut batch, Item::Comment(comment.address()), ItemNumber(item + 1));
         }
         // First, so that somebody who has left is told that.
         let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
@@ -243,7 +245,7 @@ pub async fn submit_news(
         let article_unused = batch.key_absent(keys::article(id));
         guard_against_reposts(&mut batch, site, (author, id), submission.content.link(), &holders);
         if let Some(reason) = &waits {
-            held::write(&mut batch, now.timestamp(), (author, id), submission, reason);
+            held::write(&mut batch, now.timestamp(), (author, id), submission, first_comment, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Decision::commit(batch, (Submitted::Held(id), None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
@@ -251,15 +253,14 @@ pub async fn submit_news(
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
                 .once(author.request.as_ref(), &Submitted::Held(id));
         }
-        insert(&mut batch, site, now.timestamp(), author, id, submission);
+        insert(&mut batch, site, now.timestamp(), (author, id), submission, first_comment.as_ref());
         hooks::write(&mut batch, &Event::Story(id));
         origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
         let article = new_article(site, now.timestamp(), author, id, submission);
         article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
         if let Some(comment) = &first_comment {
-            let address = CommentAddress { news: id, comment: comment.id };
-            CommentNotice::of_first_comment(site, now, address, comment).await?.write(&mut batch);
-            hooks::write(&mut batch, &Event::Comment(address));
+            CommentNotice::of_first_comment(site, now, comment).await?.write(&mut batch);
+            hooks::write(&mut batch, &Event::Comment(comment.address()));
         }
         let draft = |id| TweetDraft { id, now, author: author.id, audience, is_stored: false };
         let tweet = is_announced.then_some(TweetId(tweet)).map(draft);
@@ -360,14 +361,15 @@ fn guard_against_reposts(
     }
 }
 
-/// The fields of a new item, with its author's vote and without comments.
-fn story_fields(
+/// Adds the fields of a new item to a batch, with its author's vote and its first comment.
+fn write_story(
+    batch: &mut Batch,
     now: Timestamp,
-    author: UserId,
-    id: NewsId,
+    (author, id): (UserId, NewsId),
     submission: &Submission,
-) -> [(&'static str, String); 8] {
-    [
+    first: Option<&Comment>,
+) {
+    let fields = [
         ("id", id.to_string()),
         ("title", submission.title.as_str().to_owned()),
         ("url", submission.content.stored_url()),
@@ -375,8 +377,13 @@ fn story_fields(
         ("ctime", now.to_string()),
         ("up", "1".to_owned()),
         ("down", "0".to_owned()),
-        ("comments", "0".to_owned()),
-    ]
+    ];
+    batch.set_fields(keys::news(id), fields);
+    batch.increment_field(keys::news(id), "comments", 0);
+    if let Some(first) = first {
+        batch.set_field(keys::thread(id), NEXT_ID, first.id.to_string());
+        records::add(batch, [first]);
+    }
 }
 
 /// Adds a whole new item to a batch: the hash, the lists, the author's vote, and the first
@@ -385,18 +392,13 @@ fn insert(
     batch: &mut Batch,
     site: &Site,
     now: Timestamp,
-    author: &User,
-    id: NewsId,
+    (author, id): (&User, NewsId),
     submission: &Submission,
+    first: Option<&Comment>,
 ) {
-    batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
+    write_story(batch, now, (author.id, id), submission, first);
     let host = linked_site(&submission.content.stored_url());
     enter_lists(batch, site, author.id, StoryEntries { id, posted: now, host: host.as_ref() });
-    if let Some(comment) = submission.first_comment(now, author.id) {
-        batch.set_field(keys::news(id), "comments", "1");
-        batch.set_field(keys::thread(id), NEXT_ID, comment.id.to_string());
-        comment::write_new(batch, id, &comment);
-    }
 }
 
 /// Adds a new item to all lists of news, with its author's vote.

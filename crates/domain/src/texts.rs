@@ -154,7 +154,7 @@ impl Text {
     }
 
     fn of_comment(news: &News, comment: &Comment) -> Option<Self> {
-        let address = CommentAddress { news: news.id, comment: comment.id };
+        let address = comment.address();
         let audience = TextAudience::of(comment.user_id, comment.withheld.as_ref());
         (!news.is_gone() && !comment.is_gone()).then(|| Self {
             body: comment.body.clone(),
@@ -277,7 +277,7 @@ pub async fn of_thread(site: &Site, id: NewsId) -> Result<Vec<Text>, Error> {
         .fetch((News::by_id(id).or_absent(), read::hash(keys::thread(id)).or_absent()).large())
         .await?;
     let Some(news) = news else { return Ok(Vec::new()) };
-    let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+    let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(id, field, json));
     Ok(comments.filter_map(|comment| Text::of_comment(&news, &comment)).collect())
 }
 
@@ -388,7 +388,7 @@ async fn stories(site: &Site, ids: &[NewsId]) -> Result<Vec<Option<Text>>, Error
     for (news, thread) in site.store.fetch(ids.iter().map(read).collect::<Vec<_>>().large()).await? {
         let Some(news) = news else { continue };
         texts.push(Text::of_story(&news));
-        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(news.id, field, json));
         texts.extend(comments.map(|comment| Text::of_comment(&news, &comment)));
     }
     Ok(texts)

@@ -89,6 +89,7 @@ pub mod post_rule;
 pub mod preferences;
 pub mod ranking;
 pub mod rates;
+pub(crate) mod removed_by;
 pub mod request_name;
 pub mod restriction;
 pub mod retries;

@@ -8,7 +8,7 @@ use crate::accounts::users::{Role, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::articles::article::{ArticleVote, article_state};
-use crate::comments::comment::{self, StoredComment};
+use crate::comments::comment::{Comment, StoredComment};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
@@ -111,7 +111,7 @@ pub async fn states(
         (VotedOn::News(item.news.id), state_of(&item.news, my_vote))
     });
     let comments = comments.into_iter().flatten().map(|(stored, ..)| {
-        let address = CommentAddress { news: stored.news.id, comment: stored.comment.id };
+        let address = stored.comment.address();
         (VotedOn::Comment(address), stored.comment.votes_for(voter.id))
     });
     Ok(stories.chain(comments).collect())
@@ -382,18 +382,20 @@ pub async fn vote_comment(
     let is_new = site.act(&home, || async {
         let reads = (User::by_id(voter), read_comment(site, now, address, account));
         let (user, read) = site.store.fetch(reads).await?;
-        let (user, (mut stored, recent, standing)) = (user.ok_or(Refusal::NoSuchUser)?, read?);
+        let (user, (stored, recent, standing)) = (user.ok_or(Refusal::NoSuchUser)?, read?);
         if stored.comment.vote_of(voter) == Some(direction) {
             let refusal = Refusal::VotedAlready(Some(stored.comment.votes_for(voter)));
             return Decision::done_already(request, false, refusal);
         }
-        stored.comment.vote(voter, direction)?;
+        let mut comment = Comment::clone(&stored.comment);
+        comment.vote(voter, direction)?;
         standing.refuse_second_vote_on(address.comment)?;
         let author = stored.comment.user_id;
         let prices = site.rules.karma.comment_vote(direction == Direction::Up);
         let price = Price::of(site, (&user, account), author, prices)?;
         let [cost, transfer] = price.karma(site, author).await?;
-        let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        let mut batch = Batch::new();
+        stored.comment.rewrite(&mut batch, &comment);
         standing.check(&mut batch);
         price.check(&mut batch, voter);
         write_karma(&mut batch, [voter, author], [-cost, transfer]);
@@ -422,14 +424,16 @@ pub async fn take_back_comment_vote(
     let (request, account, voter) = (voter.user.request.as_ref(), voter.user, voter.id);
     site.act(&comment_home(address), || async {
         let read = site.store.fetch(read_comment(site, now, address, account)).await?;
-        let (mut stored, recent, standing) = read?;
+        let (stored, recent, standing) = read?;
         if stored.comment.vote_of(voter).is_none() {
             let refusal = Refusal::NoVoteToTakeBack(stored.comment.votes_for(voter));
             return Decision::done_already(request, (), refusal);
         }
         let record = recent.record().ok_or_else(|| why_final(site, voter == stored.comment.user_id))?;
-        stored.comment.take_back_vote(voter);
-        let mut batch = comment::replacement(address, &stored.json, &stored.comment);
+        let mut comment = Comment::clone(&stored.comment);
+        comment.take_back_vote(voter);
+        let mut batch = Batch::new();
+        stored.comment.rewrite(&mut batch, &comment);
         standing.check(&mut batch);
         recent.remove(&mut batch);
         write_karma(&mut batch, [voter, stored.comment.user_id], [record.cost, -record.transfer]);

@@ -75,6 +75,8 @@ pub enum Write {
     Publish(String, String),
     /// Adds a member to a sorted set, or moves it, to one above the highest score.
     SortedAppend(String, String),
+    /// Takes from a field that is a whole number (0 if absent), but no more than it is above 0.
+    LowerField(String, String, u64),
 }
 
 /// The size limit of a sorted set, and where its floor is stored.
@@ -140,6 +142,7 @@ impl Write {
             | Self::SetFields(key, _)
             | Self::DeleteField(key, _)
             | Self::IncrementField(key, _, _)
+            | Self::LowerField(key, _, _)
             | Self::AddMember(key, _)
             | Self::RemoveMember(key, _)
             | Self::SortedAdd(key, _, _)
@@ -177,6 +180,11 @@ impl Write {
             {
                 *sum = sum.saturating_add(*by);
             }
+            (Self::LowerField(key, field, sum), Self::LowerField(other, other_field, by))
+                if (&*key, &*field) == (other, other_field) =>
+            {
+                *sum = sum.saturating_add(*by);
+            }
             (Self::SortedIncrement(key, member, sum), Self::SortedIncrement(other, other_member, by))
                 if (&*key, &*member) == (other, other_member) =>
             {
@@ -190,10 +198,18 @@ impl Write {
     /// Whether an increment has the same effect before this write as after it.
     fn may_follow(&self, increment: &Self) -> bool {
         match (self, increment) {
-            (Self::IncrementField(..) | Self::SortedIncrement(..), _) => true,
-            (Self::SetFields(_, fields), Self::IncrementField(_, counter, _)) => {
-                fields.iter().all(|(field, _)| field != counter)
+            (Self::IncrementField(key, field, _), Self::LowerField(other, counter, _)) => {
+                (key, field) != (other, counter)
             }
+            (Self::IncrementField(..) | Self::SortedIncrement(..), _) => true,
+            (
+                Self::LowerField(key, field, _),
+                Self::IncrementField(other, counter, _) | Self::LowerField(other, counter, _),
+            ) => (key, field) != (other, counter),
+            (
+                Self::SetFields(_, fields),
+                Self::IncrementField(_, counter, _) | Self::LowerField(_, counter, _),
+            ) => fields.iter().all(|(field, _)| field != counter),
             (Self::SortedStore(_, selection), _) if selection.scores == increment.key() => false,
             _ => self.written_keys().all(|key| key != increment.key()),
         }
@@ -395,7 +411,9 @@ impl Batch {
     pub(crate) fn counters(&self) -> Vec<(String, Option<String>)> {
         let name = |write: &Write| match write {
             Write::Increment(key, _) => Some((key.clone(), None)),
-            Write::IncrementField(key, field, _) => Some((key.clone(), Some(field.clone()))),
+            Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
+                Some((key.clone(), Some(field.clone())))
+            }
             _ => None,
         };
         self.writes.iter().filter_map(name).collect()
@@ -453,6 +471,12 @@ impl Batch {
     /// [`Committed::field`] has the new value, which must be within [`COUNTER_LIMIT`].
     pub fn increment_field(&mut self, key: impl Into<String>, field: impl Into<String>, by: i64) {
         self.add_increment(Write::IncrementField(key.into(), field.into(), by));
+    }
+
+    /// Takes from a field of a hash that is a whole number, 0 if absent, but no more than it is above 0
+    /// (HINCRBY). [`Committed::field`] has the new value.
+    pub fn lower_field(&mut self, key: impl Into<String>, field: impl Into<String>, by: u64) {
+        self.add_increment(Write::LowerField(key.into(), field.into(), by));
     }
 
     /// Adds a member to a set (SADD).
@@ -560,6 +584,10 @@ impl Batch {
                 Write::IncrementField(key, field, by) => {
                     in_range(*by) && !written.contains(&(key.as_str(), Some(field.as_str())))
                 }
+                Write::LowerField(key, field, by) => {
+                    i64::try_from(*by).is_ok_and(in_range)
+                        && !written.contains(&(key.as_str(), Some(field.as_str())))
+                }
                 _ => true,
             };
             if !sound {
@@ -572,7 +600,7 @@ impl Batch {
                 Write::SetFields(key, fields) => {
                     written.extend(fields.iter().map(|(field, _)| (key.as_str(), Some(field.as_str()))))
                 }
-                Write::IncrementField(key, field, _) => {
+                Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
                     written.insert((key, Some(field)));
                 }
                 _ => {}

@@ -175,7 +175,9 @@ impl Versions {
                 Write::SetFields(key, fields) => {
                     fields.iter().for_each(|(field, _)| note(&VersionedItem::Field(key, field)));
                 }
-                Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
+                Write::DeleteField(key, field)
+                | Write::IncrementField(key, field, _)
+                | Write::LowerField(key, field, _) => {
                     note(&VersionedItem::Field(key, field));
                 }
                 Write::Set(key, ..)

@@ -15,7 +15,7 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::roles::{self, GivenRole};
 use tidings_domain::accounts::signup;
 use tidings_domain::accounts::users::User;
-use tidings_domain::comments::comment::{CommentChange, CommentDraft, post_comment};
+use tidings_domain::comments::posting::{CommentChange, CommentDraft, post_comment};
 use tidings_domain::flags::{self, Flagging};
 use tidings_domain::imports::{self, ImportedComment, ImportedLink};
 use tidings_domain::moderation::rules::{NewRule, add_rule};

@@ -64,6 +64,10 @@ pub const DAMAGES: &[Damage] = &[
     named("votes on a comment are no list", "thread:comment:1", |b, key| {
         b.set_field(key, "1", r#"{"body":"b","ctime":1,"user_id":2,"parent_id":-1,"up":[2],"down":"x"}"#)
     }),
+    named("a removed comment names no line", "thread:comment:1", |b, key| {
+        let json = r#"{"body":"b","ctime":1,"user_id":2,"parent_id":-1,"up":[2],"down":[],"withheld":"removed:why"}"#;
+        b.set_field(key, "1", json)
+    }),
     mended("votes up are miscounted", "news:1", |b, key| b.increment_field(key, "up", 3)),
     mended("votes down are miscounted", "news:2", |b, key| b.increment_field(key, "down", -1)),
     mended("comments are miscounted", "news:1", |b, key| b.increment_field(key, "comments", 1)),
@@ -176,7 +180,7 @@ pub const DAMAGES: &[Damage] = &[
     mended("an unread entry is not in the inbox", "user:1:inbox", |b, key| {
         b.sorted_remove(key, "mention:tweet:4");
     }),
-    mended("a mention of no tweet", "user:1:mentions", |b, key| b.sorted_add(key, "77", 1.0)),
+    named("a mention that is no tweet", "user:1:mentions", |b, key| b.sorted_add(key, "x", 1.0)),
     mended("a tweet is not in its author's timeline", "user:2:user_timeline", |b, key| {
         b.sorted_remove(key, "2")
     }),
@@ -276,11 +280,11 @@ pub const DAMAGES: &[Damage] = &[
     named("a record of a removal without its form", "withdrawn:story:4", |b, key| {
         b.set_field(key, "article", "x")
     }),
-    named(
-        "entries of the subscribers of no removed comment",
-        "withdrawn:comment:1-1:subscribers",
-        |b, key| b.sorted_add(key, "1 reply:1-1 5.0 - 0", 1.0),
-    ),
+    named("a removed post names no line", "tweet:1", |b, key| b.set_field(key, "withheld", "removed:why")),
+    named("a removed post names a line that is lost", "tweet:1", |b, key| {
+        b.set_fields(key, [("withheld", "removed:why"), ("removed", "77")])
+    }),
+    named("a post that is shown names what removed it", "tweet:1", |b, key| b.set_field(key, "removed", "1")),
     named("the outcome of no flag", "user:3:flag_outcomes", |b, key| b.sorted_add(key, "x", 1.0)),
     named("the outcome of a flag by no line", "user:3:flag_outcomes", |b, key| {
         b.sorted_add(key, "+story:1", 77.0)

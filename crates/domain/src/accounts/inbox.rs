@@ -3,16 +3,18 @@
 //!
 //! The sorted set `user:<id>:inbox` has an entry for each, by time, and `user:<id>:unread`
 //! names the unread ones. An entry is only an id that says what it is about: texts and names
-//! are read when it is shown. Adding, removing and marking entries changes the badge in the
+//! are read when it is shown. Adding and marking entries changes the badge in the
 //! same batch, under checks, so it is exact whatever happens at the same time.
+//!
+//! An entry that was delivered stays: one about something that is removed or deleted stays. `crate::inbox`
+//! neither shows nor counts it until its owner can see it again.
 //!
 //! Earlier versions kept unread entries only, under other names, which still count (see
 //! [`EntryId`]). Lamer News knows the badge only; what it counts has no entry.
 //!
-//! It hands out [`EntryId`], [`mark_read`], [`undo_marking`], [`OnPage`] (what marks entries as read when it is
-//! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds entries, `Removal` takes them away,
-//! `Replacement` puts back what was taken, `Withdrawn` is the record of it, `entries_of` lists
-//! entries.
+//! It hands out [`EntryId`], [`undo_marking`], [`OnPage`] (what marks entries as read when it is
+//! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds
+//! entries, `entries_of` lists them, `Withdrawn` is the record of what was taken away with something removed.
 
 mod delivery;
 mod entry;
@@ -20,22 +22,18 @@ pub mod feed;
 mod marking;
 mod messages;
 mod reading;
-mod removal;
 pub(crate) mod seen;
-mod taken;
 mod withdrawn;
 
 pub(crate) use delivery::Delivery;
 pub use entry::{EntryId, InboxCursor, Kind, NotAnEntry, NotAnInboxCursor};
-pub(crate) use marking::UNTIL;
-pub use marking::{Marking, mark_read, undo_marking};
+pub use marking::{Marking, undo_marking};
+pub(crate) use marking::{NewestUnread, UNTIL, mark_read};
 pub use messages::send_message;
 pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{Entry, entries_of};
-pub(crate) use removal::Removal;
 pub use seen::OnPage;
-pub(crate) use taken::{Replacement, Taken, TakenEntry, present};
 pub(crate) use withdrawn::{Returning, WITHDRAWN_BY, Withdrawing, Withdrawn};
 
 /// The field of a user with the badge.
-const BADGE: &str = "replies";
+pub(crate) const BADGE: &str = "replies";

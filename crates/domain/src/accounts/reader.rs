@@ -38,6 +38,8 @@ crate::cache_kind! {
 pub struct Reader {
     /// The account.
     pub id: UserId,
+    /// The name, in lower case.
+    pub(crate) name: Box<str>,
     /// Whether the reader moderates, and so sees what is withheld from others.
     pub is_moderator: bool,
     /// The facts that this depends on, besides the rules.
@@ -88,6 +90,7 @@ impl Reader {
     pub fn new(id: UserId) -> Self {
         Self {
             id,
+            name: Box::default(),
             is_moderator: false,
             role: RoleFacts::default(),
             shows_flagged: false,
@@ -338,7 +341,8 @@ impl Reader {
             topics(keys::topics_muted(id), MAX_MUTED_TOPICS),
         );
         let avoided = (read::hash(keys::user_mutes(id)), read::hash(keys::user_blocks(id)));
-        let account = ["flags", TWO_FACTOR, RestrictionKind::Ban.field(), SHOW_HIDDEN, ROLE_PASSWORD];
+        let ban = RestrictionKind::Ban.field();
+        let account = ["flags", TWO_FACTOR, ban, SHOW_HIDDEN, ROLE_PASSWORD, "username"];
         let account = read::fields(keys::user(id), account);
         // How many entries of the inbox are unread, and how many were marked as read at once.
         let unread =
@@ -346,7 +350,7 @@ impl Reader {
         let (site, now, keep) = (visit.site_too(), visit.now(), visit.keeper::<Readers>());
         (chosen, avoided, account, unread).or_absent().tracked().apart().map(move |read| {
             let reader = read.map(|(chosen, (mutes, blocks), account, (unread, marked))| {
-                let [flags, factors, ban, shows_flagged, password] = account;
+                let [flags, factors, ban, shows_flagged, password, name] = account;
                 let role = RoleFacts {
                     flags: Flags::parse(flags.as_deref().unwrap_or_default()),
                     second_factors: SecondFactors::read(factors.as_deref()),
@@ -356,7 +360,8 @@ impl Reader {
                 let is_moderator = role.moderates(&site.rules, now);
                 let shows_flagged = shows_flagged.as_deref() == Some("1");
                 let has_unread = unread > 0 || marked > 0;
-                let base = Self { is_moderator, role, shows_flagged, has_unread, ..Self::new(id) };
+                let name = name.unwrap_or_default().to_lowercase().into();
+                let base = Self { name, is_moderator, role, shows_flagged, has_unread, ..Self::new(id) };
                 let (hidden, saved, followed, muted_topics) = chosen;
                 let chosen = Self { hidden, saved, followed, muted_topics, ..base };
                 chosen.with_mutes(&mutes, &blocks)

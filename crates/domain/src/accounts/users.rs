@@ -1,5 +1,6 @@
 //! Users as they are stored: the hash `user:<id>`.
 
+use crate::accounts::inbox::NewestUnread;
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::fields::{self, StoredFields};
@@ -126,6 +127,8 @@ pub struct User {
     /// The votes that a viewer may still take back. They are stored apart from the user, and
     /// empty unless the user is the viewer of a page.
     pub recent_votes: RecentVotes,
+    /// The unread part of the inbox; empty unless the user is the viewer of a page.
+    pub(crate) unread: NewestUnread,
     /// The kinds of second factors that the account has.
     pub second_factors: SecondFactors,
     /// Whether the password is too short for the role.
@@ -318,6 +321,7 @@ impl User {
             + self.withheld.as_ref().map_or(0, Withheld::size)
             + self.restrictions.size()
             + self.recent_votes.size()
+            + size_of_val(&*self.unread.entries)
     }
 
     /// The user with a number; `None` as for [`User::from_hash`].
@@ -369,6 +373,7 @@ impl User {
             unconfirmed: fields.text(UNCONFIRMED).is_some(),
             voter: fields.read("voter"),
             recent_votes: RecentVotes::none(id),
+            unread: NewestUnread::default(),
             second_factors: SecondFactors::read(fields.text(TWO_FACTOR)),
             has_short_password: fields.text(ROLE_PASSWORD) == Some(SHORT_PASSWORD),
             request: None,

@@ -5,8 +5,8 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
-use crate::accounts::inbox::OnPage;
 use crate::accounts::inbox::seen::PendingSights;
+use crate::accounts::inbox::{NewestUnread, OnPage};
 use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, VisitSession};
@@ -24,7 +24,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Fetch, KnownOr, Query, Tracked, read};
+use tidings_keyspace::{Answers, Boxed, Fetch, KnownOr, Query, Tracked, read};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -36,6 +36,10 @@ crate::cache_kind! {
     /// Viewers.
     struct Viewers: UserId => Arc<User>, "viewers", 2 * MEBIBYTE, |_, user| user.size();
 }
+
+/// The newest unread entries of which it is found out whether the viewer can see what they are about: the badge is at most
+/// this.
+pub(crate) const COUNTED_UNREAD: u64 = 100;
 
 /// One request: the site, the time, and who is viewing, as far as it is known.
 pub struct Visit {
@@ -59,7 +63,12 @@ pub struct Visit {
     only_acts: bool,
     /// Whether a person opens a page.
     opens_page: bool,
+    /// How the badge is read, until it is known.
+    read_badge: Option<ReadBadge>,
 }
+
+/// Reads how many of the newest unread entries of the viewer are about what they can see.
+pub(crate) type ReadBadge = fn(&Visit, &User) -> Boxed<'static, u64>;
 
 enum Stage {
     Anonymous,
@@ -90,6 +99,7 @@ impl Visit {
             reader: None,
             only_acts: false,
             opens_page: false,
+            read_badge: None,
         };
         visit.recall();
         visit
@@ -107,6 +117,14 @@ impl Visit {
     #[must_use]
     pub const fn opening_page(mut self) -> Self {
         self.opens_page = true;
+        self
+    }
+
+    /// The same visit, of somebody who is shown the badge: a round that knows who the viewer is also reads it, if anything
+    /// is unread.
+    #[must_use]
+    pub(crate) const fn reading_badge(mut self, read: ReadBadge) -> Self {
+        self.read_badge = Some(read);
         self
     }
 
@@ -231,6 +249,36 @@ impl Visit {
         }
     }
 
+    /// The badge is no higher than what the viewer can see of the newest unread entries.
+    fn note_badge(&mut self, seen: u64) {
+        self.read_badge = None;
+        if let Stage::Viewer(user) = &mut self.stage
+            && user.replies > seen
+        {
+            Arc::make_mut(user).replies = seen;
+        }
+    }
+
+    /// The read of the badge, if the viewer is known and has anything unread.
+    fn wanted_badge(&self) -> Option<Boxed<'static, u64>> {
+        match &self.stage {
+            Stage::Viewer(user) if user.replies > 0 => self.read_badge.map(|read| read(self, user)),
+            _ => None,
+        }
+    }
+
+    /// Learns the badge of the viewer. Call it after the page's own reads, which also read this. If the store fails, the
+    /// badge counts everything unread. Rounds: none if nothing is unread, if the badge is cached, or if the page has made
+    /// a round since the viewer is known; else 1.
+    pub async fn learn_badge(&mut self) {
+        if let Some(badge) = self.wanted_badge() {
+            match self.fetch_if_needed(badge).await {
+                Ok(seen) => self.note_badge(seen),
+                Err(error) => tracing::debug!(%error, "subjects of unread entries not read"),
+            }
+        }
+    }
+
     /// Notes the name of the request for the page that shows its form again.
     pub fn name_request(&mut self, request: NamedRequest) {
         if let Stage::Viewer(user) = &mut self.stage {
@@ -292,9 +340,12 @@ impl Visit {
         let identity = (is_wanted && !is_cached()).then(Identity::read);
         let reader = self.wanted_reader().map(|id| Reader::read(self, id));
         let waiting = (has_asked && self.reads_waiting_rows()).then(review::count_waiting);
-        let along = query.ask((identity, reader, waiting));
+        let along = query.ask((identity, reader, waiting, self.wanted_badge()));
         let mut answers = self.run_with_session(query).await?;
-        let (identity, reader, waiting) = answers.of(along);
+        let (identity, reader, waiting, badge) = answers.of(along);
+        if let Some(seen) = badge {
+            self.note_badge(seen);
+        }
         if let Some(rows) = waiting {
             self.site.of::<WaitingRows>().note(rows);
         }
@@ -392,14 +443,15 @@ impl Visit {
             }
             Stage::Known(id) => {
                 let votes = read::hash(keys::user_recent_votes(*id));
-                let unread = read::sorted_count(keys::user_unread(*id));
+                let unread = NewestUnread::of(*id, COUNTED_UNREAD);
                 let reads = (User::by_id(*id), votes, unread).or_absent().tracked().apart();
                 let read = query.ask(reads);
                 let mut answers = store.query(query).await?;
                 let user = answers.of(read).map(|(user, votes, unread)| {
                     let mut user = user?;
                     // Lamer News counts replies that are in no inbox.
-                    user.replies = user.replies.min(unread);
+                    user.replies = user.replies.min(unread.count);
+                    user.unread = unread;
                     user.recent_votes = RecentVotes::from_hash(user.id, votes);
                     Some(Arc::new(user))
                 });

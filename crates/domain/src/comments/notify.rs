@@ -2,12 +2,12 @@
 //! comment that it replies to, the subscribers of the thread, and those whom it mentions.
 //!
 //! A few subscribers are told in the batch that posts the comment. If there are more, a job
-//! tells them all, so that posting costs the same in every thread. The same holds for taking
-//! the entries away when the comment is deleted.
+//! tells them all, so that posting costs the same in every thread. It goes on while the comment is removed, and ends
+//! when it is deleted.
 
 use super::comment::Comment;
-use crate::accounts::inbox::{Delivery, EntryId, Removal};
-use crate::accounts::mentioned::{ids_by_name, names_in, users_named};
+use crate::accounts::inbox::{Delivery, EntryId};
+use crate::accounts::mentioned::{names_in, users_named};
 use crate::accounts::notified::Notified;
 use crate::action::Decision;
 use crate::error::Error;
@@ -23,8 +23,6 @@ use tidings_text::stored_text::StoredText;
 
 /// The jobs `notify:<news id>-<comment id>`, which tell the subscribers of a thread.
 pub(crate) const NOTIFY: JobKind = JobKind { name: "notify", step: |current| Box::pin(notify(current)) };
-/// The jobs `retract:<news id>-<comment id>`, which take away what those have added.
-pub(crate) const RETRACT: JobKind = JobKind { name: "retract", step: |current| Box::pin(retract(current)) };
 
 /// The subscribers of a thread.
 pub(super) enum Subscribers {
@@ -91,10 +89,10 @@ impl CommentNotice {
     pub(super) async fn read(
         site: &Site,
         now: Moment,
-        (address, comment): (CommentAddress, &Comment),
+        comment: &Comment,
         audience: &CommentAudience,
     ) -> Result<Self, Error> {
-        let author = comment.user_id;
+        let (address, author) = (comment.address(), comment.user_id);
         let notified = mentions(site, now, author, &names_in(comment.stored_text())).await?;
         let mentioned = notified.people.iter().map(|user| (*user, EntryId::Mention(address)));
         let entries: Vec<_> =
@@ -106,14 +104,9 @@ impl CommentNotice {
 
     /// Reads who is told of the first comment of a new story: whom it mentions. Rounds: none
     /// without mentions, else 4.
-    pub(crate) async fn of_first_comment(
-        site: &Site,
-        now: Moment,
-        address: CommentAddress,
-        comment: &Comment,
-    ) -> Result<Self, Error> {
+    pub(crate) async fn of_first_comment(site: &Site, now: Moment, comment: &Comment) -> Result<Self, Error> {
         let audience = CommentAudience { authors: Vec::new(), subscribers: Subscribers::Few(Vec::new()) };
-        Self::read(site, now, (address, comment), &audience).await
+        Self::read(site, now, comment, &audience).await
     }
 
     /// Whether somebody whom the comment concerns has blocked its author.
@@ -152,118 +145,34 @@ pub(super) fn mentions_more([old, new]: [StoredText<'_>; 2]) -> bool {
     names_in(new).iter().any(|name| !old.contains(name))
 }
 
-/// The changes in inboxes after an edit of a comment: they tell those whom only the new text
-/// mentions, and take away the entries of those whom only the old text mentions.
+/// The entries for those whom only the new text of an edited comment mentions. Those whom it mentions no longer are not
+/// shown theirs.
 pub(crate) struct Reannouncement {
     delivery: Delivery,
     notified: Notified,
-    removal: Removal,
     now: Moment,
 }
 
 impl Reannouncement {
-    /// Reads who is told. Rounds: none if both texts mention the same people, else at most 6.
+    /// Reads who is told. Rounds: none if the new text mentions nobody else, else at most 4.
     pub(crate) async fn read(
         site: &Site,
         now: Moment,
         (address, author): (CommentAddress, UserId),
         [old, new]: [StoredText<'_>; 2],
     ) -> Result<Self, Error> {
-        let (old, new) = (names_in(old), names_in(new));
-        let only_in = |names: &[String], others: &[String]| -> Vec<String> {
-            names.iter().filter(|name| !others.contains(name)).cloned().collect()
-        };
-        let gone = ids_by_name(site, &only_in(&old, &new)).await?;
-        let removal =
-            Removal::read(site, gone.into_values().map(|user| (user, EntryId::Mention(address)))).await?;
-        let notified = mentions(site, now, author, &only_in(&new, &old)).await?;
+        let old = names_in(old);
+        let new: Vec<String> = names_in(new).into_iter().filter(|name| !old.contains(name)).collect();
+        let notified = mentions(site, now, author, &new).await?;
         let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Mention(address))).collect();
         let delivery = Delivery::read(site, Some(author), &entries).await?;
-        Ok(Self { delivery, notified, removal, now })
+        Ok(Self { delivery, notified, now })
     }
 
     /// Adds it to the batch that changes the comment.
     pub(crate) fn write(&self, batch: &mut Batch) {
         self.notified.write(batch);
-        self.removal.write(batch);
         self.delivery.write(batch, self.now.timestamp().as_score());
-    }
-}
-
-/// The people who may have been notified of a comment.
-pub(super) struct Concerned {
-    /// The possible entries in the inboxes of those who are told at once.
-    pub(super) entries: Vec<(UserId, EntryId)>,
-    /// Whether a job tells the subscribers.
-    pub(super) is_large: bool,
-}
-
-impl Concerned {
-    /// Reads it. Rounds: 1, and one more if the comment mentions anybody.
-    pub(super) async fn read(
-        site: &Site,
-        (address, comment): (CommentAddress, &Comment),
-        story_author: UserId,
-    ) -> Result<Self, Error> {
-        let parent =
-            comment.parent_id.map(|parent| Comment::at(CommentAddress { comment: parent, ..address }));
-        let (subscribers, parent) = site.store.fetch((Subscribers::of(address.news), parent)).await?;
-        let parent = parent.flatten().map(|parent| parent.user_id);
-        let audience =
-            CommentAudience { authors: parent.into_iter().chain([story_author]).collect(), subscribers };
-        let mentioned = ids_by_name(site, &names_in(comment.stored_text())).await?;
-        let mentioned = mentioned.into_values().map(|user| (user, EntryId::Mention(address)));
-        let entries = audience.entries(address).chain(mentioned).collect();
-        Ok(Self { entries, is_large: audience.is_large() })
-    }
-}
-
-/// The removals from inboxes after the deletion of a comment.
-pub(super) struct Retraction {
-    removal: Removal,
-    address: CommentAddress,
-    author: UserId,
-    now: Moment,
-    is_large: bool,
-}
-
-impl Retraction {
-    /// Reads what is taken away. Rounds: 2, and one more if the comment mentions anybody.
-    pub(super) async fn read(
-        site: &Site,
-        now: Moment,
-        (address, comment): (CommentAddress, &Comment),
-        story_author: UserId,
-    ) -> Result<Self, Error> {
-        let concerned = Concerned::read(site, (address, comment), story_author).await?;
-        let removal = Removal::read(site, concerned.entries).await?;
-        Ok(Self { removal, address, author: comment.user_id, now, is_large: concerned.is_large })
-    }
-
-    /// Adds it to the batch that deletes the comment.
-    pub(super) fn write(&self, batch: &mut Batch) {
-        self.removal.write(batch);
-        // The job that tells the subscribers may still be at work.
-        jobs::remove(batch, &Job::new(NOTIFY.name, self.address));
-        if self.is_large {
-            jobs::add(batch, &self.job(), self.now, self.author);
-        }
-    }
-
-    /// Starts the job, once the batch is applied.
-    pub(super) fn begin(&self, site: &Site) {
-        if let Some(job) = self.waiting_job() {
-            site.of::<Jobs>().start_soon(job, self.now);
-        }
-    }
-
-    /// The job that its batch adds, if it adds one.
-    pub(super) fn waiting_job(&self) -> Option<Job> {
-        self.is_large.then(|| self.job())
-    }
-
-    fn job(&self) -> Job {
-        Job::new(RETRACT.name, self.address)
     }
 }
 
@@ -274,33 +183,15 @@ async fn notify(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     };
     let subscribers = members::of(current, keys::news_subscribers(address.news));
     let (comment, chunk) = current.site.store.fetch((Comment::at(address), subscribers)).await?;
-    let Some(comment) = comment.filter(|comment| !comment.is_gone()) else {
+    let Some(comment) = comment.filter(|comment| !comment.deleted) else {
         // There is nothing left to tell.
         return Ok(current.finish(current.batch()));
     };
     let people = chunk.ids.into_iter().filter(|user| *user != comment.user_id);
     let entries: Vec<_> = people.map(|user| (user, EntryId::Reply(address))).collect();
     let delivery = Delivery::read(current.site, Some(comment.user_id), &entries).await?;
-    // The deletion of the comment removes the job, so that this batch fails.
     let mut batch = current.batch();
     delivery.write(&mut batch, comment.ctime.as_score());
-    Ok(match chunk.next {
-        Some(next) => current.advance(batch, &next),
-        None => current.finish(batch),
-    })
-}
-
-/// One step: takes the entry away from some subscribers.
-async fn retract(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
-    let Some(address) = current.subject::<CommentAddress>() else {
-        return Ok(current.skip());
-    };
-    let subscribers = members::of(current, keys::news_subscribers(address.news));
-    let chunk = current.site.store.fetch(subscribers).await?;
-    let entries = chunk.ids.into_iter().map(|user| (user, EntryId::Reply(address)));
-    let removal = Removal::read(current.site, entries).await?;
-    let mut batch = current.batch();
-    removal.write(&mut batch);
     Ok(match chunk.next {
         Some(next) => current.advance(batch, &next),
         None => current.finish(batch),

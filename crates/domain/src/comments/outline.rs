@@ -512,7 +512,7 @@ pub(super) mod test_support {
             "body": "", "ctime": 1_000, "user_id": 1, "parent_id": parent,
             "up": votes(up), "down": votes(down), "del": i64::from(deleted),
         });
-        Comment::from_field(&id.to_string(), &json.to_string()).unwrap()
+        Comment::from_field(NewsId(1), &id.to_string(), &json.to_string()).unwrap()
     }
 
     /// A thread with these depths; each text has ten bytes.

@@ -4,11 +4,11 @@ use crate::comments::comment::{self, Comment};
 use crate::draws::NEXT_ID;
 use crate::keys::{self, families};
 use crate::news::discounted::DiscountedVotes;
+use crate::records::RecordEntries;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
 use crate::store_rules::subject::Subject;
 use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
-use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Hash, Read};
@@ -30,7 +30,7 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::THREAD_COMMENT, "no comment has a number above the last that was drawn", drawn),
     Rule::claims(
         &families::THREAD_COMMENT,
-        "a comment is in the list of its author, or in that of unseen posts if it was never shown",
+        "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it",
         listed,
     ),
     Rule::claims(
@@ -45,10 +45,10 @@ const LOST: Mend = Mend::Person(
 );
 
 /// The comments of a thread, and the fields that are none or whose state cannot be read.
-pub(crate) fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
+pub(crate) fn comments_of(news: NewsId, hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
     let (mut comments, mut others) = (Vec::new(), Vec::new());
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
-        match Comment::from_field(field, json) {
+        match Comment::from_field(news, field, json) {
             Some(comment) => {
                 if let Some(Withheld::Unreadable(_)) = comment.withheld {
                     others.push(field.as_str());
@@ -63,7 +63,7 @@ pub(crate) fn comments_of(hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
 
 fn form(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    let (comments, others) = comments_of(hash);
+    let (comments, others) = comments_of(news, hash);
     for field in others {
         let expected = "a comment as docs/data-layout.md says";
         claims.of(field).malformed(format_args!("the field {field:?}"), expected);
@@ -89,7 +89,7 @@ fn form(subject: &Subject, claims: &mut Claims) {
 fn votes(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
-        let Some(comment) = Comment::from_field(field, json) else { continue };
+        let Some(comment) = Comment::from_field(news, field, json) else { continue };
         let (id, author) = (comment.id, comment.user_id);
         for list in comment::unreadable_votes(json) {
             let found = format!("comment {id} with votes {list} that cannot be read");
@@ -119,8 +119,8 @@ const LOST_VOTES: Mend =
 
 /// Lamer News takes votes up and down of one person. The vote up counts.
 fn voted_once(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    for comment in comments_of(hash).0 {
+    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
+    for comment in comments_of(news, hash).0 {
         let id = comment.id;
         let (mut settled, mut voters) = (comment.clone(), HashSet::new());
         settled.up.retain(|voter| voters.insert(*voter));
@@ -143,12 +143,11 @@ fn voted_once(subject: &Subject, claims: &mut Claims) {
 
 fn counted(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    let (comments, others) = comments_of(hash);
+    let (comments, others) = comments_of(news, hash);
     if !others.is_empty() {
         return;
     }
-    let shown = comments.iter().filter(|comment| !comment.is_gone()).count();
-    let expected = i64::try_from(shown).unwrap_or(i64::MAX);
+    let expected = RecordEntries::of(&comments).count(&keys::news(news), "comments");
     claims.add(vec![fields(keys::news(news), ["id", "comments"])], move |answers| {
         field_in(answers, 0, 0)?;
         let found = field_in(answers, 0, 1).and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -166,27 +165,23 @@ fn drawn(subject: &Subject, claims: &mut Claims) {
 
 fn listed(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for comment in comments_of(hash).0 {
-        let address = CommentAddress { news, comment: comment.id };
-        let time = comment.ctime.as_score();
-        let list = keys::user_comments(comment.user_id);
+    for comment in comments_of(news, hash).0 {
         let mut guard = Batch::new();
         let field = comment.id.to_string();
         guard.field_unchanged(&subject.key, &field, hash.get(&field));
-        let thing = Thing::Comment(address);
-        match &comment.withheld {
-            Some(Withheld::Held(_)) => {
-                claims.of(comment.id).not_listed(list, address, "the comment waits", &guard);
-                let unseen = keys::user_unseen(comment.user_id);
-                claims.of(comment.id).listed(unseen, thing.key(), (Some(time), time), &guard);
-            }
-            Some(Withheld::Removed(_)) => {
-                let place = (list, address.to_string());
-                claims.of(comment.id).listed_or_unseen((&thing, comment.user_id), place, time, &guard);
-            }
-            // An erased post may never have been shown.
-            Some(Withheld::Erased) => {}
-            _ => claims.of(comment.id).listed(list, address, (Some(time), time), &guard),
+        let what = format!("comment {field}");
+        let removal = (comment.removed.as_deref(), comment.withheld.as_ref());
+        claims.of(&field).removal(what, removal, !comment.was_shown());
+        // An erased post may never have been shown.
+        if comment.is_erased() {
+            continue;
+        }
+        for (list, member, time) in RecordEntries::of([&comment]).members() {
+            claims.of(&field).listed(list.to_owned(), member, (Some(time), time), &guard);
+        }
+        if !comment.was_shown() {
+            let (list, why) = (keys::user_comments(comment.user_id), "the comment was never shown");
+            claims.of(&field).not_listed(list, comment.address(), why, &guard);
         }
     }
 }
@@ -227,7 +222,7 @@ fn of_user(subject: &Subject, claims: &mut Claims) {
                 batch.field_absent(&thread, &field);
                 format!("the comment {address}, which does not exist")
             }
-            Some(json) => match Comment::from_field(&field, json)?.user_id {
+            Some(json) => match Comment::from_field(address.news, &field, json)?.user_id {
                 author if author == user => return None,
                 author => format!("the comment {address} of the user {author}"),
             },

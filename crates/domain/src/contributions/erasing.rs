@@ -7,11 +7,12 @@
 use super::excerpt;
 use crate::accounts::inbox::erase_messages;
 use crate::comments;
-use crate::comments::comment::StoredComment;
+use crate::comments::comment::Comment;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::news::item::News;
+use crate::records;
 use crate::review;
 use crate::site::Site;
 use crate::submissions;
@@ -58,16 +59,20 @@ pub(crate) async fn erase(
             (news.user_id, place_of(thing), job)
         }
         Thing::Comment(address) => {
-            let (StoredComment { comment, .. }, job) =
-                comments::erasing::erase(site, now, *address, batch).await?;
-            (comment.user_id, format!("comment “{}”", excerpt(&comment.body)), job)
+            let before = comments::comment::read_stored(site, *address).await?.comment;
+            if before.is_erased() {
+                return Err(Refusal::ErasedAlready.into());
+            }
+            let mut comment = Comment::clone(&before);
+            comment.erase();
+            records::change(batch, &before, &comment);
+            (before.user_id, format!("comment “{}”", excerpt(&before.body)), None)
         }
         Thing::Tweet(id) => {
             let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
             let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
             let removal = TweetRemoval::read(site, tweet).await?;
             removal.write(batch, now);
-            batch.delete(keys::withdrawn(thing));
             (author, quote, removal.job())
         }
         _ => return Err(Refusal::CannotBeFlagged(thing.kind()).into()),

@@ -1,7 +1,6 @@
 //! Rules of what was taken away with something that a moderator has removed, so that it can be put
 //! back.
 
-use crate::accounts::inbox::{Taken, TakenEntry};
 use crate::articles::article::Placed;
 use crate::comments::comment::Comment;
 use crate::keys::{self, families};
@@ -9,9 +8,8 @@ use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, is_absent, score, score_in};
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::submissions::url_guards::UrlGuards;
-use crate::timelines::withdrawal::WithdrawnMentions;
 use crate::unseen;
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, UserId};
+use crate::values::ids::{ModerationId, NewsId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
 use tidings_keyspace::Read;
@@ -29,12 +27,6 @@ pub(crate) static RULES: &[Rule] = &[
     ),
     Rule::claims(&families::WITHDRAWN, RECORDS, is_removed),
     Rule::claims(&families::NEWS, RECORDS, story),
-    Rule::claims(&families::THREAD_COMMENT, RECORDS, comments),
-    Rule::claims(
-        &families::WITHDRAWN_COMMENT_SUBSCRIBERS,
-        "entries that a removed comment took from subscribers have their form and its record",
-        of_subscribers,
-    ),
 ];
 
 const RECORDS: &str = "what moderators have removed, and nothing else, has a record of what was taken away";
@@ -57,11 +49,8 @@ fn form(subject: &Subject, claims: &mut Claims) {
     for (field, value) in &hash.0 {
         let has_form = match field.as_str() {
             "earlier" => value.parse::<Withheld>().is_ok(),
-            "entries" => value.parse::<Taken>().is_ok(),
             "article" => value.parse::<Placed>().is_ok(),
             "guards" => value.parse::<UrlGuards>().is_ok(),
-            "mentions" => value.parse::<WithdrawnMentions>().is_ok(),
-            "counted" | "large" => value == "1",
             _ => true,
         };
         if !has_form {
@@ -82,8 +71,6 @@ fn is_removed(subject: &Subject, claims: &mut Claims) {
     };
     let read = match &thing {
         Thing::Story(id) => fields(keys::news(*id), [WITHHELD, "del"]),
-        Thing::Tweet(id) => fields(keys::tweet(*id), [WITHHELD]),
-        Thing::Comment(address) => fields(keys::thread(address.news), [&address.comment.to_string()]),
         Thing::User(id) => match id.parse::<UserId>() {
             Ok(id) => {
                 let mend = Mend::Person("restore the user from a backup, or delete the key");
@@ -91,17 +78,12 @@ fn is_removed(subject: &Subject, claims: &mut Claims) {
             }
             Err(_) => return claims.malformed("no number of a user", "the number of a user"),
         },
-        _ => return claims.malformed("a thing that cannot be removed", "a post or a user"),
+        _ => return claims.malformed("a thing that has no record of its removal", "a story or a user"),
     };
     claims.expects("records of what moderators have removed", vec![read], move |answers| {
         let first = field_in(answers, 0, 0);
-        let is_right = match &thing {
-            // Deleting a comment deletes the record.
-            Thing::Comment(address) => first
-                .and_then(|json| Comment::from_field(&address.comment.to_string(), json))
-                .is_some_and(|comment| is_withdrawn(comment.withheld.as_ref())),
-            _ => is_withdrawn(first.map(Withheld::stored).as_ref()) || field_in(answers, 0, 1).is_some(),
-        };
+        let is_right =
+            is_withdrawn(first.map(Withheld::stored).as_ref()) || field_in(answers, 0, 1).is_some();
         (!is_right).then(|| (format!("a record of {thing}, which is not removed"), LEFT_BEHIND))
     });
 }
@@ -125,27 +107,28 @@ fn unseen(subject: &Subject, claims: &mut Claims) {
     let expected = "posts of the user that wait, were rejected or were removed";
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
     let (member, removal) = (member.to_owned(), subject.removal());
-    let (key, field) = match member.parse() {
-        Ok(Thing::Story(id)) => (keys::news(id), WITHHELD.to_owned()),
-        Ok(Thing::Tweet(id)) => (keys::tweet(id), WITHHELD.to_owned()),
+    let thing = member.parse();
+    let (key, field) = match &thing {
+        Ok(Thing::Story(id)) => (keys::news(*id), WITHHELD.to_owned()),
+        Ok(Thing::Tweet(id)) => (keys::tweet(*id), WITHHELD.to_owned()),
         Ok(Thing::Comment(address)) => (keys::thread(address.news), address.comment.to_string()),
         _ => return claims.unreadable(expected),
     };
     let reads = vec![fields(key.clone(), [&field, "user_id"]), Read::Expiry(key.clone())];
     claims.expects(expected, reads, move |answers| {
         let stored = field_in(answers, 0, 0);
-        let (author, state) = if field == WITHHELD {
-            let author = field_in(answers, 0, 1).and_then(|author| author.parse().ok());
-            (author, stored.map(Withheld::stored))
-        } else {
+        let (author, state) = if let Ok(Thing::Comment(address)) = &thing {
             // No action deletes a thread: it was lost.
             if is_absent(answers, 1) {
                 return Some((format!("the member {member}, whose thread does not exist"), LOST_THREAD));
             }
-            let comment = stored.map(|json| Comment::from_field(&field, json));
+            let comment = stored.map(|json| Comment::from_field(address.news, &field, json));
             // A comment that cannot be read is reported itself.
             let comment = if comment == Some(None) { return None } else { comment.flatten() };
             comment.map_or((None, None), |comment| (Some(comment.user_id), comment.withheld))
+        } else {
+            let author = field_in(answers, 0, 1).and_then(|author| author.parse().ok());
+            (author, stored.map(Withheld::stored))
         };
         if let Some(Withheld::Unreadable(_)) = state {
             return None;
@@ -167,37 +150,4 @@ fn story(subject: &Subject, claims: &mut Claims) {
     {
         has_record(claims, &Thing::Story(id), (keys::user_posted(author), id.to_string()));
     }
-}
-
-fn comments(subject: &Subject, claims: &mut Claims) {
-    let Some(news) = subject.id::<NewsId>() else { return };
-    for (field, json) in subject.fields() {
-        let comment = Comment::from_field(field, json);
-        if let Some(comment) =
-            comment.filter(|comment| !comment.deleted && is_withdrawn(comment.withheld.as_ref()))
-        {
-            let address = CommentAddress { news, comment: comment.id };
-            let list = (keys::user_comments(comment.user_id), address.to_string());
-            has_record(claims, &Thing::Comment(address), list);
-        }
-    }
-}
-
-/// The entries go back in a job after the record is deleted.
-fn of_subscribers(subject: &Subject, claims: &mut Claims) {
-    let Ok(address) = subject.part().parse::<CommentAddress>() else {
-        return claims.malformed("no number of a comment", "the number of a comment");
-    };
-    claims.member::<TakenEntry>("entries that were taken away");
-    if subject.item != SubjectItem::Whole {
-        return;
-    }
-    let record = keys::withdrawn(&Thing::Comment(address));
-    let job = keys::timeline_job(&format!("return:{address}"));
-    let reads = vec![Read::Expiry(record), Read::Expiry(job)];
-    claims.expects("entries about a removed comment", reads, move |answers| {
-        let are_absent = is_absent(answers, 0) && is_absent(answers, 1);
-        let found = || format!("entries about the comment {address}, which is not removed");
-        are_absent.then(|| (found(), LEFT_BEHIND))
-    });
 }

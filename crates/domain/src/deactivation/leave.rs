@@ -1,7 +1,6 @@
 //! Removing a deactivated account from everything that it is in: its followings, its
 //! followers, its tweets, its inbox and its subscriptions.
 
-use crate::accounts::inbox::{EntryId, Removal};
 use crate::accounts::invitations;
 use crate::accounts::message_threads;
 use crate::action::Decision;
@@ -15,7 +14,7 @@ use crate::timelines::follows;
 use crate::timelines::held;
 use crate::timelines::homes;
 use crate::timelines::place::{HomePlace, SETTLE};
-use crate::timelines::tweets::{self, Tweet};
+use crate::timelines::tweets::Tweet;
 use crate::timelines::versions;
 use crate::timelines::{entries, floors};
 use crate::unseen;
@@ -63,8 +62,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         return Ok(current.put_off(batch, SETTLE));
     }
     if !followings.is_empty() {
-        let entries = followings.iter().map(|followed| (*followed, EntryId::Follow(user)));
-        Removal::read(site, entries).await?.write(&mut batch);
         for followed in followings {
             follows::write_unfollow(&mut batch, user, followed);
             versions::note_lost_follower(&mut batch, followed);
@@ -81,9 +78,6 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !tweets.is_empty() {
-        let found: Vec<_> = tweets.iter().copied().map(Tweet::by_id).collect();
-        let found: Vec<_> = site.store.fetch(found).await?.into_iter().flatten().collect();
-        tweets::forget_mentions(site, &mut batch, &found).await?;
         for tweet in tweets {
             batch.delete(keys::tweet(tweet));
             entries::leave_with_author(&mut batch, user, tweet);

@@ -383,12 +383,14 @@ async fn read_comment_votes(
     let threads = site.store.fetch(threads.or_absent().large()).await?;
     let mut votes = Vec::new();
     for (news, thread) in ids.into_iter().zip(threads) {
-        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(field, json));
+        let comments = thread.0.iter().filter_map(|(field, json)| Comment::from_field(news, field, json));
         // The first vote on what one writes is the author's own.
         for comment in comments.filter(|comment| comment.user_id != user) {
             if let Some(direction) = comment.vote_of(user) {
-                let address = CommentAddress { news, comment: comment.id };
-                votes.push(((Reverse(news), comment.id), VoteRecord::on_comment(address, direction)));
+                votes.push((
+                    (Reverse(news), comment.id),
+                    VoteRecord::on_comment(comment.address(), direction),
+                ));
             }
         }
     }

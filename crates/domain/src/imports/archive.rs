@@ -6,13 +6,14 @@
 use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Missing};
 use super::people::{self, ArchivePeople};
 use super::{ImportedLink, write_link};
-use crate::comments::comment::{self, Comment};
+use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{LOCKED, News, SOURCE};
+use crate::records;
 use crate::site::{Applied, Site};
 use crate::sites::{Listed, StartingVoters};
 use crate::values::clock::Timestamp;
@@ -431,7 +432,7 @@ impl<'a> Plan<'a> {
             StoryPlace::Old(id) => first_comments.get(&id).copied().unwrap_or(1),
             StoryPlace::New(place) => 1 + u64::from(self.has_first_comment(place)),
         };
-        let mut batch = Batch::new();
+        let (mut batch, mut comments) = (Batch::new(), Vec::new());
         for (number, item) in (first_item..).map(ItemNumber).zip(&self.items) {
             match item {
                 NewItem::Story(place) => {
@@ -454,9 +455,9 @@ impl<'a> Plan<'a> {
                     let Some(story) = self.stories.get(*place) else { continue };
                     let Some(text) = &story.text else { continue };
                     let (news, comment) = (story_id(StoryPlace::New(*place)), CommentId(1));
-                    let text = Comment::new(comment, author(&story.by)?, None, text, story.posted);
-                    comment::write_new(&mut batch, news, &text);
-                    items::write(&mut batch, Item::Comment(CommentAddress { news, comment }), number);
+                    let address = CommentAddress { news, comment };
+                    comments.push(Comment::new((address, None), author(&story.by)?, text, story.posted));
+                    items::write(&mut batch, Item::Comment(address), number);
                 }
                 NewItem::Comment(story, place) => {
                     let thread = self.threads.get(story);
@@ -471,20 +472,21 @@ impl<'a> Plan<'a> {
                         Parent::New(place) => Some(id(*place)),
                     };
                     let (news, id, by) = (story_id(*story), id(*place), author(&archived.by)?);
+                    let place = (CommentAddress { news, comment: id }, parent);
                     let mut comment = match &archived.body {
-                        Ok(body) => Comment::new(id, by, parent, body, archived.posted),
-                        Err(_) => Comment::deleted_place((id, parent), by, archived.posted),
+                        Ok(body) => Comment::new(place, by, body, archived.posted),
+                        Err(_) => Comment::deleted_place(place, by, archived.posted),
                     };
                     comment.imported_votes = archived.votes;
                     comment.source = Some(format!("{source}:{}", archived.number).into());
-                    batch.field_absent(keys::thread(news), id.to_string());
-                    comment::write_new(&mut batch, news, &comment);
-                    items::write(&mut batch, Item::Comment(CommentAddress { news, comment: id }), number);
+                    items::write(&mut batch, Item::Comment(comment.address()), number);
+                    comments.push(comment);
                     items::write_imported(&mut batch, source, archived.number, number);
                 }
             }
         }
-        self.write_counts(&mut batch, (story_id, first_of));
+        records::add(&mut batch, &comments);
+        self.write_numbers(&mut batch, (story_id, first_of));
         match site.apply(batch).await? {
             Applied::Yes(_) => Ok(()),
             Applied::No(_) => Err(Error::Busy),
@@ -518,8 +520,8 @@ impl<'a> Plan<'a> {
         counts.into_iter().map(first).collect()
     }
 
-    /// Adds the counts of comments, and the checks that old stories are as they were read.
-    fn write_counts(
+    /// Adds the last numbers of comments of new stories, and the checks that old ones are as they were read.
+    fn write_numbers(
         &self,
         batch: &mut Batch,
         (story_id, first_of): (impl Fn(StoryPlace) -> NewsId, impl Fn(StoryPlace) -> u64),
@@ -530,15 +532,11 @@ impl<'a> Plan<'a> {
         for story in new.chain(old) {
             let id = story_id(story);
             let thread = self.threads.get(&story).unwrap_or(&no_comments);
-            let shown = thread.comments.iter().filter(|(comment, _)| comment.body.is_ok()).count();
-            let shown = i64::try_from(shown).unwrap_or(i64::MAX);
             match story {
-                StoryPlace::New(place) => {
+                StoryPlace::New(_) => {
                     let all = u64::try_from(thread.comments.len()).unwrap_or(u64::MAX);
                     let last = (first_of(story) - 1).saturating_add(all);
                     if last > 0 {
-                        let shown = shown.saturating_add(i64::from(self.has_first_comment(place)));
-                        batch.set_field(keys::news(id), "comments", shown.to_string());
                         batch.set_field(keys::thread(id), NEXT_ID, last.to_string());
                     }
                 }
@@ -548,7 +546,6 @@ impl<'a> Plan<'a> {
                         old.news.check_state(batch);
                     }
                     batch.field_absent(keys::news(id), LOCKED);
-                    batch.increment_field(keys::news(id), "comments", shown);
                 }
             }
         }

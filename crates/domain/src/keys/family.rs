@@ -220,7 +220,6 @@ mod tests {
             ("moderation:12", &MODERATION, vec!["12"]),
             ("moderation:12:posts", &MODERATION_POSTS, vec!["12"]),
             ("withdrawn:comment:7-3", &WITHDRAWN, vec!["comment:7-3"]),
-            ("withdrawn:comment:7-3:subscribers", &WITHDRAWN_COMMENT_SUBSCRIBERS, vec!["7-3"]),
             ("limit:create_user:2001:db8::", &LIMIT_CREATE_USER, vec!["2001:db8::"]),
             (
                 "limit:site_votes:2001:db8:1::/48:a.example",

@@ -3,7 +3,7 @@
 
 use super::KEYS_AT_ONCE;
 use crate::accounts::inbox::Withdrawn;
-use crate::comments::comment::StoredComment;
+use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::keys::{self, families, families::Family};
 use crate::news::item::News;
@@ -81,14 +81,12 @@ async fn mark_one(site: &Site, thing: &Thing) -> Result<(), Error> {
             }
         }
         Thing::Comment(address) => {
-            if let Ok(StoredComment { mut comment, json, .. }) =
-                site.store.fetch(StoredComment::at(*address)).await?
-                && is_removed(&comment.withheld)
+            if let Some(stored) = site.store.fetch(Comment::as_read(*address)).await?
+                && is_removed(&stored.withheld)
             {
+                let mut comment = Comment::clone(&stored);
                 comment.unseen = true;
-                let (key, field) = (keys::thread(address.news), address.comment.to_string());
-                batch.field_equals(&key, &field, json);
-                batch.set_field(key, field, comment.to_json());
+                stored.rewrite(&mut batch, &comment);
             }
         }
         Thing::Tweet(id) => {

@@ -16,7 +16,7 @@ use crate::timelines::tweets::Tweet;
 use crate::unseen;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::flag::Flag;
-use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
+use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::signup::InvitationCode;
 use std::collections::BTreeMap;
@@ -88,11 +88,11 @@ async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>
             found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(*id), time, place });
         }
         for (field, json) in &thread.0 {
-            let comment = Comment::from_field(field, json);
+            let comment = Comment::from_field(*id, field, json);
             let Some(comment) = comment.filter(|comment| unseen::may_have(comment.withheld.as_ref())) else {
                 continue;
             };
-            let address = CommentAddress { news: *id, comment: comment.id };
+            let address = comment.address();
             let place = Some((keys::user_comments(comment.user_id), address.to_string()));
             let (author, time) = (comment.user_id, comment.ctime.as_score());
             found.push(UnlistedPost { author, thing: Thing::Comment(address), time, place });

@@ -12,7 +12,7 @@ use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::keys;
+use crate::keys::{self, families, families::Family};
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::site::Site;
 use crate::values::actions::Action;
@@ -21,6 +21,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::LOG_LINES_SCANNED;
 use crate::values::moderation::Thing;
 use crate::values::origin_ban::OriginBan;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::saved_reason::{SavedReason, SavedReasons};
 use crate::values::withheld::{WITHHELD, Withheld};
@@ -47,6 +48,8 @@ pub(super) enum FactPart {
     Reason(u64),
     /// That there is anything.
     Presence,
+    /// The line that removed a comment or a tweet.
+    RemovedBy,
     /// Why a post or a profile is withheld. That flags hide it is no decision, and counts as nothing.
     State,
     /// The same of a comment.
@@ -109,7 +112,19 @@ impl ChangedFact {
 
     /// That a line has taken something away.
     pub(super) fn of_removal(thing: &Thing, line: ModerationId) -> Self {
-        Self::of_field(keys::withdrawn(thing), WITHDRAWN_BY, (None, Some(&line.to_string())))
+        Self::of_field(keys::withdrawn(thing), WITHDRAWN_BY, (None, Some(&line.to_string()))).at_its_place()
+    }
+
+    /// The same fact where it is now: the removal of a comment or a tweet was a record of its own up to layout 10.
+    pub(super) fn at_its_place(self) -> Self {
+        let thing = Family::of(&self.key).filter(|(family, _)| **family == families::WITHDRAWN);
+        let thing = thing.and_then(|(_, parts)| parts.first()?.parse().ok());
+        let (key, field) = match thing {
+            Some(Thing::Comment(at)) => (keys::thread(at.news), at.comment.to_string()),
+            Some(Thing::Tweet(id)) => (keys::tweet(id), REMOVED.to_owned()),
+            _ => return self,
+        };
+        Self { key, field, part: Some(FactPart::RemovedBy), ..self }
     }
 
     /// The field of the hash.
@@ -141,6 +156,10 @@ impl ChangedFact {
         let value = match &self.part {
             None => field.map(str::to_owned),
             Some(FactPart::Presence) => field.map(|_| PRESENT.to_owned()),
+            Some(FactPart::RemovedBy) => {
+                let removed = member(REMOVED).or_else(|| field.map(str::to_owned));
+                removed.and_then(|removed| removed.parse::<RemovedBy>().ok()).map(|by| by.line.to_string())
+            }
             Some(FactPart::Letter(letter)) => field?.contains(*letter).then(|| letter.to_string()),
             Some(FactPart::Member(name)) => member(name),
             Some(FactPart::Reason(id)) => reason_json(&reasons_of(field), *id),
@@ -338,12 +357,14 @@ pub(super) async fn demand_standing(
     if has_ended(line, now) {
         return Err(Refusal::NothingToModerate("this has already ended").into());
     }
-    // A comment is one field with its votes, which the effect itself checks.
+    // A comment is one field with its votes, which the effect itself checks, as it does who removed a tweet.
     let whole: Vec<(String, String, Option<String>)> = line
         .changed
         .iter()
         .zip(fields)
-        .filter(|(change, _)| !matches!(change.part, Some(FactPart::Member(_) | FactPart::CommentState)))
+        .filter(|(change, _)| {
+            !matches!(change.part, Some(FactPart::Member(_) | FactPart::CommentState | FactPart::RemovedBy))
+        })
         .map(|(change, field)| (change.key.clone(), change.field.clone(), field))
         .collect();
     Ok(move |batch: &mut Batch| {
@@ -362,9 +383,9 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>, Error> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
-        let by =
-            site.store.fetch(read::field(keys::withdrawn(&line.thing), WITHDRAWN_BY).or_absent()).await?;
-        let by: Option<ModerationId> = by.and_then(|by| by.parse().ok());
+        let removal = ChangedFact::of_removal(&line.thing, line.id);
+        let by = site.store.fetch(removal.read().or_absent()).await?;
+        let by: Option<ModerationId> = removal.value(by.as_deref()).and_then(|by| by.parse().ok());
         if let Some(by) = by.filter(|by| *by > line.id) {
             return Ok(Some(by));
         }

@@ -2,11 +2,12 @@
 
 use super::case::{Case, Effect};
 use super::changes::{ChangedFact, FactPart};
-use crate::comments::comment;
+use crate::comments::comment::Comment;
 use crate::comments::notify::Reannouncement;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::records;
 use crate::values::clock::Timestamp;
 use crate::values::text::Body;
 use tidings_text::stored_text::StoredText;
@@ -16,20 +17,22 @@ use tidings_text::stored_text::StoredText;
 pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     let called = contribution.called();
-    let Contribution::Comment(address, stored) = contribution else {
+    let Contribution::Comment(stored) = contribution else {
         return Err(case.does_not_apply().into());
     };
-    let mut comment = stored.comment;
+    let before = stored.comment;
+    let mut comment = Comment::clone(&before);
+    let address = comment.address();
     comment.refuse_if_gone(case.moderator)?;
     let edited_before = comment.edited_at;
     let (after, edited_at) = match (case.undoes, text) {
         (Some(line), _) => {
-            let before = line.changed_from(&address.comment.to_string());
-            let before = before.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned();
+            let earlier = line.changed_from(&address.comment.to_string());
+            let earlier = earlier.flatten().ok_or(Refusal::CannotBeUndone)?.to_owned();
             // A later edit has another time.
             let is_of_line = edited_before == Some(line.time);
-            let earlier = line.before.as_deref().and_then(|time| time.parse().ok()).map(Timestamp);
-            (before, if is_of_line { earlier } else { edited_before })
+            let edited = line.before.as_deref().and_then(|time| time.parse().ok()).map(Timestamp);
+            (earlier, if is_of_line { edited } else { edited_before })
         }
         (None, Some(text)) => (text.as_str().to_owned(), Some(case.now.timestamp())),
         (None, None) => return Err(case.does_not_apply().into()),
@@ -42,18 +45,18 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     let texts = [comment.stored_text(), StoredText::Formatted(&after)];
     let announced = Reannouncement::read(case.site, case.now, (address, comment.user_id), texts).await?;
     announced.write(&mut effect.batch);
-    let before = std::mem::replace(&mut comment.body, after.clone());
+    comment.body.clone_from(&after);
     comment.edited_at = edited_at;
     // A moderator has looked at it.
     comment.withheld = None;
-    comment::write_change(&mut effect.batch, address, &stored.json, &comment);
+    records::change(&mut effect.batch, &before, &comment);
     // When it had been edited before that.
     effect.before = edited_before.map(|time| time.to_string());
     let place = (address.comment.to_string(), FactPart::Member("body".to_owned()));
     effect.changed.push(ChangedFact::of_part(
         keys::thread(address.news),
         place,
-        (Some(&before), Some(&after)),
+        (Some(&before.body), Some(&after)),
     ));
     Ok(effect)
 }

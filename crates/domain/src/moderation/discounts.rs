@@ -12,7 +12,7 @@
 
 use crate::action::Decision;
 use crate::articles::article::{ArticleVote, Placed, article_state};
-use crate::comments::comment::{self, Comment};
+use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
@@ -23,7 +23,7 @@ use crate::news::item::{Direction, News, vote_of};
 use crate::site::Site;
 use crate::submissions::withdrawal;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, NewsId, UserId};
+use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
 use crate::values::moderation::Thing;
 use crate::values::ranking;
@@ -157,13 +157,16 @@ impl<'a> Story<'a> {
             out.story = Some(StoryVote { vote, time, article });
         }
         for (field, json) in &self.thread.0 {
-            let Some(mut comment) = Comment::from_field(field, json) else { continue };
-            let Some(vote) = comment.vote_of(self.user).filter(|_| comment.user_id != self.user) else {
+            let Some(stored) = Comment::of_stored(self.news.id, field.clone(), json.clone()) else {
                 continue;
             };
-            let place = comment.voters(vote).iter().position(|voter| *voter == self.user.0);
+            let Some(vote) = stored.vote_of(self.user).filter(|_| stored.user_id != self.user) else {
+                continue;
+            };
+            let place = stored.voters(vote).iter().position(|voter| *voter == self.user.0);
+            let mut comment = Comment::clone(&stored);
             comment.take_back_vote(self.user);
-            self.replace(batch, json, &comment);
+            stored.rewrite(batch, &comment);
             out.comments.insert(comment.id.0, CommentVote { vote, place: place.unwrap_or(0) });
         }
         out
@@ -183,12 +186,13 @@ impl<'a> Story<'a> {
         }
         for (id, CommentVote { vote, place }) in &out.comments {
             let Some(json) = self.thread.get(&id.to_string()) else { continue };
-            let comment = Comment::from_field(&id.to_string(), json);
-            let Some(mut comment) = comment.filter(|comment| comment.vote_of(self.user).is_none()) else {
+            let stored = Comment::of_stored(self.news.id, id.to_string(), json.to_owned());
+            let Some(stored) = stored.filter(|comment| comment.vote_of(self.user).is_none()) else {
                 continue;
             };
+            let mut comment = Comment::clone(&stored);
             comment.put_vote_back(self.user, *vote, *place);
-            self.replace(batch, json, &comment);
+            stored.rewrite(batch, &comment);
         }
     }
 
@@ -197,11 +201,6 @@ impl<'a> Story<'a> {
             Direction::Up => keys::news_up(self.news.id),
             Direction::Down => keys::news_down(self.news.id),
         }
-    }
-
-    fn replace(&self, batch: &mut Batch, json: &str, comment: &Comment) {
-        let address = CommentAddress { news: self.news.id, comment: comment.id };
-        comment::write_change(batch, address, json, comment);
     }
 
     /// Changes the votes of one direction, and what follows from them.

@@ -3,7 +3,7 @@
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use crate::accounts::users::User;
-use crate::comments::held::{CommentPublication, HeldComment};
+use crate::comments::held::CommentPublication;
 use crate::contributions::Contribution;
 use crate::contributions::erasing::ERASE_ALL;
 use crate::error::{Error, Refusal};
@@ -33,9 +33,8 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
             publication.write(&mut effect.batch, site, now);
             effect.then.push(Box::new(|site| publication.begin(site)));
         }
-        Contribution::Comment(address, stored) => {
-            let held = HeldComment::of(address, *stored);
-            let publication = CommentPublication::read(site, now, case.moderator, held).await?;
+        Contribution::Comment(stored) => {
+            let publication = CommentPublication::read(site, now, case.moderator, *stored).await?;
             publication.write(&mut effect.batch, now);
             effect.then.push(Box::new(|site| publication.begin(site)));
         }

@@ -137,7 +137,7 @@ impl Line {
             in_progress: text(IN_PROGRESS).is_some(),
             concerns: fields.read("concerns"),
             before: text(BEFORE),
-            changed: changed.unwrap_or_default(),
+            changed: changed.unwrap_or_default().into_iter().map(ChangedFact::at_its_place).collect(),
             row: fields.read("row"),
             parts: fields.text(PARTS).and_then(parts_in).unwrap_or_default(),
             part_of: fields.read(PART_OF),

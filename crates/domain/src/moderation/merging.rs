@@ -13,6 +13,7 @@ use crate::keys;
 use crate::news::item::{MERGED, MergedStories, News};
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_MERGED_STORIES;
+use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
 use tidings_keyspace::Batch;
 
@@ -56,8 +57,9 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
     };
     let record = case.site.store.fetch(Withdrawn::of(case.thing.clone())).await?;
     let record = record.ok_or(Refusal::NothingToModerate("the story has not been merged into another"))?;
+    let merged_by = RemovedBy { line: record.line, earlier: record.earlier };
     let title = news.title.clone();
-    let mut effect = put_back(case, Contribution::Story(news.into()), record).await?;
+    let mut effect = put_back(case, Contribution::Story(news.into()), merged_by).await?;
     let target = case.site.store.fetch(News::by_id(into)).await?;
     if let Some(target) = target {
         let mut merged = target.merged.clone();

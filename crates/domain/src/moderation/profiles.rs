@@ -5,7 +5,7 @@ use super::changes::ChangedFact;
 use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
-use crate::accounts::inbox::{Taken, Withdrawn};
+use crate::accounts::inbox::Withdrawn;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
@@ -44,8 +44,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     effect.batch.key_absent(keys::withdrawn(&thing(person.user.id)));
     effect.changed.push(ChangedFact::of_removal(&thing(person.user.id), case.id));
     let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
-    let record = (case.id, None, &Taken::default());
-    Withdrawn::write(&mut effect.batch, &thing(person.user.id), record, stored);
+    Withdrawn::write(&mut effect.batch, &thing(person.user.id), (case.id, None), stored);
     effect.message = Some(format!("A moderator has removed the text of your profile: {}", case.reason));
     Ok(effect)
 }

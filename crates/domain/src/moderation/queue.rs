@@ -419,7 +419,7 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
         }
         RowContent::Comment(stored) => {
             title = Some(stored.news.title);
-            stored.comment.body
+            stored.comment.into_record().body
         }
         RowContent::Tweet(tweet) => tweet.text,
         RowContent::Person(_) if is_application => {

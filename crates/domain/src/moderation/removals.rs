@@ -3,12 +3,12 @@
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::log;
-use crate::accounts::inbox::Withdrawn;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::news::item::News;
 use crate::timelines::tweets::Tweet;
 use crate::values::ids::ModerationId;
+use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
 
 /// Removes a contribution. Readers see that a story or a comment is removed, and why.
@@ -39,14 +39,14 @@ pub(super) async fn withdraw(
 /// Puts a removed contribution back.
 pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
-    let record = contribution.removal(case.site).await?;
+    let removed = contribution.removal(case.site).await?;
     if let Contribution::Tweet(Tweet { news_id: Some(news), .. }) = &contribution {
         // A tweet that announces a removed story comes back with the story.
         let news = case.site.store.fetch(News::by_id(*news)).await?;
         news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
     }
     let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
-    let effect = put_back(case, contribution, record).await?;
+    let effect = put_back(case, contribution, removed).await?;
     Ok(Effect { message: Some(message), ..effect })
 }
 
@@ -54,13 +54,13 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
 pub(super) async fn put_back(
     case: &Case<'_>,
     contribution: Contribution,
-    record: Withdrawn,
+    removed: RemovedBy,
 ) -> Result<Effect, Error> {
-    let ends = ended_by(case, record.line).await?;
+    let ends = ended_by(case, removed.line).await?;
     let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
-    let states = (contribution.withheld(), record.earlier.as_ref());
+    let states = (contribution.withheld(), removed.earlier.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
-    let back = contribution.returning(case.site, case.now, record).await?;
+    let back = contribution.returning(case.site, case.now, removed).await?;
     back.write(&mut effect.batch, case.site, case.now);
     for job in back.jobs(case.site) {
         effect.starts(Some(job), case.now);

@@ -144,15 +144,15 @@ async fn erase_of_line(site: &Site, now: Moment, line: &Line) -> Result<(), Erro
 async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Result<(), Error> {
     let erased = site.act(keys::RETENTION, || async {
         let mut batch = Batch::new();
-        let record = site.store.fetch(Withdrawn::of(thing.clone())).await?;
-        let is_of_line = match (record, Contribution::read(site, thing).await) {
-            (_, Err(Error::Refused(_))) => false,
-            (_, Err(error)) => return Err(error),
-            (record, Ok(post)) => {
-                let is_by_line = match record {
-                    Some(record) => record.line == line.id,
-                    // A rejected post has no record: the line that has rejected it is the one that was not undone.
-                    None => line.action == Action::Reject && line.undone_by.is_none(),
+        let is_of_line = match Contribution::read(site, thing).await {
+            Err(Error::Refused(_)) => false,
+            Err(error) => return Err(error),
+            Ok(post) => {
+                let is_by_line = match post.removal(site).await {
+                    Ok(removed) => removed.line == line.id,
+                    // A rejected post names no line: the one that has rejected it is the one that was not undone.
+                    Err(Error::Refused(_)) => line.action == Action::Reject && line.undone_by.is_none(),
+                    Err(error) => return Err(error),
                 };
                 is_by_line && matches!(post.withheld(), Some(Withheld::Removed(_)))
             }

@@ -15,7 +15,7 @@ use crate::site::Site;
 use crate::timelines::tweets::Tweet;
 use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, ModerationId, NewsId, RuleId, TweetId, UserId};
+use crate::values::ids::{ModerationId, NewsId, RuleId, TweetId, UserId};
 use crate::values::limits::{DRY_RUN_DAYS, DRY_RUN_MATCHES, DRY_RUN_POSTS};
 use crate::values::moderation::{Reason, Thing};
 use crate::values::post_rule::{Pattern, PostRule, RuleEffect};
@@ -254,8 +254,8 @@ impl Run<'_> {
         let mut candidates = Vec::new();
         for (news, thread) in stories.iter().zip(threads) {
             for (field, json) in thread.0 {
-                if let Some(comment) = Comment::from_field(&field, &json) {
-                    let thing = Thing::Comment(CommentAddress { news: *news, comment: comment.id });
+                if let Some(comment) = Comment::from_field(*news, &field, &json) {
+                    let thing = Thing::Comment(comment.address());
                     let texts = [comment.body, String::new()];
                     candidates.push(MatchedPost { thing, texts, url: None, author: comment.user_id });
                 }

@@ -6,7 +6,7 @@ use crate::keys::{self, families};
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, score, score_in, text_in};
 use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::values::ids::{CommentAddress, NewsId};
+use crate::values::ids::NewsId;
 use tidings_keyspace::{Answer, Batch, Order, Read};
 
 pub(crate) static RULES: &[Rule] = &[
@@ -25,8 +25,8 @@ fn story(subject: &Subject, claims: &mut Claims) {
 
 fn comments(subject: &Subject, claims: &mut Claims) {
     let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for comment in comments_of(hash).0 {
-        let address = CommentAddress { news, comment: comment.id };
+    for comment in comments_of(news, hash).0 {
+        let address = comment.address();
         numbered(claims.of(comment.id), SiteItem::Comment(address));
     }
 }

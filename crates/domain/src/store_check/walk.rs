@@ -572,7 +572,9 @@ fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
     let Mend::Write(batch, _) = mend else { return None };
     let counter = |write: &Write| match write {
         Write::Increment(key, _) => Some((key.clone(), String::new())),
-        Write::IncrementField(key, field, _) => Some((key.clone(), field.clone())),
+        Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
+            Some((key.clone(), field.clone()))
+        }
         Write::SortedIncrement(key, member, _) => Some((key.clone(), member.clone())),
         _ => None,
     };

@@ -9,6 +9,7 @@ use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::moderation::Thing;
+use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
 use std::str::FromStr;
@@ -204,6 +205,10 @@ pub(crate) struct Claims<'a> {
     existing: Option<&'a Existing>,
 }
 
+const LOST_REMOVAL: Mend =
+    Mend::Person("restore the field `removed` from a backup before a moderator puts the post back");
+const LEFT_BEHIND: Mend = Mend::Person("delete the field `removed`, unless the post is to be removed again");
+
 impl<'a> Claims<'a> {
     /// No claims yet, of a rule about a subject.
     pub(crate) const fn about(subject: &'a Subject, existing: Option<&'a Existing>) -> Self {
@@ -302,6 +307,34 @@ impl<'a> Claims<'a> {
     /// The value does not have its form.
     pub(crate) fn malformed(&mut self, found: impl Display, expected: impl Display) {
         self.wrong(found, expected, Mend::BY_HAND);
+    }
+
+    /// A post that moderators have removed, and nothing else, names the line of the log that removed it. A post that was
+    /// rejected was never shown, and names none.
+    pub(crate) fn removal(
+        &mut self,
+        post: impl Display,
+        (removed, state): (Option<&RemovedBy>, Option<&Withheld>),
+        was_unseen: bool,
+    ) {
+        let is_removed = matches!(state, Some(Withheld::Removed(_)));
+        match removed {
+            Some(RemovedBy { line, .. }) if is_removed => {
+                let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
+                self.refers(format!("{post} removed by the line {line}"), keys::moderation(*line), mend);
+            }
+            Some(_) => {
+                self.wrong(format!("{post} with a removal, which is not removed"), "no removal", LEFT_BEHIND)
+            }
+            None if is_removed && !was_unseen => {
+                self.wrong(
+                    format!("{post} is removed, and names no line"),
+                    "the line that removed it",
+                    LOST_REMOVAL,
+                );
+            }
+            None => {}
+        }
     }
 
     /// The member cannot be read, and is removed.

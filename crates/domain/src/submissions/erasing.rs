@@ -46,10 +46,8 @@ pub(crate) async fn erase(
     url_guards::own(site, now, &news).await?.lift(batch, id);
     let mut job = None;
     if let Some(tweet) = read_announcement(site, &news).await? {
-        let tweet_id = tweet.id;
         let removal = TweetRemoval::read(site, tweet).await?;
         removal.write(batch, now);
-        batch.delete(keys::withdrawn(&Thing::Tweet(tweet_id)));
         job = removal.job();
     }
     batch.set_fields(&key, [("title", ERASED), ("url", TEXT_SCHEME)]);

@@ -1,18 +1,19 @@
 //! Stories that wait for a moderator: stored, and in no list, count, timeline or feed until they
 //! are published. A first comment waits with its story.
 
-use super::{enter_lists, new_article_of, story_fields};
+use super::{enter_lists, new_article_of, write_story};
 use crate::accounts::users::User;
 use crate::articles::article;
 use crate::articles::topics::KnownTopics;
-use crate::comments::held::{HeldComment, write_with_story};
+use crate::comments::comment::Comment;
+use crate::comments::held::write_published;
 use crate::comments::notify::CommentNotice;
-use crate::draws::NEXT_ID;
 use crate::error::Error;
 use crate::hooks::{self, Event};
 use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{News, write_state};
+use crate::records::AsRead;
 use crate::review;
 use crate::site::Site;
 use crate::submissions::Submission;
@@ -34,18 +35,17 @@ pub(super) fn write(
     now: Timestamp,
     (author, id): (&User, NewsId),
     submission: &Submission,
+    mut first: Option<Comment>,
     reason: &str,
 ) {
     let state = Withheld::Held(reason.into());
-    batch.set_fields(keys::news(id), story_fields(now, author.id, id, submission));
+    if let Some(first) = &mut first {
+        first.withheld = Some(state.clone());
+    }
+    write_story(batch, now, (author.id, id), submission, first.as_ref());
     write_state(batch, id, Some(&state));
     if let Some(topics) = submission.topics.as_ref().filter(|topics| !topics.is_empty()) {
         batch.set_field(keys::news(id), "topics", topics.stored());
-    }
-    if let Some(mut first) = submission.first_comment(now, author.id) {
-        first.withheld = Some(state);
-        batch.set_field(keys::thread(id), NEXT_ID, first.id.to_string());
-        write_with_story(batch, CommentAddress { news: id, comment: first.id }, &first);
     }
     unseen::add(batch, author.id, &Thing::Story(id), now.as_score());
     review::enqueue(batch, &Thing::Story(id), now);
@@ -55,7 +55,7 @@ pub(super) fn write(
 pub(crate) struct Publication {
     news: News,
     tweet: Option<TweetDraft>,
-    first: Option<(HeldComment, CommentNotice)>,
+    first: Option<(AsRead<Comment>, CommentNotice)>,
     /// Those of its topics that exist.
     known: Vec<Topic>,
 }
@@ -76,9 +76,12 @@ impl Publication {
             Some(author) => Some(TweetDraft::draw(site, now, author.id).await?),
             None => None,
         };
-        let first = match HeldComment::find(site, address).await? {
+        let first = site.store.fetch(Comment::as_read(address)).await?;
+        let waits =
+            |first: &AsRead<Comment>| !first.deleted && matches!(first.withheld, Some(Withheld::Held(_)));
+        let first = match first.filter(waits) {
             Some(held) => {
-                let announcement = CommentNotice::of_first_comment(site, now, address, &held.comment).await?;
+                let announcement = CommentNotice::of_first_comment(site, now, &held).await?;
                 Some((held, announcement))
             }
             None => None,
@@ -105,8 +108,7 @@ impl Publication {
         }
         article::write_new(batch, time, id, &article, [self.news.user_id].iter(), &self.news.topics);
         if let Some((held, announcement)) = &self.first {
-            held.write_published(batch, time);
-            batch.increment_field(&key, "comments", 1);
+            write_published(batch, held, time);
             announcement.write(batch);
         }
         if let Some(tweet) = &self.tweet {

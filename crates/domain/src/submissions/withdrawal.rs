@@ -9,9 +9,9 @@
 
 use super::editing::read_announcement;
 use super::url_guards::{self, UrlGuards};
-use crate::accounts::inbox::{Returning, Taken, Withdrawing, Withdrawn};
+use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::articles::article::{self, ArticleChange, Placed};
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::jobs::Job;
 use crate::keys;
 use crate::news::entries::StoryEntries;
@@ -80,7 +80,7 @@ impl Withdrawing for StoryWithdrawal {
                 tweet.write(batch, now, line);
             }
         }
-        Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier, &Taken::default()), rest);
+        Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier), rest);
     }
 
     fn job(&self) -> Option<Job> {
@@ -99,7 +99,12 @@ pub(crate) struct StoryReturn {
 
 impl StoryReturn {
     /// Reads what putting a story back needs. Rounds: at most 5.
-    pub(crate) async fn read(site: &Site, now: Moment, news: News, record: Withdrawn) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Refusal::NothingToModerate`] if another has put it back meanwhile, or the store's.
+    pub(crate) async fn read(site: &Site, now: Moment, news: News) -> Result<Self, Error> {
+        let record = site.store.fetch(Withdrawn::of(Thing::Story(news.id))).await?;
+        let record = record.ok_or(Refusal::NothingToModerate("this has not been removed"))?;
         let guards = record.rest::<UrlGuards>(GUARDS).unwrap_or_default().free(site, now, news.id).await?;
         let tweet = match news.tweet_id {
             Some(tweet) => TweetReturn::of_line(site, tweet, record.line).await?,

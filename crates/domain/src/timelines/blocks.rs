@@ -5,7 +5,6 @@
 //! entries of inboxes (`accounts::inbox`) and replies (`comments::comment`) ask for blocks.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::inbox::{EntryId, Removal};
 use crate::accounts::mentioned::user_named;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
@@ -20,7 +19,7 @@ use crate::values::limits::MAX_BLOCKS;
 use crate::values::rates::RatedAction;
 use tidings_keyspace::{Batch, read};
 
-/// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 6.
+/// Blocks a user, who no longer follows the one who blocks. Twice is as once. Rounds: 5.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::BlockingOneself`], [`Refusal::TooManyBlocks`],
@@ -46,12 +45,10 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
         let mut batch = Batch::new();
         batch.set_field(&blocks, person.to_string(), now.timestamp().to_string());
         if follows {
-            let entry = Removal::read(site, [(user.id, EntryId::Follow(person))]).await?;
             batch.sorted_member_present(&followers, person.to_string());
             write_unfollow(&mut batch, person, user.id);
             note_followings_change(&mut batch, person);
             note_lost_follower(&mut batch, user.id);
-            entry.write(&mut batch);
             jobs::add(&mut batch, &job, now, user.id);
         } else {
             // A person who follows meanwhile must not stay a follower.

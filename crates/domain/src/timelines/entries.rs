@@ -46,11 +46,6 @@ impl TweetEntries {
         batch.sorted_add(keys::user_mentions(user), self.id.to_string(), time);
         batch.sorted_trim(keys::user_mentions(user), MENTIONS_SIZE);
     }
-
-    /// Removes the tweet from the mentions of somebody.
-    pub(crate) fn unmention(self, batch: &mut Batch, user: UserId) {
-        batch.sorted_remove(keys::user_mentions(user), self.id.to_string());
-    }
 }
 
 /// Removes a tweet whose author has left from the timelines.

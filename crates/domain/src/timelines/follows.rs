@@ -1,7 +1,7 @@
 //! Following: who follows whom, and the effects on home timelines.
 
 use crate::accounts::actor::Actor;
-use crate::accounts::inbox::{Delivery, EntryId, Removal};
+use crate::accounts::inbox::{Delivery, EntryId};
 use crate::accounts::mentioned::user_named;
 use crate::accounts::people::People;
 use crate::accounts::users::DEACTIVATED;
@@ -127,8 +127,7 @@ fn backfill(
     None
 }
 
-/// Stops following a user, and removes the user's tweets from the home timeline, and the follow
-/// from the user's inbox. Does nothing for a user who is not followed.
+/// Stops following a user, and removes the user's tweets from the home timeline. Does nothing for a user who is not followed.
 ///
 /// # Errors
 /// [`Refusal::NoSuchUser`], [`Refusal::TooManyRequests`], or the store's.
@@ -139,13 +138,11 @@ pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str)
     let author_key = keys::user(author);
     let request = follower.user.request.as_ref();
     let unfollowed = site.act(&author_key, || async {
-        let entry = Removal::read(site, [(author, EntryId::Follow(follower.id))]).await?;
         let mut batch = Batch::new();
         let followed = batch.sorted_member_present(keys::followings(follower.id), author.to_string());
         write_unfollow(&mut batch, follower.id, author);
         note_followings_change(&mut batch, follower.id);
         note_lost_follower(&mut batch, author);
-        entry.write(&mut batch);
         jobs::add(&mut batch, &job, now, author);
         Decision::commit(batch, true).if_rejected_by(followed, Ok(false)).once(request, &())
     });

@@ -18,6 +18,7 @@ use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::moderation::Thing;
+use crate::values::removed_by::REMOVED;
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -39,7 +40,7 @@ pub(crate) static RULES: &[Rule] = &[
         "the timeline of everyone has only tweets that are shown",
         shown,
     ),
-    Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets that exist", shown),
+    Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets", mentions),
     Rule::rounds(&families::USER, HOME, homes),
     Rule::claims(&families::USER_FOLLOWINGS, FOLLOWS, following),
     Rule::claims(&families::USER_FOLLOWERS, FOLLOWS, follower),
@@ -102,6 +103,7 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
         claims.of("created_at").malformed("no time in created_at", "a time in created_at");
     }
     claims.of(WITHHELD).state(hash.get(WITHHELD));
+    claims.of(REMOVED).removal("the tweet", (tweet.removed.as_ref(), tweet.withheld.as_ref()), tweet.unseen);
     let mend = Mend::Person("restore the user from a backup, or delete the tweet");
     let author = tweet.user_id;
     claims.of("user_id").refers(format!("the author {author}"), keys::user(author), mend);
@@ -144,6 +146,11 @@ fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<Us
 
 fn own(subject: &Subject, claims: &mut Claims) {
     tweet_that_is_shown(subject, claims, subject.id());
+}
+
+/// Some may be removed or deleted: nobody is shown those.
+fn mentions(_: &Subject, claims: &mut Claims) {
+    claims.member::<TweetId>("tweets");
 }
 
 fn shown(subject: &Subject, claims: &mut Claims) {

@@ -2,8 +2,8 @@
 
 use crate::accounts::actor::Actor;
 use crate::accounts::admission;
-use crate::accounts::inbox::{self, Delivery, EntryId};
-use crate::accounts::mentioned::{self, ids_by_name, users_named};
+use crate::accounts::inbox::{Delivery, EntryId};
+use crate::accounts::mentioned::{self, users_named};
 use crate::accounts::notified::Notified;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
@@ -34,6 +34,7 @@ use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::text::TweetText;
 use crate::values::text_forms::read_text;
 use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
@@ -57,6 +58,8 @@ pub struct Tweet {
     pub withheld: Option<Withheld>,
     /// Whether it was taken away before readers saw it.
     pub unseen: bool,
+    /// The decision that removed it, unless it was rejected.
+    pub(crate) removed: Option<RemovedBy>,
 }
 
 /// A stored time with a fraction. Infinity, which other programs can store, is not a time.
@@ -91,6 +94,7 @@ impl Tweet {
             news_id: fields.read("news_id"),
             withheld: fields::withheld(fields.text(WITHHELD), || keys::tweet(id)),
             unseen: fields.text(UNSEEN).is_some(),
+            removed: fields.read(REMOVED),
         })
     }
 
@@ -371,24 +375,6 @@ impl TweetDraft {
     }
 }
 
-/// Adds to a batch the removal of tweets from the mentions of users, and from their inboxes.
-/// Rounds: 2, none without mentions.
-pub(crate) async fn forget_mentions(site: &Site, batch: &mut Batch, tweets: &[Tweet]) -> Result<(), Error> {
-    let mut names: Vec<String> = tweets.iter().flat_map(Tweet::mentioned_names).collect();
-    names.sort_unstable();
-    names.dedup();
-    let ids = ids_by_name(site, &names).await?;
-    let mut entries = Vec::new();
-    for tweet in tweets {
-        for user in tweet.mentioned_names().iter().filter_map(|name| ids.get(name)) {
-            TweetEntries::of(tweet).unmention(batch, *user);
-            entries.push((*user, EntryId::Tweet(tweet.id)));
-        }
-    }
-    inbox::Removal::read(site, entries).await?.write(batch);
-    Ok(())
-}
-
 /// Deletes a tweet: it is invisible at once, and is removed from the followers' timelines in
 /// the background.
 ///
@@ -418,19 +404,14 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
 /// A tweet that is about to be deleted, with what was read for it.
 pub(crate) struct TweetRemoval {
     tweet: Tweet,
-    mentioned: Vec<UserId>,
-    entries: inbox::Removal,
     has_followers: bool,
 }
 
 impl TweetRemoval {
-    /// Reads what the removal of a tweet needs. Rounds: 1, and 3 for mentions.
+    /// Reads what the removal of a tweet needs. Rounds: 1.
     pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
         let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
-        let mentioned = users_named(site, &tweet.mentioned_names()).await?;
-        let entries = mentioned.iter().map(|user| (*user, EntryId::Tweet(tweet.id)));
-        let entries = inbox::Removal::read(site, entries).await?;
-        Ok(Self { tweet, mentioned, entries, has_followers })
+        Ok(Self { tweet, has_followers })
     }
 
     /// Adds the removal to a batch.
@@ -442,13 +423,8 @@ impl TweetRemoval {
         if matches!(self.tweet.withheld, Some(Withheld::Held(_))) {
             review::settle(batch, &Thing::Tweet(id));
         }
-        let entries = TweetEntries::of(&self.tweet);
-        entries.leave(batch);
+        TweetEntries::of(&self.tweet).leave(batch);
         unseen::remove(batch, author, &Thing::Tweet(id));
-        for user in &self.mentioned {
-            entries.unmention(batch, *user);
-        }
-        self.entries.write(batch);
         if self.has_followers {
             jobs::remove(batch, &deliver::job(id));
             jobs::add(batch, &sweep::job(id), now, author);

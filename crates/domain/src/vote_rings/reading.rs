@@ -89,13 +89,16 @@ async fn read_comments(site: &Site, threads: Vec<PendingThread>, ballots: &mut B
     let mut threads = threads.into_iter().peekable();
     while threads.peek().is_some() {
         let mut room = VOTE_RING_CHUNK;
-        let mut reads = Vec::new();
-        while let Some(thread) = threads.next_if(|thread| reads.is_empty() || thread.comments <= room) {
+        let mut stories = Vec::new();
+        while let Some(thread) = threads.next_if(|thread| stories.is_empty() || thread.comments <= room) {
             room = room.saturating_sub(thread.comments);
-            reads.push(read::hash(keys::thread(thread.news)));
+            stories.push(thread.news);
         }
-        for comments in site.store.fetch(reads.or_absent().large()).await? {
-            for comment in comments.0.iter().filter_map(|(field, json)| Comment::from_field(field, json)) {
+        let reads: Vec<_> = stories.iter().map(|story| read::hash(keys::thread(*story))).collect();
+        for (story, comments) in stories.into_iter().zip(site.store.fetch(reads.or_absent().large()).await?) {
+            for comment in
+                comments.0.iter().filter_map(|(field, json)| Comment::from_field(story, field, json))
+            {
                 // Most have no votes but the author's. So there are no more items than votes.
                 if comment.up.iter().all(|voter| *voter == comment.user_id.0) {
                     continue;

@@ -148,7 +148,9 @@ pub(super) fn forget_written(known: &mut KnownFields, batch: &Batch) {
             Write::SetFields(key, fields) => {
                 fields.iter().for_each(|(field, _)| known.forget_field(key, field));
             }
-            Write::DeleteField(key, field) | Write::IncrementField(key, field, _) => {
+            Write::DeleteField(key, field)
+            | Write::IncrementField(key, field, _)
+            | Write::LowerField(key, field, _) => {
                 known.forget_field(key, field);
             }
             Write::Set(key, ..) | Write::Delete(key) | Write::Expire(key, _) | Write::SortedStore(key, _) => {

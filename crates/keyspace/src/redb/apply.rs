@@ -60,7 +60,7 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
                 };
                 counters.push(counter(key, current, *by)?);
             }
-            Write::IncrementField(_, field, by) => {
+            Write::IncrementField(_, field, _) | Write::LowerField(_, field, _) => {
                 plan.add(key, ValueType::Hash)?;
                 let current = match stored(plan)? {
                     Some(row) if !plan.dropped.contains(field.as_str()) => {
@@ -68,7 +68,12 @@ pub(super) fn preflight<T: ReadableTable<Bytes, Bytes>>(
                     }
                     _ => 0,
                 };
-                counters.push(counter(key, Some(current), *by)?);
+                let by = match write {
+                    Write::LowerField(_, _, by) => -current.clamp(0, i64::try_from(*by).unwrap_or(i64::MAX)),
+                    Write::IncrementField(_, _, by) => *by,
+                    _ => 0,
+                };
+                counters.push(counter(key, Some(current), by)?);
             }
             Write::SetFields(..) => plan.add(key, ValueType::Hash)?,
             Write::DeleteField(_, field) => {
@@ -198,7 +203,7 @@ impl Tables<WriteTable<'_>> {
                     self.set(key, &next_counter(), expires_at)?;
                 }
                 Write::SetFields(key, fields) => self.set_fields(key, fields, now)?,
-                Write::IncrementField(key, field, _) => {
+                Write::IncrementField(key, field, _) | Write::LowerField(key, field, _) => {
                     self.set_fields(key, &[(field.clone(), next_counter())], now)?;
                 }
                 Write::DeleteField(key, field) => self.delete_field(key, field, now)?,

@@ -71,6 +71,7 @@ local needed = {
   set_fields = 'hash',
   delete_field = 'hash',
   increment_field = 'hash',
+  lower_field = 'hash',
   add_member = 'set',
   remove_member = 'set',
   sorted_add = 'zset',
@@ -88,6 +89,7 @@ local adds = {
   increment = true,
   set_fields = true,
   increment_field = true,
+  lower_field = true,
   add_member = true,
   sorted_add = true,
   sorted_add_bounded = true,
@@ -198,7 +200,7 @@ for i = checks + 1, count do
   elseif name == 'delete_field' then
     plan.dropped = plan.dropped or {}
     plan.dropped[operation[1]] = true
-  elseif name == 'increment' or name == 'increment_field' then
+  elseif name == 'increment' or name == 'increment_field' or name == 'lower_field' then
     local stored = false
     if plan.cleared then
       stored = false
@@ -208,7 +210,12 @@ for i = checks + 1, count do
       stored = call('HGET', key, operation[1])
     end
     local before = counter_of(stored or '0')
-    local after = before and before + tonumber(operation[name == 'increment' and 1 or 2])
+    local by = tonumber(operation[name == 'increment' and 1 or 2])
+    if name == 'lower_field' then
+      by = 0 - math.max(0, math.min(before or 0, by))
+      operation[2] = string.format('%.0f', by)
+    end
+    local after = before and before + by
     if not after or after > COUNTER_LIMIT or after < -COUNTER_LIMIT then
       return { 'not an integer', i }
     end
@@ -253,6 +260,10 @@ local apply = {
     call('HDEL', key, write[1])
   end,
   increment_field = function(key, write)
+    call('HINCRBY', key, write[1], write[2])
+  end,
+  -- How much it loses was found out above.
+  lower_field = function(key, write)
     call('HINCRBY', key, write[1], write[2])
   end,
   add_member = function(key, write)

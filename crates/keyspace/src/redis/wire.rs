@@ -316,6 +316,7 @@ fn add_write(command: &mut Cmd, write: &Write) {
         Write::IncrementField(_, field, by) => {
             add_operation(command, "increment_field", &[field, &by.to_string()]);
         }
+        Write::LowerField(_, field, by) => add_operation(command, "lower_field", &[field, &by.to_string()]),
         Write::AddMember(_, member) => add_operation(command, "add_member", &[member]),
         Write::RemoveMember(_, member) => add_operation(command, "remove_member", &[member]),
         Write::SortedAdd(_, member, score) => {

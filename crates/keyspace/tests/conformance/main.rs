@@ -252,6 +252,7 @@ rules! {
         removing_what_is_absent_changes_nothing
         counters_count
         field_counters_count
+        a_field_is_lowered_to_0_and_no_further
         counters_come_in_the_order_of_the_writes
         increments_of_one_counter_or_member_are_one
         only_whole_numbers_in_range_are_counters

@@ -37,6 +37,7 @@ pub(super) async fn every_write_refuses_other_types(subject: Subject) {
             ("hash", Write::SetFields(text(key), vec![(text("field"), text("value"))])),
             ("hash", Write::DeleteField(text(key), text("absent"))),
             ("hash", Write::IncrementField(text(key), text("number"), 0)),
+            ("hash", Write::LowerField(text(key), text("number"), 0)),
             ("set", Write::AddMember(text(key), text("member"))),
             ("set", Write::RemoveMember(text(key), text("absent"))),
             ("sorted", Write::SortedAdd(text(key), text("member"), 1.0)),

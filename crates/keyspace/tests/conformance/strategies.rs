@@ -52,6 +52,7 @@ pub(crate) fn write() -> impl Strategy<Value = Write> {
         3 => (key(), fields).prop_map(|(key, fields)| Write::SetFields(key, fields)),
         2 => (key(), name()).prop_map(|(key, name)| Write::DeleteField(key, name)),
         2 => (key(), name(), number()).prop_map(|(key, name, by)| Write::IncrementField(key, name, by)),
+        2 => (key(), name(), 0_u64..5).prop_map(|(key, name, by)| Write::LowerField(key, name, by)),
         2 => (key(), name()).prop_map(|(key, name)| Write::AddMember(key, name)),
         2 => (key(), name()).prop_map(|(key, name)| Write::RemoveMember(key, name)),
         4 => (key(), name(), score()).prop_map(|(key, name, score)| Write::SortedAdd(key, name, score)),

@@ -2,7 +2,7 @@
 
 use super::{STRANGE_TEXTS, Subject, pairs, refusal, scored};
 use std::time::Duration;
-use tidings_keyspace::{COUNTER_LIMIT, Entry, Expiry, Order, Value};
+use tidings_keyspace::{Batch, COUNTER_LIMIT, Entry, Expiry, Order, Value};
 
 /// Texts that are not counters.
 pub(super) const NO_COUNTERS: [&str; 17] = [
@@ -142,6 +142,25 @@ pub(super) async fn field_counters_count(subject: Subject) {
     let mut hash = subject.ask(|query| query.hash("hash")).await;
     hash.0.sort();
     assert_eq!(hash.0, pairs(&[("n", "0"), ("other", "stays")]));
+}
+
+pub(super) async fn a_field_is_lowered_to_0_and_no_further(subject: Subject) {
+    subject.write(|batch| batch.set_fields("hash", [("n", "5"), ("debt", "-2"), ("text", "x")])).await;
+    assert_eq!(subject.write(|batch| batch.lower_field("hash", "n", 3)).await, [2]);
+    let lowered = subject.write(|batch| {
+        batch.lower_field("hash", "n", 1);
+        batch.lower_field("hash", "debt", 1);
+        batch.lower_field("hash", "absent", 1);
+        batch.lower_field("hash", "n", 4);
+    });
+    assert_eq!(lowered.await, [0, -2, 0]);
+    assert!(subject.commit(|batch| batch.lower_field("hash", "text", 1)).await.is_err());
+    // How much it loses would depend on what is added before.
+    let both = |batch: &mut Batch| {
+        batch.increment_field("hash", "n", 1);
+        batch.lower_field("hash", "n", 1);
+    };
+    assert!(subject.commit(both).await.is_err());
 }
 
 pub(super) async fn counters_come_in_the_order_of_the_writes(subject: Subject) {

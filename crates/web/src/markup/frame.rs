@@ -101,6 +101,7 @@ impl<'a> Frame<'a> {
         visit.recognise().await?;
         let brand = app.brand_for(visit).await;
         visit.learn_waiting_rows().await;
+        visit.learn_badge().await;
         let done = line_just_written(visit, here).await?;
         Ok(Self { done, ..Self::made(app, brand, (now, here), visit.viewer().await?) })
     }

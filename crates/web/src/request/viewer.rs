@@ -15,6 +15,7 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::session_store::{Device, VisitSession};
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::inbox;
 use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
 use tidings_domain::values::request_name::RequestName;
@@ -55,7 +56,7 @@ impl FromRequestParts<App> for Visit {
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
         let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
         let visit = if is_action { visit.only_acting() } else { visit };
-        let visit = if opens_page(parts) { visit.opening_page() } else { visit };
+        let visit = inbox::showing_badge(if opens_page(parts) { visit.opening_page() } else { visit });
         Ok(match parts.extensions.get::<Prolonged>() {
             Some(Prolonged(prolonged)) => visit.reporting_to(prolonged.clone()),
             None => visit,
@@ -101,10 +102,12 @@ impl FromRequestParts<App> for SignedIn {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let mut visit = Visit::from_request_parts(parts, app).await?;
-        let user = visit.viewer().await?.cloned().ok_or(RequestError::LoginRequired)?;
+        visit.viewer().await?;
         // The page needs them; see `Frame::for_user`.
         visit.identity().await;
         visit.learn_waiting_rows().await;
+        visit.learn_badge().await;
+        let user = visit.recognise().await?.cloned().ok_or(RequestError::LoginRequired)?;
         let Ok(here) = LocalPath::from_request_parts(parts, app).await;
         Ok(Self { visit, user, here })
     }

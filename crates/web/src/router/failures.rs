@@ -24,6 +24,7 @@ use maud::Markup;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
+use tidings_domain::inbox;
 
 /// Turns failures into pages or JSON: those of handlers, and panics. A refused form comes back.
 ///
@@ -98,12 +99,14 @@ impl ErrorVisitor {
             let frame = Frame::known(app, &here, None);
             return failed.response(ErrorFormat::Page, |message| error_page(&frame, failing, message));
         };
-        let mut visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let visit = Visit::new(app.site.clone(), app.now(), Some(&token));
+        let mut visit = inbox::showing_badge(visit);
         let found = tokio::time::timeout(ERROR_PAGE_READS, async {
             visit.identity().await;
-            let viewer = visit.recognise().await?.cloned();
+            visit.recognise().await?;
             visit.learn_waiting_rows().await;
-            Ok::<_, Error>(viewer)
+            visit.learn_badge().await;
+            Ok::<_, Error>(visit.recognise().await?.cloned())
         });
         match found.await {
             Ok(Ok(viewer)) => {

@@ -5,7 +5,6 @@ use crate::accounts::avoidance::Avoidance;
 use crate::accounts::outbox;
 use crate::accounts::users::{CONFIRMED_EMAIL, DEACTIVATED};
 use crate::error::Error;
-use crate::fields;
 use crate::keys;
 use crate::site::Site;
 use crate::values::ids::{NewsId, UserId};
@@ -31,7 +30,6 @@ pub(crate) struct Delivery {
 struct Arrival {
     user: UserId,
     entry: EntryId,
-    badge: i64,
     /// Whether the user wants it by mail and has a confirmed address.
     is_mailed: bool,
     /// When the newest entry of the inbox arrived.
@@ -47,8 +45,8 @@ impl Delivery {
     /// messages of moderators. The candidates are in order of preference: of two
     /// for the same user the first that may be added is. None is added to the inbox of an
     /// account that does not exist or is deactivated, of somebody who has muted or blocked the
-    /// actor, about a comment that the inbox has an entry about, or for a reply in a thread that
-    /// the user has left. Rounds: 1, none without candidates; 2 more if an inbox is full.
+    /// actor, about a comment that the inbox has an entry about, about a follower whose entry is unread, or for a reply
+    /// in a thread that the user has left. Rounds: 1, none without candidates; 2 more if an inbox is full.
     pub(crate) async fn read(
         site: &Site,
         actor: Option<UserId>,
@@ -91,7 +89,7 @@ impl Delivery {
     /// that leaves a full inbox has been marked as read meanwhile, or if a user has left the
     /// thread.
     pub(crate) fn write(&self, batch: &mut Batch, score: f64) {
-        for Arrival { user, entry, badge, is_mailed, newest, leaving, unread } in &self.arrivals {
+        for Arrival { user, entry, is_mailed, newest, leaving, unread } in &self.arrivals {
             let score = after(*newest, score);
             let (inbox, key) = (keys::user_inbox(*user), keys::user_unread(*user));
             if let Some(news) = thread_of(*entry) {
@@ -110,13 +108,11 @@ impl Delivery {
                 batch.sorted_member_present(&key, member);
                 batch.sorted_remove(&key, member);
             }
-            // Another program may have reset the badge.
-            let change = (1 - i64::try_from(unread.len()).unwrap_or(0)).max(-badge);
-            if change < 0 {
-                batch.field_at_least(keys::user(*user), BADGE, -change);
-            }
-            if change != 0 {
-                batch.increment_field(keys::user(*user), BADGE, change);
+            match unread.len() as u64 {
+                0 => batch.increment_field(keys::user(*user), BADGE, 1),
+                1 => {}
+                // Another program may have reset the badge.
+                more => batch.lower_field(keys::user(*user), BADGE, more - 1),
             }
         }
     }
@@ -151,30 +147,32 @@ struct Candidate {
 impl Candidate {
     fn of((user, actor): (UserId, Option<UserId>), entry: EntryId) -> impl Fetch<Value = Self> {
         let inbox = keys::user_inbox(user);
-        let account = ["id", DEACTIVATED, BADGE, "mail_replies", "email", CONFIRMED_EMAIL];
+        let account = ["id", DEACTIVATED, "mail_replies", "email", CONFIRMED_EMAIL];
         let account = read::fields(keys::user(user), account);
         let newest = read::sorted_range(&inbox, Order::Descending, 0, 1);
-        // Whether there are entries about the same comment, and whether the user has left the thread.
-        let known = entry.comment().map(|address| {
-            let about = [EntryId::Reply(address), EntryId::Mention(address)];
-            read::scores(&inbox, about.map(|entry| entry.to_string()))
-        });
+        // Whether there are entries about the same, and whether the user has left the thread.
+        let known = match entry {
+            EntryId::Reply(address) | EntryId::Mention(address) => {
+                let about = [EntryId::Reply(address), EntryId::Mention(address)];
+                Some(read::scores(&inbox, about.map(|entry| entry.to_string())))
+            }
+            EntryId::Follow(_) => Some(read::scores(keys::user_unread(user), [entry.to_string()])),
+            EntryId::Tweet(_) | EntryId::Moderation(_) | EntryId::Answer(_) => None,
+        };
         let left = thread_of(entry).map(|news| read::score(keys::user_unsubscribed(user), news.to_string()));
         let avoidance = actor.map(|actor| Avoidance::of(user, actor));
         let reads = (account, read::sorted_count(inbox), newest, known, left, avoidance);
         reads.map(move |(account, size, newest, known, left, avoidance)| {
-            let [id, deactivated, badge, mail_replies, email, confirmed] = account;
+            let [id, deactivated, mail_replies, email, confirmed] = account;
             let avoidance = avoidance.unwrap_or_default();
             let is_known = known.into_iter().flatten().any(|score| score.is_some());
             let has_left = left.flatten().is_some();
             let is_avoided = avoidance.mutes || avoidance.blocks;
             let is_refused = id.is_none() || deactivated.is_some() || is_known || has_left || is_avoided;
-            let badge = fields::count(badge.as_deref(), || keys::user(user), BADGE);
             let is_confirmed = email.as_ref().is_some_and(|email| !email.is_empty()) && email == confirmed;
             let arrival = Arrival {
                 user,
                 entry,
-                badge: i64::try_from(badge).unwrap_or(0),
                 is_mailed: mail_replies.as_deref() == Some("1") && is_confirmed,
                 newest: newest.first().map(|(_, score)| *score),
                 leaving: Vec::new(),

@@ -12,6 +12,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::values::ids::UserId;
 use crate::values::limits::UNDO_MARKING_SECONDS;
+use std::collections::HashSet;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, read};
 
@@ -30,12 +31,17 @@ pub enum Marking {
     One(EntryId),
 }
 
-/// Marks entries of an inbox as read. An entry that is read already, or is not in the inbox,
-/// changes nothing. Rounds: 2.
-pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(), Error> {
+/// Marks entries of an inbox as read; of many those that are not `hidden` from the user. An entry that is read already,
+/// or is not in the inbox, changes nothing. Rounds: 2.
+pub(crate) async fn mark_read(
+    site: &Site,
+    user: &User,
+    marking: Marking,
+    hidden: &HashSet<EntryId>,
+) -> Result<(), Error> {
     match marking {
-        Marking::All => mark_many_read(site, user, None).await,
-        Marking::Until(entry) => mark_many_read(site, user, Some(entry)).await,
+        Marking::All => mark_many_read(site, user, None, hidden).await,
+        Marking::Until(entry) => mark_many_read(site, user, Some(entry), hidden).await,
         Marking::One(entry) => {
             site.act(&keys::user_unread(user.id), || async {
                 let unread = site.store.fetch(Unread::of(user.id)).await?;
@@ -49,9 +55,31 @@ pub async fn mark_read(site: &Site, user: &User, marking: Marking) -> Result<(),
     }
 }
 
+/// The unread part of an inbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NewestUnread {
+    /// The number of all unread entries.
+    pub(crate) count: u64,
+    /// The newest of them.
+    pub(crate) entries: Box<[EntryId]>,
+}
+
+impl NewestUnread {
+    /// That of a user, with at most so many entries.
+    pub(crate) fn of(user: UserId, most: u64) -> impl Fetch<Value = Self> {
+        let key = keys::user_unread(user);
+        let newest = read::sorted_range(&key, Order::Descending, 0, most);
+        (read::sorted_count(&key), newest).map(move |(count, newest)| {
+            let entries = fields::members(newest, &key, |(member, _)| member.parse().ok()).into();
+            Self { count, entries }
+        })
+    }
+}
+
 /// The unread entries of an inbox.
 pub(super) struct Unread {
     user: UserId,
+    /// The badge, as it is stored.
     badge: Option<String>,
     members: Vec<(String, f64)>,
     /// The record of the entries that were marked at once, which can be undone.
@@ -73,19 +101,16 @@ impl Unread {
     /// them has been marked meanwhile.
     pub(super) fn mark(&self, is_read: impl Fn(EntryId) -> bool) -> Option<Batch> {
         let is_marked = |member: &str| member.parse().is_ok_and(&is_read);
-        let (key, unread) = (keys::user(self.user), keys::user_unread(self.user));
+        let unread = keys::user_unread(self.user);
         let (mut batch, mut count) = (Batch::new(), 0_u64);
         for (member, _) in self.members.iter().filter(|(member, _)| is_marked(member)) {
             batch.sorted_member_present(&unread, member);
             batch.sorted_remove(&unread, member);
             count += 1;
         }
-        // Another program may have reset the badge.
-        let badge = fields::count(self.badge.as_deref(), || key.clone(), BADGE);
-        let count = i64::try_from(count.min(badge)).unwrap_or(0);
         if count > 0 {
-            batch.field_at_least(&key, BADGE, count);
-            batch.increment_field(&key, BADGE, -count);
+            // Another program may have reset the badge.
+            batch.lower_field(keys::user(self.user), BADGE, count);
         }
         for (member, _) in self.record.0.iter().filter(|(member, _)| is_marked(member)) {
             batch.delete_field(keys::user_marked_read(self.user), member);
@@ -94,22 +119,30 @@ impl Unread {
     }
 }
 
-/// Marks as read what is not newer than an entry, or everything. Once nothing is unread, nor is
-/// what another program has counted.
-async fn mark_many_read(site: &Site, user: &User, until: Option<EntryId>) -> Result<(), Error> {
+/// Marks as read what is not newer than an entry, or everything, but for what is hidden from the user. Once nothing is
+/// unread, nor is what another program has counted.
+async fn mark_many_read(
+    site: &Site,
+    user: &User,
+    until: Option<EntryId>,
+    hidden: &HashSet<EntryId>,
+) -> Result<(), Error> {
     let (key, unread) = (keys::user(user.id), keys::user_unread(user.id));
     site.act(&unread, || async {
         let reads = (Unread::of(user.id), entries_of(user.id));
         let (Unread { badge, members, .. }, entries) = site.store.fetch(reads).await?;
         let place = |id| entries.iter().map(|entry| entry.place).find(|place| place.id == id);
         let place = until.map(place);
-        let is_marked = |(member, time): &(String, f64)| match place {
-            None => true,
-            Some(None) => false,
+        let is_marked = |(member, time): &(String, f64)| {
             // A member that cannot be parsed was not shown, and would never go.
-            Some(Some(place)) => {
-                member.parse().map_or(true, |id| InboxCursor { time: *time, id }.order(&place).is_le())
-            }
+            let id = member.parse().ok();
+            let is_hidden = id.is_some_and(|id| hidden.contains(&id));
+            !is_hidden
+                && place.is_none_or(|place| {
+                    let is_reached =
+                        |place| id.is_none_or(|id| InboxCursor { time: *time, id }.order(&place).is_le());
+                    place.is_some_and(is_reached)
+                })
         };
         let (marked, left): (Vec<_>, Vec<_>) = members.into_iter().partition(is_marked);
         let is_known = !matches!(place, Some(None));

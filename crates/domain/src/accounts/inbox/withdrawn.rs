@@ -2,7 +2,6 @@
 //! back exactly: the hash `withdrawn:<kind>:<id>`, which exists as long as the contribution is removed.
 //! Each kind of contribution removes itself and returns in its own way, in one batch each.
 
-use super::Taken;
 use crate::fields::StoredFields;
 use crate::jobs::Job;
 use crate::keys;
@@ -18,8 +17,6 @@ use tidings_keyspace::{Batch, Fetch, Hash, read};
 pub(crate) const WITHDRAWN_BY: &str = "moderation";
 /// The field with why the post was withheld before, if it was.
 const EARLIER: &str = "earlier";
-/// The field with the entries of inboxes.
-const ENTRIES: &str = "entries";
 
 /// A contribution that is about to be removed, with what was read for it.
 pub(crate) trait Withdrawing: Send + Sync {
@@ -47,8 +44,6 @@ pub(crate) struct Withdrawn {
     pub(crate) line: ModerationId,
     /// Why it was withheld before, if it was.
     pub(crate) earlier: Option<Withheld>,
-    /// The entries that were taken away from inboxes.
-    pub(crate) entries: Taken,
     /// The whole record, with the further fields that the kind of post remembers.
     rest: Hash,
 }
@@ -58,13 +53,12 @@ impl Withdrawn {
     pub(crate) fn write(
         batch: &mut Batch,
         thing: &Thing,
-        (line, earlier, entries): (ModerationId, Option<&Withheld>, &Taken),
+        (line, earlier): (ModerationId, Option<&Withheld>),
         rest: impl IntoIterator<Item = (&'static str, String)>,
     ) {
         let key = keys::withdrawn(thing);
         let mut fields = vec![(WITHDRAWN_BY, line.to_string())];
         fields.extend(earlier.map(|earlier| (EARLIER, earlier.to_string())));
-        fields.extend((!entries.0.is_empty()).then(|| (ENTRIES, entries.to_string())));
         fields.extend(rest);
         // An earlier removal has left a record behind, if another program took the state away.
         batch.delete(&key);
@@ -85,8 +79,7 @@ impl Withdrawn {
         read::hash(keys::withdrawn(&thing)).map(move |rest| {
             let fields = StoredFields::new(&rest, || keys::withdrawn(&thing));
             let (line, earlier) = (fields.read(WITHDRAWN_BY)?, fields.read(EARLIER));
-            let entries = fields.read(ENTRIES).unwrap_or_default();
-            Some(Self { thing, line, earlier, entries, rest })
+            Some(Self { thing, line, earlier, rest })
         })
     }
 

@@ -19,7 +19,11 @@ use tidings_keyspace::{Answer, Batch, Expiry, Order, Read, read};
 
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::USER, "the badge of a user is the number of unread entries of the inbox", badge),
-    Rule::claims(&families::USER_INBOX, "an entry of an inbox is about something that exists", entry),
+    Rule::claims(
+        &families::USER_INBOX,
+        "an entry of an inbox is about something that exists, or about a tweet",
+        entry,
+    ),
     Rule::claims(&families::USER_UNREAD, "what is unread is in the inbox", unread),
     Rule::rounds(&families::USER_INBOX, "an inbox is not longer than it may be", lengths),
 ];
@@ -42,18 +46,18 @@ fn badge(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// The read that shows whether what an entry is about exists.
-fn about(user: UserId, entry: EntryId) -> Read {
+/// The read that shows whether what an entry is about exists; `None` if that may be deleted.
+fn about(user: UserId, entry: EntryId) -> Option<Read> {
     let field = |key: String, field: String| Read::HashFields(key, vec![field]);
-    match entry {
+    Some(match entry {
         EntryId::Reply(address) | EntryId::Mention(address) => {
             field(keys::thread(address.news), address.comment.to_string())
         }
-        EntryId::Tweet(id) => Read::Expiry(keys::tweet(id)),
+        EntryId::Tweet(_) => return None,
         EntryId::Follow(id) => Read::Expiry(keys::user(id)),
         EntryId::Moderation(number) => field(keys::user_messages(user), number.to_string()),
         EntryId::Answer(address) => field(keys::message_texts(address.thread), address.message.to_string()),
-    }
+    })
 }
 
 fn is_there(answer: &Answer) -> bool {
@@ -67,8 +71,9 @@ fn is_there(answer: &Answer) -> bool {
 fn entry(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
     let Some(entry) = claims.member::<EntryId>("entries of an inbox") else { return };
+    let Some(about) = about(user, entry) else { return };
     let (unread, member, removal) = (keys::user_unread(user), member.to_owned(), subject.removal());
-    let reads = vec![about(user, entry), score(&unread, &member)];
+    let reads = vec![about, score(&unread, &member)];
     claims.expects("entries about what exists", reads, move |answers| {
         if answers.first().is_none_or(is_there) {
             return None;
@@ -77,7 +82,7 @@ fn entry(subject: &Subject, claims: &mut Claims) {
         if score_in(answers, 1).is_some() {
             batch.sorted_member_present(&unread, &member);
             batch.sorted_remove(&unread, &member);
-            batch.increment_field(keys::user(user), "replies", -1);
+            batch.lower_field(keys::user(user), "replies", 1);
         } else {
             batch.sorted_member_absent(&unread, &member);
         }
@@ -131,7 +136,7 @@ async fn inbox_length(site: &Site, subject: &Subject) -> Result<Option<Found>, E
         if score.is_some() {
             batch.sorted_member_present(&unread, member);
             batch.sorted_remove(&unread, member);
-            batch.increment_field(keys::user(user), "replies", -1);
+            batch.lower_field(keys::user(user), "replies", 1);
         } else {
             batch.sorted_member_absent(&unread, member);
         }

@@ -389,14 +389,15 @@ fn the_format_stays() {
         Write::SortedStore(text("k"), selection(Within::Any)),
         Write::Publish(text("c"), text("m")),
         Write::SortedAppend(text("k"), text("m")),
+        Write::LowerField(text("k"), text("f"), 3),
     ];
     let logged = [LoggedBatch { now: 1_600_000_000_000, writes: Cow::Owned(writes) }];
     let expected = concat!(
-        "018080babbc82e1500016b01760000016b0176010180cab5ee0101016b02016b010003016b030401",
+        "018080babbc82e1600016b01760000016b0176010180cab5ee0101016b02016b010003016b030401",
         "6b010166017605016b016606016b01660607016b016d08016b016d09016b016d000000000000f07f",
         "0a016b016d0000000000000080010166016d0b016b016d000000000000f03f0c016b016d00000000",
         "0000f03f0d016b016d9a9999999999b93f0e016b016d0f016bac0210016b01630101730010016b01",
-        "6301017301110163016d12016b016d",
+        "6301017301110163016d12016b016d13016b016603",
     );
     assert_eq!(hex::encode(postcard::to_allocvec(&logged[..]).unwrap()), expected);
     let mut other = head(1);

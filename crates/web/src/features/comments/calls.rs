@@ -22,9 +22,9 @@ use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
-use tidings_domain::comments::comment;
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
+use tidings_domain::comments::posting;
 use tidings_domain::comments::threads::{self, NewComments, Thread};
 use tidings_domain::news::item::News;
 use tidings_domain::values::clock::Timestamp;
@@ -70,12 +70,12 @@ pub enum CommentChange {
     Delete,
 }
 
-impl From<comment::CommentChange> for CommentChange {
-    fn from(change: comment::CommentChange) -> Self {
+impl From<posting::CommentChange> for CommentChange {
+    fn from(change: posting::CommentChange) -> Self {
         match change {
-            comment::CommentChange::Insert => Self::Insert,
-            comment::CommentChange::Update => Self::Update,
-            comment::CommentChange::Delete => Self::Delete,
+            posting::CommentChange::Insert => Self::Insert,
+            posting::CommentChange::Update => Self::Update,
+            posting::CommentChange::Delete => Self::Delete,
         }
     }
 }

@@ -372,7 +372,7 @@ mod tests {
             "body": "", "ctime": NOW.0, "user_id": 1, "parent_id": id.parse::<u64>().unwrap(),
             "up": vec![1; 10_000], "down": vec![1; 10_000], "as": "moderator",
         });
-        let comment = Comment::from_field(id, &json.to_string()).unwrap();
+        let comment = Comment::from_field(NewsId(12), id, &json.to_string()).unwrap();
         let news = NewsId(id.parse().unwrap());
         let place = CommentContext { news, news_deleted: false, is_open: true, among_others: true };
         let line = ThreadLine { comment: &comment, depth: 7, username: Some(name) };
@@ -411,7 +411,7 @@ mod tests {
             let json = serde_json::json!({
                 "body": "text", "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": up, "del": deleted,
             });
-            let comment = Comment::from_field("7", &json.to_string()).unwrap();
+            let comment = Comment::from_field(NewsId(12), "7", &json.to_string()).unwrap();
             let place =
                 CommentContext { news: NewsId(5), news_deleted, is_open: !news_deleted, among_others: false };
             let line = ThreadLine { comment: &comment, depth: 0, username: Some("alice") };

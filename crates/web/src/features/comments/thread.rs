@@ -405,7 +405,7 @@ mod tests {
             "body": "see http://a.com/ <script>", "ctime": 999_000, "user_id": 2,
             "parent_id": -1, "up": [2, 3], "down": [4], "del": i64::from(deleted),
         });
-        (depth, Comment::from_field("7", &json.to_string()).unwrap(), username)
+        (depth, Comment::from_field(NewsId(12), "7", &json.to_string()).unwrap(), username)
     }
 
     fn page(viewer: Option<(&str, &str)>, deleted_news: bool, lines: Vec<Written<'_>>) -> String {

@@ -30,9 +30,9 @@ use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::reader::Sight;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::comments::comment::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
+use tidings_domain::comments::posting::{self, CommentChange, CommentDraft, LogSpeaking, Posted};
 use tidings_domain::comments::threads::{self, Thread};
 use tidings_domain::moderation::log::write_speaking;
 use tidings_domain::values::actions::Deed;
@@ -471,16 +471,16 @@ async fn write_or_edit(app: &App, actor: Actor<'_>, form: &CommentForm) -> Resul
         let log: LogSpeaking = write_speaking;
         let speaks_as_moderator = form.speaking_as.then_some(log);
         let draft = CommentDraft { news, parent: form.parent_id, body: &body, speaks_as_moderator };
-        return comment::post_comment(site, now, actor, draft).await;
+        return posting::post_comment(site, now, actor, draft).await;
     };
     let address = CommentAddress { news, comment };
     if form.comment.trim().is_empty() {
-        let deleted = comment::delete_comment(site, now, actor.user, address).await?;
-        return Ok(Posted::changed(CommentChange::Delete, address, &deleted));
+        let deleted = posting::delete_comment(site, now, actor.user, address).await?;
+        return Ok(Posted::changed(CommentChange::Delete, &deleted));
     }
     let body = Body::parse_comment(&form.comment)?;
-    let changed = comment::edit_comment(site, now, actor, address, &body).await?;
-    Ok(Posted::changed(CommentChange::Update, address, &changed))
+    let changed = posting::edit_comment(site, now, actor, address, &body).await?;
+    Ok(Posted::changed(CommentChange::Update, &changed))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, OnPage, feed, mark_read, undo_marking};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, OnPage, feed, undo_marking};
 use tidings_domain::accounts::users::User;
 use tidings_domain::inbox::{self, InboxEntry};
 use tidings_domain::news::subscriptions;
@@ -255,7 +255,7 @@ pub fn actions() -> Vec<ActionEntry> {
         Action::setting(
             "/readinbox",
             "Mark entries of the inbox as read.",
-            |app, by, form: &ReadInboxForm| Box::pin(mark_read(&app.site, by.user, form.marking())),
+            |app, by, form: &ReadInboxForm| Box::pin(inbox::mark_read(&app.site, by.user, form.marking())),
         )
         .back(),
         Action::setting(

@@ -1,0 +1,173 @@
+//! Puts back into inboxes and mentions what removals have taken away from them, and lets each removed comment and tweet
+//! itself name the line of the log that removed it. Before that, a record of its own did, with all that was taken away.
+
+use super::KEYS_AT_ONCE;
+use crate::accounts::inbox::{BADGE, Withdrawn};
+use crate::accounts::users::DEACTIVATED;
+use crate::comments::comment::Comment;
+use crate::comments::notify::NOTIFY;
+use crate::error::Error;
+use crate::jobs::{self, Job};
+use crate::keys::{self, families, families::Family};
+use crate::report::Advance;
+use crate::site::{Site, apply};
+use crate::timelines::tweets::Tweet;
+use crate::values::clock::Moment;
+use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::moderation::Thing;
+use crate::values::removed_by::{REMOVED, RemovedBy};
+use crate::values::withheld::Withheld;
+use tidings_keyspace::{Batch, Order, read};
+
+/// Entries that are put back in one batch.
+const ENTRIES_AT_ONCE: u64 = 500;
+/// The end of the keys with what a removed comment took from the subscribers of its thread.
+const FROM_SUBSCRIBERS: &str = ":subscribers";
+/// Jobs that took entries away or put them back.
+const JOBS: [&str; 3] = ["withdraw", "return", "retract"];
+
+/// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 4 for each removed comment and tweet and for each 500
+/// subscribers.
+pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let waiting =
+        site.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX)).await?;
+    let mut batch = Batch::new();
+    for (name, _) in waiting {
+        if let Some((kind, subject)) = name.split_once(':')
+            && JOBS.contains(&kind)
+        {
+            jobs::remove(&mut batch, &Job::new(kind, subject));
+        }
+    }
+    apply(&site.store, batch).await?;
+    let total = site.store.count_keys().await?;
+    let (mut cursor, mut seen) = (None, 0);
+    loop {
+        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
+        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+        for key in &page.keys {
+            let record = key.strip_suffix(FROM_SUBSCRIBERS).unwrap_or(key);
+            let family = Family::of(record).filter(|(family, _)| **family == families::WITHDRAWN);
+            match family.and_then(|(_, parts)| parts.first()?.parse().ok()) {
+                Some(Thing::Comment(_)) if record != key => put_back_subscribers(site, key).await?,
+                Some(Thing::Comment(address)) => of_comment(site, address).await?,
+                Some(Thing::Tweet(id)) => of_tweet(site, id).await?,
+                _ => {}
+            }
+        }
+        advance(seen.min(total), total);
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
+    let thing = Thing::Comment(address);
+    let reads = (Withdrawn::of(thing.clone()), Comment::as_read(address));
+    let (Some(record), stored) = site.store.fetch(reads).await? else { return Ok(()) };
+    let mut batch = Batch::new();
+    if let Some(stored) = stored
+        && matches!(stored.withheld, Some(Withheld::Removed(_)))
+    {
+        let mut comment = Comment::clone(&stored);
+        comment.removed = Some(Box::new(RemovedBy { line: record.line, earlier: record.earlier.clone() }));
+        stored.rewrite(&mut batch, &comment);
+        // The job that tells the subscribers goes on.
+        if let Some(progress) = record.rest::<String>("notifying") {
+            let job = Job::new(NOTIFY.name, address);
+            jobs::add(&mut batch, &job, Moment::from_timestamp(comment.ctime), comment.user_id);
+            batch.set_fields(
+                keys::timeline_job(&job.to_string()),
+                progress.lines().filter_map(|line| line.split_once(' ')),
+            );
+        }
+    }
+    put_back(site, &mut batch, &record.rest::<String>("entries").unwrap_or_default()).await?;
+    record.forget(&mut batch);
+    apply(&site.store, batch).await.map(drop)
+}
+
+async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
+    let (record, tweet) = site.store.fetch((Withdrawn::of(Thing::Tweet(id)), Tweet::by_id(id))).await?;
+    let Some(record) = record else { return Ok(()) };
+    let mut batch = Batch::new();
+    if let Some(tweet) = tweet
+        && matches!(tweet.withheld, Some(Withheld::Removed(_)))
+    {
+        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
+        batch.key_present(keys::tweet(id));
+        batch.set_field(keys::tweet(id), REMOVED, removed.to_string());
+        let mentions = record.rest::<String>("mentions").unwrap_or_default();
+        let mentions = mentions.lines().filter_map(|line| {
+            let (user, time) = line.split_once(' ')?;
+            Some((user.parse::<UserId>().ok()?, time.parse::<f64>().ok()?))
+        });
+        let mentions: Vec<_> = mentions.collect();
+        let present = present(site, mentions.iter().map(|(user, _)| *user)).await?;
+        for (user, time) in mentions.into_iter().filter(|(user, _)| present.contains(user)) {
+            batch.sorted_add(keys::user_mentions(user), id.to_string(), time);
+        }
+    }
+    put_back(site, &mut batch, &record.rest::<String>("entries").unwrap_or_default()).await?;
+    record.forget(&mut batch);
+    apply(&site.store, batch).await.map(drop)
+}
+
+async fn put_back_subscribers(site: &Site, key: &str) -> Result<(), Error> {
+    loop {
+        let some = site.store.fetch(read::sorted_range(key, Order::Ascending, 0, ENTRIES_AT_ONCE)).await?;
+        if some.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        let members: Vec<&str> = some.iter().map(|(member, _)| &**member).collect();
+        for member in &members {
+            batch.sorted_member_present(key, *member);
+            batch.sorted_remove(key, *member);
+        }
+        put_back(site, &mut batch, &members.join("\n")).await?;
+        apply(&site.store, batch).await?;
+    }
+}
+
+/// Adds to a batch that entries are in inboxes again. Each is a line, `<user id> <entry> <time in the inbox> <time among
+/// the unread ones> <1 if the badge counted it, else 0>`, with `-` for no time. Rounds: 1, none without entries.
+async fn put_back(site: &Site, batch: &mut Batch, entries: &str) -> Result<(), Error> {
+    let entry = |line: &str| {
+        let mut parts = line.split(' ').map(str::to_owned);
+        let (user, member) = (parts.next()?.parse::<UserId>().ok()?, parts.next()?);
+        let times = [parts.next()?, parts.next()?]
+            .map(|time| time.parse::<f64>().ok().filter(|time| time.is_finite()));
+        Some((user, member, times, parts.next()? == "1"))
+    };
+    let entries: Vec<_> = entries.lines().filter_map(entry).collect();
+    let present = present(site, entries.iter().map(|(user, ..)| *user)).await?;
+    for (user, member, [inbox, unread], is_counted) in
+        entries.into_iter().filter(|entry| present.contains(&entry.0))
+    {
+        if let Some(time) = inbox {
+            batch.sorted_add(keys::user_inbox(user), &member, time);
+        }
+        if let Some(time) = unread {
+            batch.sorted_add(keys::user_unread(user), &member, time);
+        }
+        if is_counted {
+            batch.increment_field(keys::user(user), BADGE, 1);
+        }
+    }
+    Ok(())
+}
+
+/// The people among these whose accounts are still there. Rounds: 1, none without people.
+async fn present(site: &Site, users: impl Iterator<Item = UserId>) -> Result<Vec<UserId>, Error> {
+    let users: Vec<UserId> = users.collect();
+    if users.is_empty() {
+        return Ok(users);
+    }
+    let accounts = users.iter().map(|user| read::fields(keys::user(*user), ["id", DEACTIVATED]));
+    let accounts = site.store.fetch(accounts.collect::<Vec<_>>()).await?;
+    let present = users.into_iter().zip(accounts).filter(|(_, account)| matches!(account, [Some(_), None]));
+    Ok(present.map(|(user, _)| user).collect())
+}
