@@ -1,10 +1,10 @@
 //! `tidings erase`: writes a copy of a backup without a post.
 
+use super::progress_bar;
 use crate::backup::disk::SystemDisk;
 use crate::backup::take::{self, Progress};
 use crate::backup::temporary;
 use crate::config::Config;
-use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;

@@ -85,12 +85,16 @@ impl Columns {
     }
 }
 
-/// Reads a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
-pub(super) fn read(path: &Path, zone: Option<&TimeZone>, now: Timestamp) -> anyhow::Result<StoryFile> {
+/// Reads the text of a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
+pub(super) fn read(
+    path: &Path,
+    text: &[u8],
+    zone: Option<&TimeZone>,
+    now: Timestamp,
+) -> anyhow::Result<StoryFile> {
     let shown = path.display();
-    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut lines = LineNumbers::of(&text);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
+    let mut lines = LineNumbers::of(text);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text);
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
     let columns = Columns::find(&header).with_context(|| format!("{shown} is not a list of stories"))?;
     let mut read = StoryFile::default();
@@ -222,10 +226,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_500_000_000);
 
     fn read_text(text: &str) -> StoryFile {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("links.csv");
-        std::fs::write(&path, text).unwrap();
-        read(&path, None, NOW).unwrap()
+        read(Path::new("links.csv"), text.as_bytes(), None, NOW).unwrap()
     }
 
     #[test]
@@ -311,10 +312,7 @@ mod tests {
 
     #[test]
     fn a_file_without_the_columns_is_an_error_that_names_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("links.csv");
-        std::fs::write(&path, "id,title\n1,x\n").unwrap();
-        let error = format!("{:#}", read(&path, None, NOW).unwrap_err());
+        let error = format!("{:#}", read(Path::new("links.csv"), b"id,title\n1,x\n", None, NOW).unwrap_err());
         assert!(error.contains("no column url"), "{error}");
     }
 }

@@ -3,10 +3,9 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{CreateOption, patiently, reach_store_to_import, site_on};
 use super::{LineNumbers, demand_all};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use crate::cli::terminal::{complain, progress_bar, read_whole};
+use crate::cli::{CreateOption, Here, patiently};
 use anyhow::{Context, bail};
 use clap::Args;
 use csv::StringRecord;
@@ -30,7 +29,7 @@ use tidings_keyspace::EngineClock;
 #[derive(Debug, Args)]
 pub struct ImportSites {
     /// The CSV file.
-    file: PathBuf,
+    pub(in crate::cli) file: PathBuf,
     /// The day that the votes count for, such as 2026-11-21 [default: today].
     #[arg(long, value_name = "DATE")]
     day: Option<Day>,
@@ -51,13 +50,13 @@ impl ImportSites {
     ///
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let list = read(&self.file)?;
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let list = read(&self.file, &read_whole(&self.file)?)?;
         for (line, reason) in &list.refused {
-            eprintln!("line {line}: {reason}");
+            complain(&format!("line {line}: {reason}"));
         }
-        let store = reach_store_to_import(config, "sites", &self.file).await?;
-        let site = site_on(&store, config);
+        let store = here.reach_store_to_import("sites", &self.file).await?;
+        let site = here.site_on(&store);
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
@@ -92,11 +91,10 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
     Ok((changed_sites, votes))
 }
 
-fn read(path: &Path) -> anyhow::Result<SiteVotesFile> {
+fn read(path: &Path, text: &[u8]) -> anyhow::Result<SiteVotesFile> {
     let shown = path.display();
-    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut lines = LineNumbers::of(&text);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
+    let mut lines = LineNumbers::of(text);
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text);
     let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
     let column = |name: &str| {
         header
@@ -142,7 +140,6 @@ fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::sync::Arc;
     use tidings_domain::accounts::visit::Visit;
     use tidings_domain::passwords::PasswordWorker;
@@ -151,10 +148,7 @@ mod tests {
     use tidings_keyspace::Store;
 
     fn list(text: &str) -> anyhow::Result<SiteVotesFile> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("sites.csv");
-        fs::write(&path, text)?;
-        read(&path)
+        read(Path::new("sites.csv"), text.as_bytes())
     }
 
     #[test]
