@@ -134,7 +134,7 @@ impl Source {
 }
 
 /// The keys that were copied, and whether they expire.
-type Seen = HashMap<String, bool>;
+pub(super) type Seen = HashMap<String, bool>;
 
 fn note(seen: &mut Seen, entries: &[Entry]) {
     // A scan of Redis may return a key twice.
@@ -155,7 +155,7 @@ async fn copy_all(from: &Source, to: &Store, is_alone: bool) -> anyhow::Result<C
     Ok(Copied { keys: u64::try_from(seen.len())?, expiring: u64::try_from(expiring)? })
 }
 
-async fn copy_store(from: &Store, to: &Store) -> anyhow::Result<Seen> {
+pub(super) async fn copy_store(from: &Store, to: &Store) -> anyhow::Result<Seen> {
     let bar = progress_bar(from.count_keys().await?, "copying keys");
     let (mut seen, mut cursor) = (Seen::new(), None);
     loop {
