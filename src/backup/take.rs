@@ -4,6 +4,7 @@ use super::disk::{self, Disk, NewFile};
 use super::format::{Header, Record, Summary};
 use super::writer::BackupWriter;
 use anyhow::{Context, anyhow, bail};
+use indicatif::ProgressBar;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tidings_domain::keys::families::Family;
@@ -17,6 +18,15 @@ const WRITE_BUFFER_BYTES: usize = 1 << 20;
 
 /// Told how many keys were written and about how many there are.
 pub type Progress = Box<dyn Fn(u64, u64) + Send>;
+
+/// Shows the progress on a bar.
+pub fn shown_on(bar: &ProgressBar) -> Progress {
+    let bar = bar.clone();
+    Box::new(move |written, total| {
+        bar.set_length(total.max(written));
+        bar.set_position(written);
+    })
+}
 
 /// Writes a backup of a store to a new file, which appears under its name when it is whole.
 /// The store may be in use. Dropping the future ends the backup soon, without a file.

@@ -3,7 +3,7 @@
 use super::terminal::{self, Need, Terminal, progress_bar};
 use super::{Here, WrongUse};
 use crate::backup::disk::folder_of;
-use crate::backup::take::{self, Progress};
+use crate::backup::take;
 use crate::backup::time_text;
 use anyhow::Context;
 use clap::Args;
@@ -58,17 +58,11 @@ impl BackupCommand {
         let (terminal, is_to_stdout, shown) = (Terminal::current(), self.is_to_stdout(), self.file.display());
         let store = here.reach_existing_store().await?;
         let bar = progress_bar(0, "writing keys");
-        let progress: Progress = {
-            let bar = bar.clone();
-            Box::new(move |written, total| {
-                bar.set_length(total.max(written));
-                bar.set_position(written);
-            })
-        };
         // A folder of the person's is none of the server's.
         let is_here = here.server.is_none() && !is_to_stdout;
         let folder = if is_here { folder_of(&self.file) } else { std::env::temp_dir() };
-        let taken = take::to_writer(&store, &folder, terminal.output(), self.everything, progress).await;
+        let taken =
+            take::to_writer(&store, &folder, terminal.output(), self.everything, take::shown_on(&bar)).await;
         bar.finish_and_clear();
         store.close().await;
         let summary = taken?;

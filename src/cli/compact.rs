@@ -1,10 +1,10 @@
 //! `tidings compact`: writes the files of the store and of the search index anew.
 
 use super::Here;
+use super::search::open_unused;
 use crate::compaction;
 use anyhow::bail;
 use clap::Args;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
@@ -61,19 +61,11 @@ async fn compact(store: &Store, here: &Here) -> anyhow::Result<bool> {
 
 /// The search index, if there is one, with everything that the store has. No server follows the store.
 async fn open_index(store: &Store, here: &Here) -> anyhow::Result<Option<Arc<Searching>>> {
-    let config = &here.config;
-    let settings = config.search_settings();
-    let Some(folder) = settings.folder.clone().filter(|folder| config.search.enabled && folder.exists())
-    else {
+    let settings = here.config.search_settings();
+    if !settings.is_on || !settings.folder.as_ref().is_some_and(|folder| folder.exists()) {
         return Ok(None);
-    };
-    let searching = Searching::open(&settings)?;
-    if searching.index.folder() != Some(folder.as_path()) {
-        let own = searching.index.folder().map(Path::to_owned).unwrap_or_default();
-        drop(searching);
-        std::fs::remove_dir_all(own).ok();
-        bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
+    let searching = open_unused(&settings)?;
     let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
     let site = here.site_on(store);
     let is_of_store = progress.store == changes::store_number(&site).await?;

@@ -7,19 +7,20 @@
 
 mod accounts;
 mod hn;
+mod listed;
 mod rows;
 mod sites;
 
 pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
-use super::terminal::{complain, progress_bar, read_whole};
+use super::terminal::{progress_bar, read_whole};
 use super::{CreateOption, Here, patiently};
 use accounts::ImportAccounts;
 use anyhow::bail;
 use clap::Args;
-use csv::ByteRecord;
 use jiff::tz::TimeZone;
+use listed::say_refused;
 use rows::StoryRow;
 use std::path::{Path, PathBuf};
 use tidings_domain::accounts::first_administrator;
@@ -74,9 +75,7 @@ impl ImportLinks {
         let (text, now) = (read_whole(&self.file)?, Timestamp::now(&EngineClock::System));
         let read = rows::read(&self.file, &text, self.time_zone.as_ref(), now)?;
         drop(text);
-        for refused in &read.refused {
-            complain(&format!("line {}: {}", refused.line, refused.reason));
-        }
+        say_refused(&read.refused);
         let store = here.reach_store_to_import("links", &self.file).await?;
         let site = here.site_on(&store);
         let Imported { new, known, votes } = self.import(&site, read.rows).await?;
@@ -185,37 +184,6 @@ fn demand_all(file: &Path, refused: u64, [one, more]: [&str; 2]) -> anyhow::Resu
     }
     let were = if refused == 1 { "was" } else { "were" };
     bail!("{} of {} {were} refused", counted(refused, one, more), file.display())
-}
-
-/// The numbers of lines in a file, for rows in their order. The CSV reader counts lines differently
-/// when they end with CRLF, and leaves out empty ones.
-struct LineNumbers<'a> {
-    /// The text after the place that was last asked for.
-    rest: &'a [u8],
-    /// That place, in bytes.
-    at: u64,
-    /// The line that it is on, from 1.
-    line: u64,
-}
-
-impl<'a> LineNumbers<'a> {
-    const fn of(text: &'a [u8]) -> Self {
-        Self { rest: text, at: 0, line: 1 }
-    }
-
-    /// The line at which a row begins.
-    fn line_of(&mut self, row: &ByteRecord) -> u64 {
-        let start = row.position().map_or(self.at, csv::Position::byte);
-        // The row begins after the line breaks before it.
-        while self.at < start || matches!(self.rest, [b'\r' | b'\n', ..]) {
-            let [byte, rest @ ..] = self.rest else { break };
-            let ends_line = *byte == b'\n' || *byte == b'\r' && rest.first() != Some(&b'\n');
-            self.line += u64::from(ends_line);
-            self.rest = rest;
-            self.at += 1;
-        }
-        self.line
-    }
 }
 
 /// Says how a site without an administrator gets one, in the words of the page and of the server's log.

@@ -5,6 +5,7 @@ use super::terminal::progress_bar;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
@@ -14,6 +15,7 @@ use tidings_keyspace::{EngineClock, Store};
 use tidings_search::index;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
+use tidings_web::settings::SearchSettings;
 
 /// Look after the search index.
 #[derive(Debug, Subcommand)]
@@ -92,19 +94,25 @@ async fn rebuild(store: &Store, here: &Here) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Opens an index that no server uses.
+pub(super) fn open_unused(settings: &SearchSettings) -> anyhow::Result<Arc<Searching>> {
+    let searching = Searching::open(settings)?;
+    if searching.index.folder() != settings.folder.as_deref() {
+        let own = searching.index.folder().map(Path::to_owned).unwrap_or_default();
+        drop(searching);
+        std::fs::remove_dir_all(own).ok();
+        bail!("a server uses the search index, and this command does not reach it; set server.control");
+    }
+    Ok(searching)
+}
+
 /// Makes the index here.
 async fn make(store: &Store, here: &Here, bar: &ProgressBar) -> anyhow::Result<SearchState> {
     let settings = here.config.search_settings();
     if settings.folder.is_none() {
         bail!("the index of a store in memory is in its server");
     }
-    let searching = Searching::open(&settings)?;
-    if searching.index.folder() != settings.folder.as_deref() {
-        let own = searching.index.folder().map(|folder| folder.display().to_string()).unwrap_or_default();
-        drop(searching);
-        std::fs::remove_dir_all(own).ok();
-        bail!("a server uses the search index, and this command does not reach it; set server.control");
-    }
+    let searching = open_unused(&settings)?;
     let site = here.site_on(store);
     let making = following::make(&site, &searching, Timestamp::now(&EngineClock::System));
     let mut making = std::pin::pin!(making);
