@@ -1,10 +1,10 @@
 //! The commands of `tidings`, one file for each.
 
-/// Prints a line on standard output, as `println!` does, but without a panic if that fails. It is no
+/// Prints a line for the person who has typed the command, without a panic if that fails. It is no
 /// error that nobody reads it any more, as in `tidings config | head`.
 macro_rules! say {
     ($($text:tt)*) => {
-        $crate::cli::print(&format!("{}\n", format_args!($($text)*)))?
+        $crate::cli::terminal::print(&format!("{}\n", format_args!($($text)*)))?
     };
 }
 
@@ -19,6 +19,7 @@ pub mod end;
 pub mod erase;
 pub mod export;
 pub mod generate;
+pub mod here;
 pub mod import;
 pub mod mail;
 pub mod moderate;
@@ -28,28 +29,30 @@ pub mod search;
 pub mod serve;
 pub mod site;
 pub mod status;
+pub mod terminal;
 pub mod user;
 
 use crate::config::{CommandLineSettings, Config, LogFormat, environment};
 use crate::control;
 use crate::logging;
-use crate::upgrade;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use std::io::{self, Write};
+pub use here::Here;
+use here::{open_existing_store, open_store, store_options};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use terminal::{Call, Local, Need, Surroundings, Terminal, print, progress_bar};
+use tidings_domain::Error;
 use tidings_domain::accounts::karma;
-use tidings_domain::migrations::UnusableStore;
-use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
-use tidings_domain::passwords::PasswordWorker;
-use tidings_domain::site::Site;
 use tidings_domain::supervision::panics;
-use tidings_domain::values::clock::Timestamp;
-use tidings_domain::{Error, migrations};
-use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
+use tidings_domain::values::rules::Economy;
+use tidings_keyspace::without_password;
 use tracing::level_filters::LevelFilter;
 
+/// The name of the program, which comes before its arguments.
+const PROGRAM: &str = "tidings";
 /// How often a command tries what others got in the way of, and the pauses in between: more
 /// than 15 seconds altogether.
 const PATIENT_ATTEMPTS: usize = 24;
@@ -167,6 +170,64 @@ impl Command {
         };
         CommandLineSettings { listen, store: None, create: create.create }
     }
+
+    /// Whether it works on the configured store, and so runs in the server that has it open. Commands that
+    /// [`Command::run_at_store`] does not know never do.
+    const fn is_of_store(&self) -> bool {
+        match self {
+            Self::Check(check) => check.is_of_store(),
+            Self::Status(status) => status.is_of_store(),
+            _ => true,
+        }
+    }
+
+    /// The things that it needs of the command line besides the terminal.
+    fn need(&self) -> anyhow::Result<Need> {
+        Ok(match self {
+            Self::Import(ImportCommand::Hn(archive)) => archive.need(),
+            Self::Import(ImportCommand::Links(links)) => Need::Input(links.file.clone()),
+            Self::Import(ImportCommand::Sites(sites)) => Need::Input(sites.file.clone()),
+            Self::Export(export) => export.need(),
+            Self::Backup(backup) => backup.need()?,
+            Self::User(user) => user.need(),
+            _ => Need::Nothing,
+        })
+    }
+
+    /// Runs it in the server that has the store open, or if none does here.
+    async fn run_where_store_is(self, config: Config) -> anyhow::Result<()> {
+        let mut local = Local::open(self.need()?)?;
+        let server = if self.is_of_store() { control::find(&config).await } else { Ok(None) };
+        match (server, self) {
+            (Ok(Some(server)), _) => {
+                server.run(std::env::args_os(), local.surroundings(), |call| local.answer(call))
+            }
+            (Ok(None), command) => {
+                Terminal::local(local).run(command.run_at_store(&Here::alone(config))).await
+            }
+            (Err(error), Self::Status(status)) => status.say_unreachable(&config, error),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    async fn run_at_store(self, here: &Here) -> anyhow::Result<()> {
+        match self {
+            Self::Import(ImportCommand::Hn(archive)) => archive.run(here).await,
+            Self::Import(ImportCommand::Links(links)) => links.run(here).await,
+            Self::Import(ImportCommand::Sites(sites)) => sites.run(here).await,
+            Self::Check(check) => check.run(here).await,
+            Self::Export(export) => export.run(here).await,
+            Self::Compact(compact) => compact.run(here).await,
+            Self::Backup(backup) => backup.run(here).await,
+            Self::Move(moving) => moving.run(here).await,
+            Self::Site(site) => site.run(here).await,
+            Self::User(user) => user.run(here).await,
+            Self::Moderate(moderate) => moderate.run(here).await,
+            Self::Status(status) => status.run(here).await,
+            Self::Search(search) => search.run(here).await,
+            _ => bail!("this command runs in a process of its own"),
+        }
+    }
 }
 
 impl Cli {
@@ -202,24 +263,12 @@ impl Cli {
             Command::Demo(demo) => demo.run().await,
             Command::Config(_) => print_settings(&with_stored_economy(config).await),
             Command::Create => create::run(config).await,
-            Command::Import(ImportCommand::Hn(archive)) => archive.run(&config).await,
-            Command::Import(ImportCommand::Links(links)) => links.run(&config).await,
-            Command::Import(ImportCommand::Sites(sites)) => sites.run(&config).await,
-            Command::Check(check) => check.run(&config).await,
-            Command::Export(export) => export.run(&config).await,
             Command::Copy(copy) => copy.run(&config).await,
-            Command::Compact(compact) => compact.run(&config).await,
             Command::Erase(erase) => erase.run(&config).await,
-            Command::Backup(backup) => backup.run(&config).await,
             Command::Restore(restore) => restore.run(&config).await,
-            Command::Move(moving) => moving.run(&config).await,
-            Command::Site(site) => site.run(&config).await,
-            Command::User(user) => user.run(&config).await,
-            Command::Moderate(moderate) => moderate.run(&config).await,
-            Command::Status(status) => status.run(&config).await,
-            Command::Search(search) => search.run(&config).await,
             Command::Mail(mail) => mail.run(&config).await,
             Command::Generate(generate) => generate.run(Cli::command()),
+            of_store => of_store.run_where_store_is(config).await,
         }
     }
 
@@ -248,15 +297,6 @@ impl Cli {
     }
 }
 
-/// Prints text on standard output; see `say!`.
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        printed => printed.context("cannot write to standard output"),
-    }
-}
-
 fn print_settings(config: &Config) -> anyhow::Result<()> {
     let mut text = Vec::new();
     config::run(config, &mut text)?;
@@ -268,154 +308,57 @@ async fn with_stored_economy(config: Config) -> Config {
     if !config.leaves_economy_to_store() {
         return config;
     }
-    // As it is: this only looks.
-    let Ok(store) = reach_existing_store(&config).await else { return config };
-    let economy = karma::stored_economy(&store).await;
-    store.close().await;
-    config.with_stored_economy(economy.ok().flatten())
+    let mut said = Vec::new();
+    let economy = match control::find(&config).await {
+        Ok(Some(server)) => {
+            let command = [PROGRAM, "config"].map(OsString::from);
+            let asked = server.run(command, Surroundings::default(), |call| {
+                if let Call::Print(text) = call {
+                    said.extend(text);
+                }
+                Ok(Vec::new())
+            });
+            asked.ok().and_then(|()| Economy::parse(String::from_utf8(said).ok()?.trim()))
+        }
+        // As it is: this only looks.
+        Ok(None) => match open_existing_store(config.server.store.as_str(), &config).await {
+            Ok(store) => {
+                let economy = karma::stored_economy(&store).await;
+                store.close().await;
+                economy.ok().flatten()
+            }
+            Err(_) => None,
+        },
+        Err(_) => None,
+    };
+    config.with_stored_economy(economy)
+}
+
+/// Runs a command that another process has sent to this server. The settings and the store are the server's.
+///
+/// # Errors
+/// A message for the operator.
+pub async fn run_in_server(arguments: Vec<Vec<u8>>, here: Here) -> anyhow::Result<()> {
+    let parsed = Cli::try_parse_from(arguments.into_iter().map(OsString::from_vec));
+    match parsed.map_err(|error| WrongUse(error.to_string()))?.command {
+        // The settings are those of the command line, but for what the store says.
+        Some(Command::Config(_)) => {
+            let store = here.reach_existing_store().await?;
+            say!(
+                "{}",
+                karma::stored_economy(&store).await?.map(|economy| economy.to_string()).unwrap_or_default()
+            );
+            Ok(())
+        }
+        Some(command) if command.is_of_store() => command.run_at_store(&here).await,
+        _ => bail!("this command runs in a process of its own"),
+    }
 }
 
 /// The command asks for something that cannot be, as clap finds out for most of it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUse(String);
-
-/// The configured store, to be written to: that of the running server, or if none runs the store itself.
-/// Creates it if there is none and nobody has named its path, or with `--create`.
-async fn reach_store(config: &Config) -> anyhow::Result<Store> {
-    let (url, options) = (config.server.store.as_str(), store_options(config));
-    let open = async || {
-        let store = present(open_store(config).await?, config).await?;
-        migrations::begin_new(&store).await?;
-        Ok(store)
-    };
-    control::reach(config, url, &options, open).await
-}
-
-/// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
-async fn reach_store_to_import(config: &Config, kind: &str, file: &Path) -> anyhow::Result<Store> {
-    let (url, options) = (config.server.store.as_str(), store_options(config));
-    let filling = &Filling::begun(
-        FilledBy::Import,
-        format!("{kind} {}", file.display()),
-        Timestamp::now(&EngineClock::System),
-    );
-    let open = async || {
-        let store = open_configured(config, Some(filling.first())).await?;
-        match unfinished::begin(&store, filling).await? {
-            Begun::Other(other) => return Err(UnusableStore::Unfinished(other).into()),
-            // Only another program has something there.
-            Begun::Filled(_) if !migrations::has_site(&store).await? => {
-                unfinished::mark(&store, filling).await?;
-                migrations::note_newest(&store).await?;
-                return Ok(store);
-            }
-            Begun::Filled(_) => return present(usable(store).await?, config).await,
-            Begun::Again(_) => tracing::info!("an earlier import of this file was interrupted; it goes on"),
-            Begun::Anew => {}
-        }
-        migrations::begin_new(&store).await?;
-        Ok(store)
-    };
-    control::reach(config, url, &options, open).await
-}
-
-/// The configured store as it is, which must exist: for commands that read keys, whatever they mean.
-async fn reach_existing_store(config: &Config) -> anyhow::Result<Store> {
-    reach_existing_store_at(config.server.store.as_str(), config).await
-}
-
-/// The same for a store at another address.
-async fn reach_existing_store_at(url: &str, config: &Config) -> anyhow::Result<Store> {
-    let options = store_options(config);
-    control::reach(config, url, &options, async || open_existing_store(url, config).await).await
-}
-
-/// The store of the configured site, which must exist, in the present layout.
-async fn reach_site(config: &Config) -> anyhow::Result<Store> {
-    let (url, options) = (config.server.store.as_str(), store_options(config));
-    let open = async || present(open_existing_store(url, config).await?, config).await;
-    control::reach(config, url, &options, open).await
-}
-
-/// Brings a store to the present layout, as the server does when it starts. A new one stays as it is.
-async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
-    let site = site_on(&store, config);
-    upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
-    Ok(store)
-}
-
-/// The configured site, in a store that a command has reached.
-fn site_on(store: &Store, config: &Config) -> Site {
-    Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
-        .reached_at(config.site.url.as_str())
-        .called(&config.site.name)
-}
-
-/// Does something with the configured site, in a store that must exist.
-async fn on_site<T>(config: &Config, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let store = reach_site(config).await?;
-    let done = work(site_on(&store, config)).await;
-    store.close().await;
-    done
-}
-
-/// Opens the configured store as it is. Creates it if there is none and nobody has named its path, or with
-/// `--create`.
-async fn open_store(config: &Config) -> anyhow::Result<Store> {
-    usable(open_configured(config, None).await?).await
-}
-
-/// Opens the configured store, whether or not it is whole. `first` is the first key of a new file.
-async fn open_configured(config: &Config, first: Option<(String, String)>) -> anyhow::Result<Store> {
-    let options = StoreOptions { create: config.creates_store(), first, ..store_options(config) };
-    let url = config.server.store.as_str();
-    match Store::open(url, &options).await {
-        Err(OpenError::Missing(path)) => {
-            bail!("there is no store at {path}; to start a new site there, add --create")
-        }
-        opened if options.create => Ok(opened?),
-        opened => with_site(opened?, url).await,
-    }
-}
-
-/// A Redis database has no site: it is empty, or another program's.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "there is no site in the database at {0}; check its address and number, or, to start a new site there, \
-     add --create"
-)]
-struct NoSite(String);
-
-/// A store that has a site, if it is on Redis. There a new site looks like a site that was lost.
-async fn with_site(store: Store, url: &str) -> anyhow::Result<Store> {
-    if url.starts_with("redis") && !migrations::has_site(&store).await? {
-        return Err(NoSite(without_password(url)).into());
-    }
-    Ok(store)
-}
-
-/// Opens a store that must exist: a mistyped path is an error, not an empty store.
-async fn open_existing_store(url: &str, config: &Config) -> anyhow::Result<Store> {
-    let options = StoreOptions { create: false, ..store_options(config) };
-    usable(with_site(Store::open(url, &options).await?, url).await?).await
-}
-
-/// A store that this program knows, and that is whole.
-async fn usable(store: Store) -> anyhow::Result<Store> {
-    migrations::state_of(&store).await?.demand_usable()?;
-    Ok(store)
-}
-
-fn store_options(config: &Config) -> StoreOptions {
-    StoreOptions {
-        timeout: Duration::from_secs(config.server.store_timeout_seconds),
-        cache_bytes: usize::try_from(config.server.cache_mebibytes.saturating_mul(1024 * 1024))
-            .unwrap_or(usize::MAX),
-        replicas: u32::try_from(config.server.store_replicas).unwrap_or(u32::MAX),
-        ..StoreOptions::default()
-    }
-}
 
 /// Tries again, with growing pauses, what others who wrote at the same time got in the way of. A
 /// command that changes much beside a site in use may meet them often.

@@ -2,7 +2,6 @@
 //! was deleted. A server does it within a day of an erasure, and `tidings compact` at once.
 
 use anyhow::bail;
-use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::changes;
@@ -21,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// How a compaction is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompactionState {
     /// Whether one is under way.
     pub is_running: bool,

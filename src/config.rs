@@ -311,7 +311,7 @@ impl Config {
         let variable = variable_of(NAME);
         let in_environment = environment.into_iter().find(|(name, _)| *name == variable);
         let text = in_environment.map(|(_, value)| value).or_else(in_file)?;
-        LogFormat::from_text(&text, &ValueKind::LogFormat)
+        LogFormat::from_text(&text, &ValueKind::Form(""))
     }
 
     /// Whether the file of the embedded store may be created: a file at the default path always,

@@ -1,46 +1,42 @@
-//! How commands talk to a running server: it listens on a Unix socket, through which they use its
-//! store and ask how it is.
+//! How commands run in a running server: it listens on a Unix socket, to which the command line sends its
+//! arguments. The server runs the command on its own store; the command line does the input and output.
 //!
-//! The socket of an embedded store lies beside the file, so a command finds the server by the
+//! The socket of an embedded store lies beside the file, so a command line finds the server by the
 //! store. On Redis, commands open the store themselves unless `server.control` names a socket.
 
+mod server;
+mod socket;
 pub mod status;
+mod wire;
 
-use crate::compaction;
+#[cfg(test)]
+mod tests;
+
+use crate::cli::terminal::{Call, Surroundings};
 use crate::config::{Config, ConfigError};
+use anyhow::{Context, bail};
+use server::{Serving, serve};
+use socket::{ControlSocket, SocketError, is_nobody, is_too_long};
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_domain::audit::{CommandEntry, WRITTEN};
-use tidings_domain::report::BackupReport;
 use tidings_domain::supervision::{Policy, supervise};
-use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::{
-    AnswerQuestion, ControlSocket, OpenError, Served, SocketError, Store, StoreOptions, serve,
-    without_password,
-};
+use tidings_keyspace::without_password;
 use tidings_web::App;
 use tidings_web::server::conditions;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-
-/// The question for the state of the server; see [`status::Status`].
-pub const STATUS: &str = "status";
-/// The question for the state of the search: JSON, and `null` if it cannot be used.
-pub const SEARCH: &str = "search";
-/// The order to make the search index anew. The answer is the state of the search.
-pub const SEARCH_REBUILD: &str = "search rebuild";
-/// The order to compact the files. The answer is the state of the compaction, as JSON.
-pub const COMPACT: &str = "compact";
-/// The question for the state of the compaction.
-pub const COMPACTION: &str = "compaction";
-/// The beginning of the message that a command has made a good backup. The moment of the backup
-/// follows, in Unix seconds.
-const BACKED_UP: &str = "backed up ";
+use wire::{Answer, Greeting, Request, Said};
 
 /// How long a command waits for a store that another process has open and does not serve.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// How long a command line waits for the server's greeting.
+const GREETING_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where the server of a store listens, or would listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,14 +94,11 @@ impl Control {
 
     /// Answers commands until it is stopped. Tries again to listen if that was not possible.
     pub fn answer(self, config: &Config, app: &App) -> Commands {
-        let store = config.server.store.as_str();
         let Some((path, bound)) = self.0 else { return Commands(None) };
-        let (name, answer) = (name_of(store), answers(app, store));
-        let served = Served { store: app.site.store.clone(), name, answer };
-        let app = app.clone();
+        let serving = Serving::new(name_of(config.server.store.as_str()), app.clone(), config.clone());
         Commands(Some(tokio::spawn(async move {
-            let socket = bind_at_last(&app, &path, bound).await;
-            supervise("commands", Policy::Forever, || serve(&served, &socket)).await;
+            let socket = bind_at_last(&serving.app, &path, bound).await;
+            supervise("commands", Policy::Forever, || serve(&serving, &socket)).await;
         })))
     }
 }
@@ -141,113 +134,146 @@ impl Commands {
     }
 }
 
-/// The answers of this program to questions on the socket.
-fn answers(app: &App, store: &str) -> AnswerQuestion {
-    let (app, store) = (app.clone(), without_password(store));
-    Arc::new(move |question| {
-        let (app, store) = (app.clone(), store.clone());
-        Box::pin(async move { answer(&app, store, &question).await })
-    })
+/// A server that has a store open, and has greeted.
+#[derive(Debug)]
+pub struct RunningServer(UnixStream);
+
+/// A command has failed in a running server.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct FailedThere {
+    /// The exit status.
+    pub status: i32,
+    message: String,
 }
 
-async fn answer(app: &App, store: String, question: &str) -> String {
-    if question == STATUS {
-        let status = status::of_server(app, store).await;
-        return serde_json::to_string(&status).unwrap_or_default();
-    }
-    if question == SEARCH || question == SEARCH_REBUILD {
-        let searching = app.search.get();
-        if let (Some(searching), SEARCH_REBUILD) = (&searching, question) {
-            searching.rebuild();
-        }
-        return serde_json::to_string(&searching.map(|searching| searching.state())).unwrap_or_default();
-    }
-    if question == COMPACT {
-        compaction::begin(app);
-    }
-    if question == COMPACT || question == COMPACTION {
-        return serde_json::to_string(&compaction::state()).unwrap_or_default();
-    }
-    if let Some(entry) = CommandEntry::of_question(question) {
-        entry.log();
-        return WRITTEN.to_owned();
-    }
-    if let Some(taken_at) = question.strip_prefix(BACKED_UP).and_then(|time| time.parse().ok()) {
-        tracing::info!(taken_at, "a command has made a backup");
-        // The clock may have been set back since.
-        app.site.of::<BackupReport>().made_by_command(Timestamp(taken_at).min(app.now()));
-    }
-    String::new()
-}
+/// The socket belongs to another user. Perhaps no server listens there any more.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot connect to {}: permission denied; run the command as the user that runs the server, for example \
+     with sudo -u tidings", .0.display()
+)]
+struct NotOwner(PathBuf);
 
-/// Tells the server that has the store, if one does, that a command has made a good backup.
-pub async fn tell_of_backup(store: &Store, taken_at: Timestamp) {
-    if let Err(error) = store.ask_server(&format!("{BACKED_UP}{taken_at}")).await {
-        tracing::warn!(%error, "the running server does not know of this backup");
-    }
-}
-
-/// Opens a store: through the server that has it open, or if there is none with `open`.
+/// The server that has the configured store open, if one does.
 ///
 /// # Errors
-/// When neither works. The message says what to do.
-pub async fn reach(
-    config: &Config,
-    url: &str,
-    options: &StoreOptions,
-    open: impl AsyncFn() -> anyhow::Result<Store>,
-) -> anyhow::Result<Store> {
-    let Some(control) = ControlPath::of(config, url) else { return open().await };
+/// When there is one that cannot be used. The message says what to do.
+pub async fn find(config: &Config) -> anyhow::Result<Option<RunningServer>> {
+    find_at(config.server.store.as_str(), config).await
+}
+
+/// The same for another store.
+///
+/// # Errors
+/// As [`find`].
+pub async fn find_at(url: &str, config: &Config) -> anyhow::Result<Option<RunningServer>> {
+    let Some(control) = ControlPath::of(config, url) else { return Ok(None) };
     let began = Instant::now();
     loop {
-        let refusal = match served(&control, url, options).await {
-            Ok(Some(store)) => return Ok(store),
+        let refusal = match connect(&control, url) {
+            Ok(Some(server)) => return Ok(Some(server)),
             Ok(None) => None,
             // A killed server leaves its socket behind. Whether one runs, only the lock of a file tells.
-            Err(refusal) if is_not_owner(&refusal) && url.starts_with("redb:") => Some(refusal),
+            Err(refusal) if refusal.is::<NotOwner>() && url.starts_with("redb:") => Some(refusal),
             Err(refusal) => return Err(refusal),
         };
-        let error = match open().await {
-            Ok(store) => return Ok(store),
-            Err(error) => error,
-        };
-        if !matches!(error.downcast_ref(), Some(OpenError::Locked { .. })) {
-            return Err(error);
+        if !is_locked(url) {
+            return Ok(None);
         }
         if let Some(refusal) = refusal {
             return Err(refusal);
         }
         if began.elapsed() >= LOCK_PATIENCE {
-            let nobody = format!(
+            bail!(
                 "what has the store open does not listen for commands on {}: a server that cannot make this \
                  socket (its log says why, and it tries again), a server with another server.control, or a \
-                 command that is under way",
+                 command that is under way: cannot open the store {url}: another process has it open",
                 control.path.display()
             );
-            return Err(error.context(nobody));
         }
         // A server that is starting or stopping has the file open and does not listen.
         sleep(LOCK_PAUSE).await;
     }
 }
 
-fn is_not_owner(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(OpenError::NotOwner(_)))
+/// Whether another process has the file of an embedded store open.
+fn is_locked(url: &str) -> bool {
+    let path = url.strip_prefix("redb:").unwrap_or_default();
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// The store of the server that listens on a socket, if one does.
-async fn served(control: &ControlPath, url: &str, options: &StoreOptions) -> anyhow::Result<Option<Store>> {
-    let Some(store) = Store::of_server(&control.path, options).await? else { return Ok(None) };
-    let wanted = name_of(url);
-    match store.served_as() {
-        Some(name) if control.is_chosen && name != wanted => {
-            let reason = format!(
-                "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
-                control.path.display()
-            );
-            Err(ConfigError::Unusable { name: "server.control", reason }.into())
+/// The server that listens on a socket, if one does.
+fn connect(control: &ControlPath, url: &str) -> anyhow::Result<Option<RunningServer>> {
+    let path = &control.path;
+    if is_too_long(path) {
+        return Ok(None);
+    }
+    let stream = match UnixStream::connect(path) {
+        Ok(stream) => stream,
+        Err(error) if is_nobody(&error) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(NotOwner(path.clone()).into());
         }
-        _ => Ok(Some(store)),
+        Err(error) => return Err(error).with_context(|| unusable(path)),
+    };
+    stream.set_read_timeout(Some(GREETING_PATIENCE))?;
+    let bytes = wire::receive_bytes(&stream).with_context(|| unusable(path))?;
+    let (greeting, rest) = postcard::take_from_bytes::<Greeting>(&bytes).with_context(|| unusable(path))?;
+    let own = Greeting::own();
+    if greeting != own {
+        bail!(
+            "{}: the running server is version {}, this command is version {}: use the command of the same \
+             version",
+            unusable(path),
+            greeting.shown(&own),
+            own.shown(&greeting)
+        );
+    }
+    let name: String = postcard::from_bytes(rest).with_context(|| unusable(path))?;
+    let wanted = name_of(url);
+    if control.is_chosen && name != wanted {
+        let reason = format!(
+            "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
+            path.display()
+        );
+        return Err(ConfigError::Unusable { name: "server.control", reason }.into());
+    }
+    stream.set_read_timeout(None)?;
+    Ok(Some(RunningServer(stream)))
+}
+
+fn unusable(path: &Path) -> String {
+    format!("cannot use the running server at {}", path.display())
+}
+
+impl RunningServer {
+    /// Has a command run there. Does what it calls for meanwhile.
+    ///
+    /// # Errors
+    /// [`FailedThere`], or when the connection is lost.
+    pub fn run(
+        &self,
+        arguments: impl IntoIterator<Item = OsString>,
+        surroundings: Surroundings,
+        mut answer: impl FnMut(Call) -> io::Result<Vec<u8>>,
+    ) -> anyhow::Result<()> {
+        let lost = "the connection to the running server is lost; the last step may or may not have been done, \
+                    so look at the result before you run the command again";
+        let Self(stream) = self;
+        let arguments = arguments.into_iter().map(OsString::into_vec).collect();
+        wire::send(stream, &(Greeting::own(), Request { arguments, surroundings })).context(lost)?;
+        loop {
+            match wire::receive::<Said>(stream).context(lost)? {
+                Said::Call(call) => {
+                    let answer: Answer =
+                        answer(call).map_err(|error| (error.raw_os_error(), error.to_string()));
+                    wire::send(stream, &answer).context(lost)?;
+                }
+                Said::End(_, None) => return Ok(()),
+                Said::End(status, Some(message)) => return Err(FailedThere { status, message }.into()),
+            }
+        }
     }
 }
 

@@ -11,5 +11,4 @@ pub mod control;
 pub mod logging;
 pub mod mail;
 pub mod metrics;
-pub mod progress;
 pub mod upgrade;

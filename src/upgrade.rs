@@ -4,8 +4,8 @@
 use crate::backup::disk::SystemDisk;
 use crate::backup::schedule;
 use crate::backup::take;
+use crate::cli::terminal::progress_bar;
 use crate::config::Config;
-use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};

@@ -120,33 +120,59 @@ fn is_still_at(_: &File, _: &Path) -> bool {
     true
 }
 
-/// Writes a file whole or not at all, and never over another one. After an error there is no
-/// partial file.
-///
-/// # Errors
-/// When there is a file of this name, or as `write` and the disk say.
-pub fn write_whole<D: Disk, T>(
-    disk: &D,
-    path: &Path,
-    write: impl FnOnce(D::File) -> anyhow::Result<(D::File, T)>,
-) -> anyhow::Result<T> {
-    demand_absent(disk, path)?;
-    let partial = partial_of(path);
-    let file = disk.create(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
-    let written = write(file)
-        .and_then(|(file, outcome)| {
-            disk.sync(&file).with_context(|| format!("cannot flush {}", partial.display()))?;
-            demand_absent(disk, path)?;
-            // The file is open, and so locked, until it has its name.
-            disk.rename(&partial, path)
-                .with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))?;
-            drop(file);
-            Ok(outcome)
-        })
-        .inspect_err(|_| disk.remove(&partial))?;
-    let folder = folder_of(path);
-    disk.sync_folder(&folder).with_context(|| format!("cannot flush the folder {}", folder.display()))?;
-    Ok(written)
+/// A new file that has its name only when it is whole. Dropped before, it leaves nothing behind.
+pub struct NewFile<'a, D: Disk> {
+    disk: &'a D,
+    path: PathBuf,
+    partial: PathBuf,
+    /// It is open, and so locked, until it has its name.
+    file: Option<D::File>,
+}
+
+impl<'a, D: Disk> NewFile<'a, D> {
+    /// Opens it under a name for the time being.
+    ///
+    /// # Errors
+    /// When there is a file of its name, or the disk refuses it.
+    pub fn create(disk: &'a D, path: &Path) -> anyhow::Result<Self> {
+        demand_absent(disk, path)?;
+        let partial = partial_of(path);
+        let file = disk.create(&partial).with_context(|| format!("cannot create {}", partial.display()))?;
+        Ok(Self { disk, path: path.to_owned(), partial, file: Some(file) })
+    }
+
+    /// The open file.
+    ///
+    /// # Errors
+    /// None until it is finished.
+    pub fn file(&mut self) -> io::Result<&mut D::File> {
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Brings it under its name, when all of it is on disk.
+    ///
+    /// # Errors
+    /// When there is a file of this name by now, or the disk fails.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        let (partial, path) = (self.partial.display().to_string(), self.path.clone());
+        self.disk.sync(self.file()?).with_context(|| format!("cannot flush {partial}"))?;
+        demand_absent(self.disk, &path)?;
+        let renamed = self.disk.rename(&self.partial, &path);
+        renamed.with_context(|| format!("cannot rename {partial} to {}", path.display()))?;
+        self.file = None;
+        let folder = folder_of(&path);
+        self.disk
+            .sync_folder(&folder)
+            .with_context(|| format!("cannot flush the folder {}", folder.display()))
+    }
+}
+
+impl<D: Disk> Drop for NewFile<'_, D> {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            self.disk.remove(&self.partial);
+        }
+    }
 }
 
 fn demand_absent<D: Disk>(disk: &D, path: &Path) -> anyhow::Result<()> {

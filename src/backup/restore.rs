@@ -96,16 +96,17 @@ pub async fn write_keys(
     path: &Path,
     summary: Summary,
     now_ms: u64,
-    progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64),
 ) -> anyhow::Result<()> {
-    let read = write_unverified(store, path, now_ms, progress).await?;
+    let read = write_unverified(store, path, now_ms, |position, _| progress(position)).await?;
     if read.checksum != summary.checksum {
         bail!("the file has changed while it was restored");
     }
     Ok(unfinished::end(store).await?)
 }
 
-/// Writes the keys of a file to a store while it is checked.
+/// Writes the keys of a file to a store while it is checked. `progress` is told how far the file was read, and what
+/// is written: a large key with its first entries.
 ///
 /// # Errors
 /// A [`BackupError`] when the file is not a whole backup, and others when the store fails. Then the store has
@@ -114,7 +115,7 @@ pub async fn write_unverified(
     store: &Store,
     path: &Path,
     now_ms: u64,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(u64, &[Entry]),
 ) -> anyhow::Result<Summary> {
     let began = Instant::now();
     let (sender, mut groups) = mpsc::channel::<Group>(MAX_WAITING_GROUPS);
@@ -122,6 +123,7 @@ pub async fn write_unverified(
     let reading = tokio::task::spawn_blocking(move || read_groups(&path, now_ms, &sender));
     let mut written = Ok(());
     while let Some(Group { more, entries, position }) = groups.recv().await {
+        progress(position, &entries);
         let writing = async {
             if let Some(more) = more {
                 write_more(store, more, began).await?;
@@ -135,7 +137,6 @@ pub async fn write_unverified(
         if written.is_err() {
             break;
         }
-        progress(position);
     }
     // Ends the reader if a write has failed.
     drop(groups);

@@ -1,11 +1,12 @@
 //! Takes a backup of a store.
 
-use super::disk::{self, Disk};
+use super::disk::{self, Disk, NewFile};
 use super::format::{Header, Record, Summary};
 use super::writer::BackupWriter;
 use anyhow::{Context, anyhow, bail};
+use indicatif::ProgressBar;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tidings_domain::keys::families::Family;
 use tidings_domain::migrations;
 use tidings_keyspace::{Entry, Snapshot, Store, give_way};
@@ -17,6 +18,15 @@ const WRITE_BUFFER_BYTES: usize = 1 << 20;
 
 /// Told how many keys were written and about how many there are.
 pub type Progress = Box<dyn Fn(u64, u64) + Send>;
+
+/// Shows the progress on a bar.
+pub fn shown_on(bar: &ProgressBar) -> Progress {
+    let bar = bar.clone();
+    Box::new(move |written, total| {
+        bar.set_length(total.max(written));
+        bar.set_position(written);
+    })
+}
 
 /// Writes a backup of a store to a new file, which appears under its name when it is whole.
 /// The store may be in use. Dropping the future ends the backup soon, without a file.
@@ -35,34 +45,43 @@ pub async fn to_file<D: Disk + Send + 'static>(
     }
     let (snapshot, header) = begin(store, &folder).await?;
     on_own_thread(move |is_wanted, runtime| {
-        disk::write_whole(&disk, &path, |file| {
-            let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
-            let source = Source { snapshot, header, runtime, is_wanted, progress };
-            let (out, summary) =
-                source.write_to(out).with_context(|| format!("cannot write {}", path.display()))?;
-            let file = out.into_inner().map_err(std::io::IntoInnerError::into_error);
-            Ok((file.with_context(|| format!("cannot write {}", path.display()))?, summary))
-        })
-    })
-    .await
-}
-
-/// Writes a backup of a store to standard output.
-///
-/// # Errors
-/// When it cannot be written, or the store cannot be read.
-pub async fn to_stdout(store: &Store, progress: Progress) -> anyhow::Result<Summary> {
-    let (snapshot, header) = begin(store, &std::env::temp_dir()).await?;
-    on_own_thread(move |is_wanted, runtime| {
-        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, std::io::stdout());
-        let source = Source { snapshot, header, runtime, is_wanted, progress };
-        let (_, summary) = source.write_to(out).context("cannot write to standard output")?;
+        let cannot = || format!("cannot write {}", path.display());
+        let mut new = NewFile::create(&disk, &path)?;
+        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, new.file()?);
+        let source = Source { snapshot, header, everything: false, runtime, is_wanted, progress };
+        let (mut out, summary) = source.write_to(out).with_context(cannot)?;
+        out.flush().with_context(cannot)?;
+        drop(out);
+        new.finish()?;
         Ok(summary)
     })
     .await
 }
 
-async fn begin(store: &Store, folder: &std::path::Path) -> anyhow::Result<(Snapshot, Header)> {
+/// Writes a backup of a store somewhere, with what expires if everything is wanted. `folder` has room for a
+/// temporary file of the Redis engine.
+///
+/// # Errors
+/// When it cannot be written, or the store cannot be read.
+pub async fn to_writer(
+    store: &Store,
+    folder: &Path,
+    out: impl Write + Send + 'static,
+    everything: bool,
+    progress: Progress,
+) -> anyhow::Result<Summary> {
+    let (snapshot, header) = begin(store, folder).await?;
+    on_own_thread(move |is_wanted, runtime| {
+        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, out);
+        let source = Source { snapshot, header, everything, runtime, is_wanted, progress };
+        let (mut out, summary) = source.write_to(out).context("cannot write the backup")?;
+        out.flush().context("cannot write the backup")?;
+        Ok(summary)
+    })
+    .await
+}
+
+async fn begin(store: &Store, folder: &Path) -> anyhow::Result<(Snapshot, Header)> {
     let state = migrations::state_of(store).await?;
     let snapshot = store.snapshot_by_way_of(folder).await.context("cannot read the store")?;
     let layout =
@@ -98,6 +117,8 @@ fn is_left_out(entry: &Entry) -> bool {
 struct Source<'a> {
     snapshot: Snapshot,
     header: Header,
+    /// Whether what expires is written, too.
+    everything: bool,
     runtime: Handle,
     is_wanted: &'a dyn Fn() -> bool,
     progress: Progress,
@@ -105,7 +126,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn write_to<W: Write>(self, out: W) -> anyhow::Result<(W, Summary)> {
-        let Self { mut snapshot, header, runtime, is_wanted, progress } = self;
+        let Self { mut snapshot, header, everything, runtime, is_wanted, progress } = self;
         let mut writer = BackupWriter::create(out, header)?;
         let (mut written, total) = (0, snapshot.keys());
         while let Some(page) = runtime.block_on(snapshot.next_page()).context("cannot read the store")? {
@@ -114,7 +135,7 @@ impl Source<'_> {
             }
             for entry in page {
                 written += 1;
-                if !is_left_out(&entry) {
+                if everything || !is_left_out(&entry) {
                     writer.add(&Record::of(entry, header.taken_at_ms))?;
                 }
             }

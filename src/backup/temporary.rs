@@ -3,8 +3,8 @@
 use super::format::Summary;
 use super::reader::BackupError;
 use super::restore;
+use crate::cli::terminal::progress_bar;
 use crate::config::Config;
-use crate::progress::progress_bar;
 use anyhow::Context;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub async fn restored(
     let shown = bar.clone();
     // Nobody else sees this store, so the file need not be verified first.
     let written =
-        restore::write_unverified(&store, path, now_ms, move |position| shown.set_position(position));
+        restore::write_unverified(&store, path, now_ms, move |position, _| shown.set_position(position));
     let summary = written.await.map_err(|error| {
         if error.is::<BackupError>() {
             error.context(named())

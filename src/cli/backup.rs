@@ -1,15 +1,15 @@
 //! `tidings backup FILE`: writes everything into one file.
 
-use super::{WrongUse, reach_existing_store};
-use crate::backup::disk::SystemDisk;
-use crate::backup::take::{self, Progress};
+use super::terminal::{self, Need, Terminal, progress_bar};
+use super::{Here, WrongUse};
+use crate::backup::disk::folder_of;
+use crate::backup::take;
 use crate::backup::time_text;
-use crate::config::Config;
-use crate::control;
-use crate::progress::progress_bar;
+use anyhow::Context;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use tidings_domain::report::BackupReport;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
 
@@ -27,51 +27,63 @@ const STANDARD_OUTPUT: &str = "-";
 pub struct BackupCommand {
     /// The file to write, or - for standard output. It must not exist.
     file: PathBuf,
+    /// Write what expires, too, for `tidings copy`.
+    #[arg(long, hide = true)]
+    everything: bool,
 }
 
 impl BackupCommand {
-    /// Writes the backup.
-    ///
-    /// # Errors
-    /// When the file exists or cannot be written, or the store cannot be read.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let to_stdout = self.file.as_os_str() == STANDARD_OUTPUT;
-        if to_stdout && io::stdout().is_terminal() {
+    fn is_to_stdout(&self) -> bool {
+        self.file.as_os_str() == STANDARD_OUTPUT
+    }
+
+    /// The file, or standard output, which must not be a terminal.
+    pub(super) fn need(&self) -> anyhow::Result<Need> {
+        if !self.is_to_stdout() {
+            return Ok(Need::NewFile(self.file.clone()));
+        }
+        if io::stdout().is_terminal() {
             return Err(
                 WrongUse("a backup is not text; pass it on to a file or to a program".to_owned()).into()
             );
         }
-        let store = reach_existing_store(config).await?;
+        Ok(Need::Nothing)
+    }
+
+    /// Writes the backup.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written, or the store cannot be read.
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let (terminal, is_to_stdout, shown) = (Terminal::current(), self.is_to_stdout(), self.file.display());
+        let store = here.reach_existing_store().await?;
         let bar = progress_bar(0, "writing keys");
-        let progress: Progress = {
-            let bar = bar.clone();
-            Box::new(move |written, total| {
-                bar.set_length(total.max(written));
-                bar.set_position(written);
-            })
-        };
-        let taken = if to_stdout {
-            take::to_stdout(&store, progress).await
-        } else {
-            take::to_file(&store, SystemDisk, self.file.clone(), progress).await
-        };
+        // A folder of the person's is none of the server's.
+        let is_here = here.server.is_none() && !is_to_stdout;
+        let folder = if is_here { folder_of(&self.file) } else { std::env::temp_dir() };
+        let taken =
+            take::to_writer(&store, &folder, terminal.output(), self.everything, take::shown_on(&bar)).await;
         bar.finish_and_clear();
-        // Nobody here knows what becomes of what is passed on.
-        if let (Ok(summary), false) = (&taken, to_stdout) {
-            control::tell_of_backup(&store, Timestamp(summary.header.taken_at_ms / 1_000)).await;
-        }
         store.close().await;
         let summary = taken?;
+        terminal.finish().with_context(|| format!("cannot write {shown}"))?;
+        // Nobody here knows what becomes of what is passed on.
+        if let (Some(app), false) = (&here.server, is_to_stdout) {
+            let taken_at = Timestamp(summary.header.taken_at_ms / 1_000);
+            tracing::info!(taken_at = taken_at.0, "a command has made a backup");
+            // The clock may have been set back since.
+            app.site.of::<BackupReport>().made_by_command(taken_at.min(app.now()));
+        }
         let line = format!(
             "backed up {} as of {} in {} bytes",
             counted(summary.keys, "key", "keys"),
             time_text(summary.header.taken_at_ms),
             grouped(summary.bytes)
         );
-        if to_stdout {
-            eprintln!("{line}")
+        if is_to_stdout {
+            terminal::complain(&line);
         } else {
-            say!("{line}: {}", self.file.display())
+            say!("{line}: {shown}");
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ mod backup;
 mod store;
 mod votes;
 
-use crate::config::Config;
+use super::Here;
 use clap::Subcommand;
 use tidings_domain::store_check::Part;
 
@@ -40,17 +40,22 @@ pub enum CheckCommand {
 }
 
 impl CheckCommand {
+    /// Whether it works on the configured store.
+    pub(super) const fn is_of_store(&self) -> bool {
+        !matches!(self, Self::Backup(_))
+    }
+
     /// Checks, and repairs on request.
     ///
     /// # Errors
     /// When the store fails, or something differs and is not repaired.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         match self {
-            Self::Store(store) => store.run(config).await,
-            Self::Backup(backup) => backup.run(config).await,
-            Self::Articles(articles) => articles.run(config, Part::Articles).await,
-            Self::Timelines(timelines) => timelines.run(config, Part::Timelines).await,
-            Self::Votes(votes) => votes.run(config).await,
+            Self::Store(store) => store.run(here).await,
+            Self::Backup(backup) => backup.run(&here.config).await,
+            Self::Articles(articles) => articles.run(here, Part::Articles).await,
+            Self::Timelines(timelines) => timelines.run(here, Part::Timelines).await,
+            Self::Votes(votes) => votes.run(here).await,
         }
     }
 }

@@ -1,12 +1,10 @@
 //! `tidings compact`: writes the files of the store and of the search index anew.
 
-use super::{reach_existing_store, site_on};
-use crate::compaction::{self, CompactionState};
-use crate::config::Config;
-use crate::control;
-use anyhow::{Context, bail};
+use super::Here;
+use super::search::open_unused;
+use crate::compaction;
+use anyhow::bail;
 use clap::Args;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
@@ -15,8 +13,8 @@ use tidings_keyspace::{EngineClock, Store};
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
 
-/// How often the server is asked whether it is done.
-const ASK_EVERY: Duration = Duration::from_millis(200);
+/// How often to look whether it is done.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Write the files of the store and of the search index anew, without what was deleted.
 ///
@@ -30,9 +28,9 @@ impl CompactCommand {
     ///
     /// # Errors
     /// When the store cannot be reached, or a disk fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let store = reach_existing_store(config).await?;
-        let done = compact(&store, config).await;
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let store = here.reach_existing_store().await?;
+        let done = compact(&store, here).await;
         store.close().await;
         if done? {
             say!("the files have nothing of what was deleted");
@@ -45,45 +43,34 @@ impl CompactCommand {
     }
 }
 
-/// Compacts through the server that has the store, or here. Returns whether the store has a file.
-async fn compact(store: &Store, config: &Config) -> anyhow::Result<bool> {
-    let Some(mut state) = ask(store, control::COMPACT).await? else {
-        return compaction::compact(store, open_index(store, config).await?).await;
+/// Compacts as the server does, or here. Returns whether the store has a file.
+async fn compact(store: &Store, here: &Here) -> anyhow::Result<bool> {
+    let Some(app) = &here.server else {
+        return compaction::compact(store, open_index(store, here).await?).await;
     };
-    while state.is_running {
-        tokio::time::sleep(ASK_EVERY).await;
-        state = ask(store, control::COMPACTION).await?.context("the server has stopped")?;
-    }
-    match state.error {
-        Some(error) => bail!(error),
-        None => Ok(state.has_file),
+    compaction::begin(app);
+    loop {
+        let state = compaction::state();
+        match state.error {
+            _ if state.is_running => tokio::time::sleep(LOOK_EVERY).await,
+            Some(error) => bail!(error),
+            None => return Ok(state.has_file),
+        }
     }
 }
 
 /// The search index, if there is one, with everything that the store has. No server follows the store.
-async fn open_index(store: &Store, config: &Config) -> anyhow::Result<Option<Arc<Searching>>> {
-    let settings = config.search_settings();
-    let Some(folder) = settings.folder.clone().filter(|folder| config.search.enabled && folder.exists())
-    else {
+async fn open_index(store: &Store, here: &Here) -> anyhow::Result<Option<Arc<Searching>>> {
+    let settings = here.config.search_settings();
+    if !settings.is_on || !settings.folder.as_ref().is_some_and(|folder| folder.exists()) {
         return Ok(None);
-    };
-    let searching = Searching::open(&settings)?;
-    if searching.index.folder() != Some(folder.as_path()) {
-        let own = searching.index.folder().map(Path::to_owned).unwrap_or_default();
-        drop(searching);
-        std::fs::remove_dir_all(own).ok();
-        bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
+    let searching = open_unused(&settings)?;
     let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
-    let site = site_on(store, config);
+    let site = here.site_on(store);
     let is_of_store = progress.store == changes::store_number(&site).await?;
     if !progress.is_complete || !is_of_store || progress.place < last.0 {
         following::make(&site, &searching, Timestamp::now(&EngineClock::System)).await?;
     }
     Ok(Some(searching))
-}
-
-async fn ask(store: &Store, question: &str) -> anyhow::Result<Option<CompactionState>> {
-    let Some(answer) = store.ask_server(question).await? else { return Ok(None) };
-    serde_json::from_str(&answer).map(Some).context("the running server cannot compact")
 }

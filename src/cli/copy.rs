@@ -1,24 +1,29 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
-use super::{WrongUse, reach_existing_store_at, say_place_apart, store_options};
+use super::terminal::{Call, Local, progress_bar};
+use super::{PROGRAM, WrongUse, open_existing_store, say_place_apart, store_options};
+use crate::backup::restore;
 use crate::config::Config;
-use crate::progress::progress_bar;
+use crate::control::{self, RunningServer};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::Write;
 use tidings_domain::keys;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::timelines::moving::place_apart;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::{Batch, EngineClock, Store, StoreOptions, without_password};
+use tidings_keyspace::{Batch, EngineClock, Entry, Store, StoreOptions, without_password};
 
 /// Keys read and written at a time.
 const PAGE: usize = 200;
 
 /// Copy all data from one store to another.
 ///
-/// The server of the first store may run, but changes made during the copy may be missed. Nobody
+/// The server of the first store may run, but changes made during the copy may be missed. If it has an embedded
+/// store open, a backup of that is written into a folder for temporary files (TMPDIR) first. Nobody
 /// may use the second store meanwhile: no command and no server does before all is there. After an interruption,
 /// run the same command again.
 #[derive(Debug, Args)]
@@ -42,7 +47,7 @@ impl CopyCommand {
             let words = format!("the two stores are the same: {}", without_password(&self.from));
             return Err(WrongUse(words).into());
         }
-        let from = reach_existing_store_at(&self.from, config).await?;
+        let from = Source::open(&self.from, config).await?;
         let by = if self.overwrite { FilledBy::Overwrite } else { FilledBy::Copy };
         let now = Timestamp::now(&EngineClock::System);
         let filling = Filling::begun(by, without_password(&self.from), now);
@@ -56,7 +61,9 @@ impl CopyCommand {
         unfinished::end(&to).await?;
         let place = place_apart(&to).await?;
         to.close().await;
-        from.close().await;
+        if let Source::Store(from) = from {
+            from.close().await;
+        }
         say!(
             "copied {}, {} of which expire; the target has {}",
             counted(copied.keys, "key", "keys"),
@@ -111,29 +118,80 @@ impl Copied {
     }
 }
 
+/// The first store.
+enum Source {
+    Store(Store),
+    Server(RunningServer),
+}
+
+impl Source {
+    async fn open(url: &str, config: &Config) -> anyhow::Result<Self> {
+        Ok(match control::find_at(url, config).await? {
+            Some(server) => Self::Server(server),
+            None => Self::Store(open_existing_store(url, config).await?),
+        })
+    }
+}
+
+/// The keys that were copied, and whether they expire.
+pub(super) type Seen = HashMap<String, bool>;
+
+fn note(seen: &mut Seen, entries: &[Entry]) {
+    // A scan of Redis may return a key twice.
+    seen.extend(entries.iter().map(|entry| (entry.key.clone(), entry.time_to_live.is_some())));
+}
+
 /// Copies all keys. If nothing else is to be in the second store, what an interrupted copy has left there and the
 /// first has no longer is removed.
-async fn copy_all(from: &Store, to: &Store, is_alone: bool) -> anyhow::Result<Copied> {
-    let bar = progress_bar(from.count_keys().await?, "copying keys");
-    // A scan of Redis may return a key twice.
-    let mut seen: HashMap<String, bool> = HashMap::new();
-    let mut cursor = None;
-    loop {
-        let page = from.scan(cursor, PAGE).await.context("reading failed")?;
-        seen.extend(page.entries.iter().map(|entry| (entry.key.clone(), entry.time_to_live.is_some())));
-        to.restore(page.entries).await.context("writing failed")?;
-        bar.set_position(u64::try_from(seen.len())?);
-        cursor = page.next;
-        if cursor.is_none() {
-            break;
-        }
-    }
-    bar.finish_and_clear();
+async fn copy_all(from: &Source, to: &Store, is_alone: bool) -> anyhow::Result<Copied> {
+    let seen = match from {
+        Source::Store(from) => copy_store(from, to).await?,
+        Source::Server(from) => copy_server(from, to).await?,
+    };
     if is_alone {
         remove_others(to, &seen).await.context("writing failed")?;
     }
     let expiring = seen.values().filter(|expires| **expires).count();
     Ok(Copied { keys: u64::try_from(seen.len())?, expiring: u64::try_from(expiring)? })
+}
+
+pub(super) async fn copy_store(from: &Store, to: &Store) -> anyhow::Result<Seen> {
+    let bar = progress_bar(from.count_keys().await?, "copying keys");
+    let (mut seen, mut cursor) = (Seen::new(), None);
+    loop {
+        let page = from.scan(cursor, PAGE).await.context("reading failed")?;
+        note(&mut seen, &page.entries);
+        to.restore(page.entries).await.context("writing failed")?;
+        bar.set_position(u64::try_from(seen.len())?);
+        cursor = page.next;
+        if cursor.is_none() {
+            bar.finish_and_clear();
+            return Ok(seen);
+        }
+    }
+}
+
+/// By way of a backup that has everything.
+async fn copy_server(from: &RunningServer, to: &Store) -> anyhow::Result<Seen> {
+    let mut local = Local::default();
+    let mut backup = tempfile::NamedTempFile::new().context("cannot create a temporary file")?;
+    let command = [PROGRAM, "backup", "-", "--everything"].map(OsString::from);
+    from.run(command, local.surroundings(), |call| match call {
+        Call::Write(bytes) => backup.write_all(&bytes).map(|()| Vec::new()),
+        // The last line is about the backup.
+        Call::Complain(text) if text.starts_with(b"backed up") => Ok(Vec::new()),
+        call => local.answer(call),
+    })
+    .context("reading failed")?;
+    let bar = progress_bar(backup.as_file().metadata()?.len(), "copying keys");
+    let mut seen = Seen::new();
+    restore::write_unverified(to, backup.path(), EngineClock::System.now_ms(), |position, entries| {
+        bar.set_position(position);
+        note(&mut seen, entries);
+    })
+    .await?;
+    bar.finish_and_clear();
+    Ok(seen)
 }
 
 /// Removes all keys but these and the mark.

@@ -1,8 +1,6 @@
 //! `tidings demo`: serves a site to try, with a community of two months. Its folder is gone at the end.
 
 mod community;
-mod random;
-mod texts;
 
 use super::{WrongUse, serve};
 use crate::config::{CommandLineSettings, Config};

@@ -9,10 +9,12 @@
 
 use super::{Cli, WrongUse};
 use crate::config::ConfigError;
+use crate::control::FailedThere;
 use crate::logging::{self, WrongFilter};
 use crate::mail::MailError;
 use anyhow::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 use std::time::Duration;
 use tidings_domain::supervision::FAILED;
 use tidings_keyspace::OpenError;
@@ -34,25 +36,29 @@ pub fn run(command_line: Cli) -> i32 {
 fn status_after(work: impl Future<Output = anyhow::Result<()>>) -> i32 {
     let runtime = match Runtime::new().context("cannot start the threads of the program") {
         Ok(runtime) => runtime,
-        Err(error) => return say(&error),
+        Err(error) => return say(of_outcome(Ok(Err(error)))),
     };
     let outcome = catch_unwind(AssertUnwindSafe(|| runtime.block_on(work)));
     // Nobody waits for what other threads still do, and one may wait for what has panicked.
     runtime.shutdown_timeout(LAST_WORK);
-    match outcome {
-        Ok(Ok(())) => GOOD,
-        Ok(Err(error)) => say(&error),
-        Err(_) => {
-            logging::say_last("a panic has ended the program: this is a mistake in it");
-            FAILED
-        }
-    }
+    say(of_outcome(outcome))
 }
 
 /// Says why the program ends. Returns its exit status.
-fn say(error: &anyhow::Error) -> i32 {
-    logging::say_last(&message_of(error));
-    status_of(error)
+fn say((status, message): (i32, Option<String>)) -> i32 {
+    if let Some(message) = message {
+        logging::say_last(&message);
+    }
+    status
+}
+
+/// The exit status of a command that has ended so, and its message if it has failed.
+pub fn of_outcome(outcome: thread::Result<anyhow::Result<()>>) -> (i32, Option<String>) {
+    match outcome {
+        Ok(Ok(())) => (GOOD, None),
+        Ok(Err(error)) => (status_of(&error), Some(message_of(&error))),
+        Err(_) => (FAILED, Some("a panic has ended the program: this is a mistake in it".to_owned())),
+    }
 }
 
 /// An error with its causes, except for causes that it has told itself.
@@ -68,8 +74,11 @@ fn message_of(error: &anyhow::Error) -> String {
     message
 }
 
-/// 2 if the command line, a setting or a variable is wrong, otherwise 1.
+/// 2 if the command line, a setting or a variable is wrong, otherwise 1; that of the server if it has run the command.
 fn status_of(error: &anyhow::Error) -> i32 {
+    if let Some(FailedThere { status, .. }) = error.downcast_ref() {
+        return *status;
+    }
     let is_wrong_use = error.is::<WrongUse>()
         || error.is::<ConfigError>()
         || error.is::<WrongFilter>()

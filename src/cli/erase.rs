@@ -1,10 +1,10 @@
 //! `tidings erase`: writes a copy of a backup without a post.
 
+use super::progress_bar;
 use crate::backup::disk::SystemDisk;
-use crate::backup::take::{self, Progress};
+use crate::backup::take;
 use crate::backup::temporary;
 use crate::config::Config;
-use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
@@ -44,12 +44,8 @@ impl EraseCommand {
             let erased = erasing::erase_in_copy(site, now, &thing).await;
             erased.with_context(|| format!("cannot erase {thing} from the backup"))?;
             let bar = progress_bar(0, "writing keys");
-            let shown = bar.clone();
-            let progress: Progress = Box::new(move |written, total| {
-                shown.set_length(total.max(written));
-                shown.set_position(written);
-            });
-            let summary = take::to_file(&site.store, SystemDisk, self.out.clone(), progress).await;
+            let summary =
+                take::to_file(&site.store, SystemDisk, self.out.clone(), take::shown_on(&bar)).await;
             bar.finish_and_clear();
             summary
         };

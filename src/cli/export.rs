@@ -1,16 +1,15 @@
 //! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
 
-use super::{reach_site, site_on};
+use super::Here;
+use super::terminal::{Need, Terminal, progress_bar};
 use crate::config::Config;
-use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use strum::IntoEnumIterator;
-use tempfile::NamedTempFile;
 use tidings_domain::exports::site::{ABOUT, FORMAT, SiteExport, SiteSection};
 use tidings_domain::imports::archive::source_of_site;
 use tidings_domain::site::Site;
@@ -43,41 +42,37 @@ pub struct ExportSite {
 }
 
 impl ExportCommand {
+    pub(super) fn need(&self) -> Need {
+        let Self::Site(export) = self;
+        Need::NewFile(export.file.clone())
+    }
+
     /// Writes the export.
     ///
     /// # Errors
     /// When the file exists or cannot be written, or the store cannot be read.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let Self::Site(export) = self;
-        export.run(config).await
+        export.run(here).await
     }
 }
 
 impl ExportSite {
-    async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let shown = self.file.display();
-        if self.file.exists() {
-            bail!("{shown} exists already; choose another name");
-        }
-        let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let file =
-            NamedTempFile::new_in(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
-        let store = reach_site(config).await?;
-        let site = site_on(&store, config);
-        let written = write(Arc::new(site), config, &file).await;
+    async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let cannot = || format!("cannot write {}", self.file.display());
+        let (terminal, store) = (Terminal::current(), here.reach_site().await?);
+        let written = write(Arc::new(here.site_on(&store)), &here.config, terminal.output()).await;
         store.close().await;
-        let lines = written.with_context(|| format!("cannot write {shown}"))?;
-        file.as_file().sync_all().with_context(|| format!("cannot write {shown}"))?;
-        let bytes = file.as_file().metadata().map_or(0, |metadata| metadata.len());
-        file.persist_noclobber(&self.file).with_context(|| format!("cannot write {shown}"))?;
+        let lines = written.with_context(cannot)?;
+        let bytes = terminal.finish().with_context(cannot)?;
+        let shown = self.file.display();
         say!("exported {} in {} bytes: {shown}", counted(lines, "line", "lines"), grouped(bytes));
         Ok(())
     }
 }
 
 /// Writes the files of an export. Returns the number of lines.
-async fn write(site: Arc<Site>, config: &Config, file: &NamedTempFile) -> anyhow::Result<u64> {
+async fn write(site: Arc<Site>, config: &Config, out: impl Write) -> anyhow::Result<u64> {
     let now = Timestamp::now(&EngineClock::System);
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
@@ -86,7 +81,7 @@ async fn write(site: Arc<Site>, config: &Config, file: &NamedTempFile) -> anyhow
     let Some(source) = source_of_site(&site) else {
         bail!("the site's address {} has no host; set site.url", site.address);
     };
-    let mut zip = ZipWriter::new(BufWriter::new(file.as_file()));
+    let mut zip = ZipWriter::new_stream(BufWriter::new(out));
     zip.start_file(ABOUT, options)?;
     let about = json!({
         "format": FORMAT,

@@ -7,19 +7,20 @@
 
 mod accounts;
 mod hn;
+mod listed;
 mod rows;
 mod sites;
 
 pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
-use super::{CreateOption, WrongUse, patiently, reach_store_to_import, site_on};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use super::terminal::{progress_bar, read_whole};
+use super::{CreateOption, Here, patiently};
 use accounts::ImportAccounts;
 use anyhow::bail;
 use clap::Args;
-use csv::ByteRecord;
+use jiff::tz::TimeZone;
+use listed::say_refused;
 use rows::StoryRow;
 use std::path::{Path, PathBuf};
 use tidings_domain::accounts::first_administrator;
@@ -48,17 +49,21 @@ const MOST_VOTES: u64 = 100_000;
 #[derive(Debug, Args)]
 pub struct ImportLinks {
     /// The CSV file.
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// The most upvotes of a story, 0 = all its points (at most 100,000). They
     /// come from generated accounts that nobody can log in to.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     max_votes: u64,
     /// The time zone of times without one [default: America/New_York for
     /// month/day/year, otherwise UTC].
-    #[arg(long, value_name = "NAME")]
-    time_zone: Option<String>,
+    #[arg(long, value_name = "NAME", value_parser = time_zone)]
+    time_zone: Option<TimeZone>,
     #[command(flatten)]
     pub(super) create: CreateOption,
+}
+
+fn time_zone(name: &str) -> Result<TimeZone, String> {
+    TimeZone::get(name).map_err(|_| format!("there is no time zone {name:?}"))
 }
 
 impl ImportLinks {
@@ -66,20 +71,13 @@ impl ImportLinks {
     ///
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let zone = match &self.time_zone {
-            Some(name) => {
-                let wrong = |_| WrongUse(format!("there is no time zone {name:?}"));
-                Some(jiff::tz::TimeZone::get(name).map_err(wrong)?)
-            }
-            None => None,
-        };
-        let read = rows::read(&self.file, zone.as_ref(), Timestamp::now(&EngineClock::System))?;
-        for refused in &read.refused {
-            eprintln!("line {}: {}", refused.line, refused.reason);
-        }
-        let store = reach_store_to_import(config, "links", &self.file).await?;
-        let site = site_on(&store, config);
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let (text, now) = (read_whole(&self.file)?, Timestamp::now(&EngineClock::System));
+        let read = rows::read(&self.file, &text, self.time_zone.as_ref(), now)?;
+        drop(text);
+        say_refused(&read.refused);
+        let store = here.reach_store_to_import("links", &self.file).await?;
+        let site = here.site_on(&store);
         let Imported { new, known, votes } = self.import(&site, read.rows).await?;
         unfinished::end(&store).await?;
         say!(
@@ -186,37 +184,6 @@ fn demand_all(file: &Path, refused: u64, [one, more]: [&str; 2]) -> anyhow::Resu
     }
     let were = if refused == 1 { "was" } else { "were" };
     bail!("{} of {} {were} refused", counted(refused, one, more), file.display())
-}
-
-/// The numbers of lines in a file, for rows in their order. The CSV reader counts lines differently
-/// when they end with CRLF, and leaves out empty ones.
-struct LineNumbers<'a> {
-    /// The text after the place that was last asked for.
-    rest: &'a [u8],
-    /// That place, in bytes.
-    at: u64,
-    /// The line that it is on, from 1.
-    line: u64,
-}
-
-impl<'a> LineNumbers<'a> {
-    const fn of(text: &'a [u8]) -> Self {
-        Self { rest: text, at: 0, line: 1 }
-    }
-
-    /// The line at which a row begins.
-    fn line_of(&mut self, row: &ByteRecord) -> u64 {
-        let start = row.position().map_or(self.at, csv::Position::byte);
-        // The row begins after the line breaks before it.
-        while self.at < start || matches!(self.rest, [b'\r' | b'\n', ..]) {
-            let [byte, rest @ ..] = self.rest else { break };
-            let ends_line = *byte == b'\n' || *byte == b'\r' && rest.first() != Some(&b'\n');
-            self.line += u64::from(ends_line);
-            self.rest = rest;
-            self.at += 1;
-        }
-        self.line
-    }
 }
 
 /// Says how a site without an administrator gets one, in the words of the page and of the server's log.

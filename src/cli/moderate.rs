@@ -1,6 +1,6 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{WrongUse, on_site, patiently};
+use super::{Here, WrongUse, patiently};
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::{Context, bail};
@@ -91,9 +91,9 @@ impl ModerateCommand {
     ///
     /// # Errors
     /// [`WrongUse`], or why the action is refused.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
-        let done = on_site(config, async |site| self.act(site.for_command(), &asked, config).await);
+        let done = here.on_site(async |site| self.act(site.for_command(), &asked, &here.config).await);
         say!("line {} of the moderation log", done.await?);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! `tidings move timelines`: moves home timelines to a server or cluster of their own, or back.
 
-use super::{on_site, patiently};
-use crate::config::{Config, TimelinesUrl};
-use crate::progress::progress_bar;
+use super::terminal::progress_bar;
+use super::{Here, patiently};
+use crate::config::TimelinesUrl;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use tidings_domain::site::Site;
@@ -54,10 +54,10 @@ impl MoveCommand {
     ///
     /// # Errors
     /// When a server or the store fails, or others keep writing the same timelines.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let Self::Timelines(MoveTimelines { to: Target(to), leave_old }) = self;
         let old = if leave_old { OldTimelines::Left } else { OldTimelines::Deleted };
-        match on_site(config, async |site| move_all(&site, &to, old).await).await? {
+        match here.on_site(async |site| move_all(&site, &to, old).await).await? {
             Some(users) => {
                 say!("the home timelines of {} are at {}", counted(users, "user", "users"), to.shown())
             }

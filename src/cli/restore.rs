@@ -1,9 +1,8 @@
 //! `tidings restore FILE --store URL`: fills an empty store from a backup.
 
-use super::{WrongUse, say_place_apart, store_options};
+use super::{WrongUse, progress_bar, say_place_apart, store_options};
 use crate::backup::{restore, time_text};
 use crate::config::{Config, Origin};
-use crate::progress::progress_bar;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;

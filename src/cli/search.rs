@@ -1,12 +1,12 @@
 //! `tidings search`: how the search index is, and making it anew.
 
-use super::{reach_site, site_on};
-use crate::config::Config;
-use crate::control;
-use crate::progress::progress_bar;
+use super::Here;
+use super::terminal::progress_bar;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
 use tidings_domain::values::clock::Timestamp;
@@ -15,6 +15,7 @@ use tidings_keyspace::{EngineClock, Store};
 use tidings_search::index;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
+use tidings_web::settings::SearchSettings;
 
 /// Look after the search index.
 #[derive(Debug, Subcommand)]
@@ -25,8 +26,8 @@ pub enum SearchCommand {
     Rebuild,
 }
 
-/// How often the server is asked how far it is.
-const ASK_EVERY: Duration = Duration::from_millis(200);
+/// How often to look how far it is.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The parts of a whole in the progress bar.
 const WHOLE: u64 = 1_000;
 
@@ -35,23 +36,23 @@ impl SearchCommand {
     ///
     /// # Errors
     /// When search is off, or the store or the index cannot be used.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        if !config.search.enabled {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        if !here.config.search.enabled {
             bail!("search is off; set search.enabled = true");
         }
-        let store = reach_site(config).await?;
+        let store = here.reach_site().await?;
         let done = match self {
-            Self::Status => status(&store, config).await,
-            Self::Rebuild => rebuild(&store, config).await,
+            Self::Status => status(&store, here).await,
+            Self::Rebuild => rebuild(&store, here).await,
         };
         store.close().await;
         done
     }
 }
 
-async fn status(store: &Store, config: &Config) -> anyhow::Result<()> {
-    let Some(state) = ask(store, control::SEARCH).await? else {
-        let settings = config.search_settings();
+async fn status(store: &Store, here: &Here) -> anyhow::Result<()> {
+    let Some(searching) = of_server(here)? else {
+        let settings = here.config.search_settings();
         let folder = settings.folder.context("the index of a store in memory is in its server")?;
         let Some(state) = index::look(&folder, settings.language)? else {
             bail!("there is no search index in {}; the server makes it when it starts", folder.display());
@@ -64,6 +65,7 @@ async fn status(store: &Store, config: &Config) -> anyhow::Result<()> {
         say!("{}, {} bytes; {how}", documents(state.documents), grouped(state.bytes));
         return Ok(());
     };
+    let state = searching.state();
     let how = match state.made {
         Some(part) => format!("being made: {:.0}% done", part * 100.0),
         None if state.behind_seconds < 2 => "up to date".to_owned(),
@@ -73,38 +75,45 @@ async fn status(store: &Store, config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn rebuild(store: &Store, config: &Config) -> anyhow::Result<()> {
+async fn rebuild(store: &Store, here: &Here) -> anyhow::Result<()> {
     let bar = progress_bar(WHOLE, "making the index");
-    let state = match ask(store, control::SEARCH_REBUILD).await? {
-        Some(mut state) => {
-            while let Some(part) = state.made {
+    let state = match of_server(here)? {
+        Some(searching) => {
+            searching.rebuild();
+            loop {
+                let state = searching.state();
+                let Some(part) = state.made else { break state };
                 show(&bar, part);
-                tokio::time::sleep(ASK_EVERY).await;
-                state = ask(store, control::SEARCH).await?.context("the server has stopped")?;
+                tokio::time::sleep(LOOK_EVERY).await;
             }
-            state
         }
-        None => make(store, config, &bar).await?,
+        None => make(store, here, &bar).await?,
     };
     bar.finish_and_clear();
     say!("the search index is new: {}, {} bytes", documents(state.documents), grouped(state.bytes));
     Ok(())
 }
 
-/// Makes the index here.
-async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Result<SearchState> {
-    let settings = config.search_settings();
-    if settings.folder.is_none() {
-        bail!("the index of a store in memory is in its server");
-    }
-    let searching = Searching::open(&settings)?;
+/// Opens an index that no server uses.
+pub(super) fn open_unused(settings: &SearchSettings) -> anyhow::Result<Arc<Searching>> {
+    let searching = Searching::open(settings)?;
     if searching.index.folder() != settings.folder.as_deref() {
-        let own = searching.index.folder().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let own = searching.index.folder().map(Path::to_owned).unwrap_or_default();
         drop(searching);
         std::fs::remove_dir_all(own).ok();
         bail!("a server uses the search index, and this command does not reach it; set server.control");
     }
-    let site = site_on(store, config);
+    Ok(searching)
+}
+
+/// Makes the index here.
+async fn make(store: &Store, here: &Here, bar: &ProgressBar) -> anyhow::Result<SearchState> {
+    let settings = here.config.search_settings();
+    if settings.folder.is_none() {
+        bail!("the index of a store in memory is in its server");
+    }
+    let searching = open_unused(&settings)?;
+    let site = here.site_on(store);
     let making = following::make(&site, &searching, Timestamp::now(&EngineClock::System));
     let mut making = std::pin::pin!(making);
     loop {
@@ -115,18 +124,16 @@ async fn make(store: &Store, config: &Config, bar: &ProgressBar) -> anyhow::Resu
                 tokio::task::spawn_blocking(move || index.index.merge_all()).await??;
                 return Ok(searching.state());
             }
-            () = tokio::time::sleep(ASK_EVERY) => show(bar, searching.state().made.unwrap_or(1.0)),
+            () = tokio::time::sleep(LOOK_EVERY) => show(bar, searching.state().made.unwrap_or(1.0)),
         }
     }
 }
 
-/// Asks the server, if one is reached.
-async fn ask(store: &Store, question: &str) -> anyhow::Result<Option<SearchState>> {
-    let Some(answer) = store.ask_server(question).await? else { return Ok(None) };
-    match serde_json::from_str(&answer).context("the running server does not know the state of its search")? {
-        Some(state) => Ok(Some(state)),
-        None => bail!("the running server has no search index yet; if that lasts, its log says why"),
-    }
+/// The search of the server, if this runs in one.
+fn of_server(here: &Here) -> anyhow::Result<Option<Arc<Searching>>> {
+    let Some(app) = &here.server else { return Ok(None) };
+    let searching = app.search.get();
+    searching.map(Some).context("the running server has no search index yet; if that lasts, its log says why")
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]

@@ -1,8 +1,8 @@
 //! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
 
-use super::{WrongUse, on_site};
+use super::terminal::progress_bar;
+use super::{Here, WrongUse};
 use crate::config::{Config, HostName};
-use crate::progress::progress_bar;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use tidings_domain::accounts::harden::count_accounts;
@@ -49,15 +49,15 @@ impl SiteCommand {
     ///
     /// # Errors
     /// When the names do not fit the settings, no mail can be sent, or the store fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let Self::Move(MoveSite { old, new, yes }) = self;
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let (Self::Move(MoveSite { old, new, yes }), config) = (self, &here.config);
         if old == new {
             return Err(WrongUse("OLD and NEW are the same host name".to_owned()).into());
         }
-        let here = config.site.url.host_str().unwrap_or_default();
-        if here != old.as_str() && here != new.as_str() {
+        let host = config.site.url.host_str().unwrap_or_default();
+        if host != old.as_str() && host != new.as_str() {
             bail!(
-                "site.url has the host name {here}, so the site moves neither from nor to it: nothing done"
+                "site.url has the host name {host}, so the site moves neither from nor to it: nothing done"
             );
         }
         let sends_mail = config.mail.relay.is_some();
@@ -65,7 +65,7 @@ impl SiteCommand {
             bail!("mail.relay is not set, so nobody can be written to; leave out --yes");
         }
         let hosts = HostMove { from: old, to: new };
-        let found = on_site(config, async |site| {
+        let found = here.on_site(async |site| {
             let site = site.sending_mail(sends_mail).for_command();
             visit(&site, yes.then_some(&hosts)).await
         });

@@ -1,15 +1,14 @@
 //! `tidings status`: how the site is, on one screen.
 
-use super::{print, reach_existing_store, site_on};
+use super::{Here, print};
 use crate::config::Config;
-use crate::control;
 use crate::control::status::{self, Status};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::{EngineClock, Store, without_password};
+use tidings_keyspace::{EngineClock, without_password};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -33,26 +32,43 @@ pub struct StatusCommand {
 const LIVE_PATIENCE: Duration = Duration::from_secs(5);
 
 impl StatusCommand {
+    /// Whether it works on the configured store.
+    pub(super) const fn is_of_store(&self) -> bool {
+        !self.live
+    }
+
     /// Prints the status.
     ///
     /// # Errors
     /// When the store cannot be reached or is read only; with `--live`, when the server does not
     /// answer.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         if self.live {
-            return ask_whether_live(config.server.listen).await;
+            return ask_whether_live(here.config.server.listen).await;
         }
-        let found = find(config).await;
-        let status = match &found {
-            Ok(status) => status.clone(),
-            Err(error) => Status::unreachable(shown_store(config), format!("{error:#}")),
-        };
+        match find(here).await {
+            Ok(status) => self.say(&status),
+            Err(error) => self.say_unreachable(&here.config, error),
+        }
+    }
+
+    /// Prints the status of a store that cannot be reached.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn say_unreachable(&self, config: &Config, error: anyhow::Error) -> anyhow::Result<()> {
+        // It says less than the error.
+        self.say(&Status::unreachable(shown_store(config), format!("{error:#}"))).ok();
+        Err(error)
+    }
+
+    fn say(&self, status: &Status) -> anyhow::Result<()> {
         if self.json {
-            say!("{}", serde_json::to_string(&status)?);
+            say!("{}", serde_json::to_string(status)?);
         } else {
             print(&status.screen(Timestamp::now(&EngineClock::System)))?;
         }
-        if !found?.is_good() {
+        if !status.is_good() {
             bail!("{}", status.complaint());
         }
         Ok(())
@@ -89,19 +105,14 @@ async fn ask_whether_live(mut address: SocketAddr) -> anyhow::Result<()> {
     }
 }
 
-async fn find(config: &Config) -> anyhow::Result<Status> {
-    let store = reach_existing_store(config).await?;
-    let found = ask(&store, config).await;
-    store.close().await;
-    found
-}
-
-async fn ask(store: &Store, config: &Config) -> anyhow::Result<Status> {
-    if let Some(answer) = store.ask_server(control::STATUS).await? {
-        return serde_json::from_str(&answer).context("the running server gives no status");
+async fn find(here: &Here) -> anyhow::Result<Status> {
+    if let Some(app) = &here.server {
+        return Ok(status::of_server(app, shown_store(&here.config)).await);
     }
-    let site = site_on(store, config);
-    Ok(status::of_site(&site, shown_store(config)).await)
+    let store = here.reach_existing_store().await?;
+    let found = status::of_site(&here.site_on(&store), shown_store(&here.config)).await;
+    store.close().await;
+    Ok(found)
 }
 
 fn shown_store(config: &Config) -> String {

@@ -2,12 +2,10 @@
 
 mod list;
 
-use super::{CreateOption, WrongUse, reach_site, reach_store, site_on};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use super::terminal::{self, Need, progress_bar};
+use super::{CreateOption, Here, WrongUse};
 use anyhow::Context;
 use clap::Subcommand;
-use std::io::{self, BufRead, IsTerminal};
 use std::sync::Arc;
 use tidings_domain::accounts::account;
 use tidings_domain::accounts::harden;
@@ -96,23 +94,24 @@ impl UserCommand {
         }
     }
 
+    /// A password, for those that set one.
+    pub(super) fn need(&self) -> Need {
+        match self {
+            Self::Add { name, .. } | Self::Password { name } => Need::Password(name.clone()),
+            _ => Need::Nothing,
+        }
+    }
+
     /// Runs the command.
     ///
     /// # Errors
     /// A message for the operator.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let store = match &self {
-            Self::Add { .. } => reach_store(config).await?,
-            Self::List(_)
-            | Self::Promote { .. }
-            | Self::Demote { .. }
-            | Self::Moderator { .. }
-            | Self::Password { .. }
-            | Self::RemoveTwoFactor { .. }
-            | Self::Harden => reach_site(config).await?,
+            Self::Add { .. } => here.reach_store().await?,
+            _ => here.reach_site().await?,
         };
-        let site = site_on(&store, config);
-        let site = Arc::new(site.for_command());
+        let site = Arc::new(here.site_on(&store).for_command());
         let done = self.apply(&site).await;
         store.close().await;
         done
@@ -122,7 +121,7 @@ impl UserCommand {
         match self {
             Self::Add { name, .. } => {
                 let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
-                let Chosen { password, generated } = choose_password(&name)?;
+                let Chosen { password, generated } = choose_password()?;
                 let added = signup::add_account_with_password(site, now(), &username, &password).await?;
                 say_generated(generated)?;
                 say!("created the account {name} (user {})", added.user_id);
@@ -144,7 +143,7 @@ impl UserCommand {
             }
             Self::Password { name } => {
                 let id = find(site, &name).await?;
-                let Chosen { password, generated } = choose_password(&name)?;
+                let Chosen { password, generated } = choose_password()?;
                 account::set_password(site, now(), id, &password).await?;
                 say_generated(generated)?;
                 say!("{name} has a new password and is logged out everywhere");
@@ -208,14 +207,8 @@ fn say_generated(generated: Option<String>) -> anyhow::Result<()> {
 }
 
 /// Asks for a password, and generates one if the input is empty.
-fn choose_password(name: &str) -> anyhow::Result<Chosen> {
-    let typed = if io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("New password for {name} (leave empty to generate one): "))?
-    } else {
-        let mut line = String::new();
-        io::stdin().lock().read_line(&mut line).context("cannot read the password from standard input")?;
-        line.trim_end_matches(['\r', '\n']).to_owned()
-    };
+fn choose_password() -> anyhow::Result<Chosen> {
+    let typed = terminal::password()?;
     if typed.is_empty() {
         let generated: String = random_token()?.chars().take(20).collect();
         return Ok(Chosen { password: NewPassword::parse(&generated)?, generated: Some(generated) });

@@ -136,6 +136,9 @@ const STREAMS: ValueKind = ValueKind::Whole { unit: " of streams", least: 0, mos
 /// Days that something is kept; zero is for ever.
 const KEPT_DAYS: ValueKind = ValueKind::Whole { unit: " of days", least: 0, most: 36_500 };
 const PATH: ValueKind = ValueKind::Line { least: 0, most: 4_096 };
+const HOSTS: ValueKind = ValueKind::List("comma-separated host names, like example.com, www.example.com");
+const NETWORKS: ValueKind =
+    ValueKind::List("comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8");
 const KARMA: ValueKind = ValueKind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
 const KARMA_COST: ValueKind = ValueKind::Signed { least: 0, most: 1_000_000_000 };
 
@@ -143,7 +146,8 @@ settings! {
     sections {
         /// Where to listen and what to store in.
         server: Server {
-            listen: SocketAddr = "127.0.0.1:8080", ValueKind::SocketAddress, "The address and port to listen on.";
+            listen: SocketAddr = "127.0.0.1:8080", ValueKind::Form("an address with a port, like 127.0.0.1:8080 or [::1]:8080"),
+                "The address and port to listen on.";
             store: StoreUrl = "redb:tidings.redb", ValueKind::Store,
                 "Where the data is stored: redb:PATH, redb::memory:, redis://..., or redis+sentinel://HOST,HOST,HOST/NAME.";
             control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
@@ -160,9 +164,9 @@ settings! {
                 "How long a server that was told to stop goes on serving while /health/ready answers 503, for load balancers.";
             stop_seconds: u64 = "25", ValueKind::Whole { unit: " of seconds", least: 1, most: 600 },
                 "How long the rest of a stop may take, even if the disk hangs; then the process ends with what is acknowledged.";
-            hosts: Vec<HostName> = "", ValueKind::Hosts,
+            hosts: Vec<HostName> = "", HOSTS,
                 "Comma-separated host names that the site answers for besides that of site.url.";
-            old_hosts: Vec<HostName> = "", ValueKind::Hosts,
+            old_hosts: Vec<HostName> = "", HOSTS,
                 "Comma-separated host names that the site had before, the first one first; they redirect to site.url.";
             connections_per_address: u64 = "64", ValueKind::Whole { unit: "", least: 0, most: 1_000_000 },
                 "Connections of one address at the same time, except for trusted proxies; 0 = no limit.";
@@ -178,16 +182,16 @@ settings! {
         /// How the site presents itself.
         site: Site {
             name: String = "Tidings", ValueKind::Line { least: 1, most: 80 }, "The name of the site, shown on every page.";
-            url: Url = "http://localhost:8080", ValueKind::SiteUrl,
+            url: Url = "http://localhost:8080", ValueKind::Form("an http or https URL of a whole host, like https://news.example.com"),
                 "The public address, for links in mails and feeds; https makes the session cookie Secure.";
             description: String = "Links and discussion from our community", ValueKind::Line { least: 0, most: 500 },
                 "One sentence about the site, for feeds and search engines.";
-            contact: Contact = "", ValueKind::Contact,
+            contact: Contact = "", ValueKind::Form("an e-mail address, or an http or https URL, or nothing"),
                 "An e-mail address, or the address of a page, for requests to whoever runs the site; shown on /about; empty = none.";
         }
         /// How feeds are published.
         feeds: Feeds {
-            hub: Option<HubUrl> = "", ValueKind::Hub,
+            hub: Option<HubUrl> = "", ValueKind::Form("an http or https URL, like https://hub.example.com/, or nothing"),
                 "The WebSub hub that is told when feeds change, and that feeds name; it may be at a private address; empty = none.";
         }
         /// Where home timelines are put.
@@ -197,11 +201,12 @@ settings! {
         }
         /// How mail is sent.
         mail: Mail {
-            relay: Option<Relay> = "", ValueKind::Relay,
+            relay: Option<Relay> = "", ValueKind::Form("host:port, or nothing"),
                 "The SMTP relay as host:port; TLS from the start on port 465, otherwise STARTTLS; empty = no mail.";
-            tls: Option<MailTls> = "", ValueKind::MailTls,
+            tls: Option<MailTls> = "", ValueKind::Form("required, opportunistic or none, or nothing"),
                 "required, opportunistic (reset links over TLS only) or none; empty = required with mail.username, else opportunistic.";
-            from: Mailbox = "tidings@localhost", ValueKind::Mailbox, "The sender of the site's mail.";
+            from: Mailbox = "tidings@localhost", ValueKind::Form("an e-mail address, like news@example.com or News <news@example.com>"),
+                "The sender of the site's mail.";
             username: String = "", ValueKind::Line { least: 0, most: 255 }, "The username at the relay; empty = none.";
             password: Secret = "", ValueKind::Secret, "The password at the relay.";
             digest_hour: u64 = "6", ValueKind::Whole { unit: "", least: 0, most: 23 },
@@ -209,7 +214,7 @@ settings! {
         }
         /// How pages are served.
         web: Web {
-            trusted_proxies: Vec<IpNet> = "", ValueKind::Networks,
+            trusted_proxies: Vec<IpNet> = "", NETWORKS,
                 "Comma-separated addresses or networks of proxies whose X-Forwarded-For is trusted.";
             gravatars: bool = "false", ValueKind::Switch,
                 "Whether users with an e-mail address have avatars from gravatar.com, which reveals a hash of it.";
@@ -218,13 +223,14 @@ settings! {
         }
         /// Votes on web sites.
         sites: Sites {
-            vote_origins: Vec<VoteOrigin> = "", ValueKind::Origins,
+            vote_origins: Vec<VoteOrigin> = "", ValueKind::List("comma-separated origins, like https://search.example.com"),
                 "Comma-separated origins (scheme and host) of other web sites whose pages may vote on sites.";
         }
         /// The backups that the server makes.
         backup: Backup {
             folder: String = "", PATH, "The folder in which the server makes backups; empty = it makes none.";
-            every: Interval = "1d", ValueKind::Interval, "How often the server makes a backup: 30m, 6h, 1d.";
+            every: Interval = "1d", ValueKind::Form("a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d"),
+                "How often the server makes a backup: 30m, 6h, 1d.";
             keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
                 "How many of its backups the server keeps; it removes the oldest.";
             after: String = "", PATH,
@@ -242,13 +248,13 @@ settings! {
         }
         /// How the log looks.
         log: Log {
-            format: LogFormat = "text", ValueKind::LogFormat, "How lines of the log look: text or json.";
+            format: LogFormat = "text", ValueKind::Form("text or json"), "How lines of the log look: text or json.";
         }
         /// Where metrics are.
         metrics: Metrics {
-            listen: Option<SocketAddr> = "127.0.0.1:9464", ValueKind::OptionalSocketAddress,
+            listen: Option<SocketAddr> = "127.0.0.1:9464", ValueKind::Form("an address with a port, like 127.0.0.1:9464 or [::1]:9464, or nothing"),
                 "The address and port of /metrics, for Prometheus; empty = no metrics.";
-            hosts: Vec<HostName> = "", ValueKind::Hosts,
+            hosts: Vec<HostName> = "", HOSTS,
                 "Comma-separated host names that /metrics answers for; empty = on loopback localhost alone, else any name.";
         }
     }
@@ -303,11 +309,11 @@ settings! {
             streams_per_address: STREAMS, "Event streams that one address has open at once; 0 = no limit.";
             new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
                 "The share of each rate per account that an account has before it is trusted, rounded down, but at least one.";
-            exempt: ValueKind::Networks,
+            exempt: NETWORKS,
                 "Comma-separated addresses or networks that have no rates per address.";
         }
         karma: KarmaRules {
-            economy: ValueKind::Economy,
+            economy: ValueKind::Form("free or lamer"),
                 "Where the defaults of the prices come from: free, where votes up are free, or lamer, as in Lamer News.";
             initial: KARMA, "Karma of a new account.";
             visit_increment: KARMA_COST, "Karma earned by visiting, once per karma.visit_seconds; 0 = none.";
@@ -350,7 +356,7 @@ settings! {
                 "People vote on the reputation of sites, also with the browser extension. If it is off, these pages and calls are gone (404), and the votes stay stored.";
         }
         hacker_news: HackerNewsRules {
-            jobs_topic: ValueKind::Topic,
+            jobs_topic: ValueKind::Form("the name of a topic, like jobs, or nothing"),
                 "The topic whose stories are the jobs of programs that were made for Hacker News; empty = there are none.";
             ask_prefixes: ValueKind::Words,
                 "Words, with commas between them, with which the titles of stories begin that such programs list under Ask.";
@@ -376,7 +382,7 @@ settings! {
                 "The site-wide salt of SHA-1 passwords in a database from 2011, whose users have no salt field.";
             staff_two_factor: ValueKind::Switch,
                 "Whether moderators and administrators need two-step login to use their role.";
-            signup: ValueKind::SignupMode,
+            signup: ValueKind::Form("open, invite, apply or closed"),
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             signup_question: ValueKind::Line { least: 0, most: 200 },
                 "A question that people of the community can answer, asked at sign-up, except of invited people; empty = none.";

@@ -30,38 +30,16 @@ const MOST_WORDS_CHARACTERS: usize = 500;
 /// Which values a setting can have.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ValueKind {
-    /// An IP address with a port.
-    SocketAddress,
-    /// Empty, or an IP address with a port.
-    OptionalSocketAddress,
-    /// A [`LogFormat`].
-    LogFormat,
+    /// A text that the type of the setting reads: which, in the words of an error message.
+    Form(&'static str),
+    /// The same, with commas between several.
+    List(&'static str),
     /// A [`StoreUrl`].
     Store,
     /// A [`TimelinesUrl`].
     Timelines,
-    /// An http(s) URL of a whole host.
-    SiteUrl,
-    /// Empty, or a [`HubUrl`].
-    Hub,
-    /// Empty, or a [`Relay`].
-    Relay,
-    /// Empty, or a [`MailTls`].
-    MailTls,
-    /// An e-mail address, with or without a name.
-    Mailbox,
-    /// A [`Contact`].
-    Contact,
-    /// Comma-separated addresses and networks.
-    Networks,
-    /// Comma-separated names of hosts.
-    Hosts,
-    /// Comma-separated origins of web sites.
-    Origins,
     /// Comma-separated names of people.
     Names,
-    /// Empty, or the name of a topic.
-    Topic,
     /// Comma-separated words.
     Words,
     /// One line of text.
@@ -93,16 +71,10 @@ pub(super) enum ValueKind {
     },
     /// A [`Rate`].
     Rate,
-    /// An [`Interval`].
-    Interval,
     /// A [`Pause`].
     Pause,
     /// A [`SearchLanguage`].
     SearchLanguage,
-    /// A [`SignupMode`].
-    SignupMode,
-    /// An [`Economy`].
-    Economy,
     /// A number with decimals.
     Decimal {
         /// The smallest.
@@ -116,35 +88,18 @@ impl ValueKind {
     /// The expected values, in the words of an error message.
     pub(super) fn expected(&self) -> String {
         match self {
-            Self::SocketAddress => "an address with a port, like 127.0.0.1:8080 or [::1]:8080".to_owned(),
-            Self::OptionalSocketAddress => {
-                "an address with a port, like 127.0.0.1:9464 or [::1]:9464, or nothing".to_owned()
-            }
-            Self::LogFormat => "text or json".to_owned(),
+            Self::Form(expected) | Self::List(expected) => (*expected).to_owned(),
             Self::Store => {
                 "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
                     .to_owned()
             }
             Self::Timelines => format!("{TIMELINES_URL_FORMS}, or nothing"),
-            Self::SiteUrl => "an http or https URL of a whole host, like https://news.example.com".to_owned(),
-            Self::Hub => "an http or https URL, like https://hub.example.com/, or nothing".to_owned(),
-            Self::Relay => "host:port, or nothing".to_owned(),
-            Self::MailTls => "required, opportunistic or none, or nothing".to_owned(),
-            Self::Mailbox => "an e-mail address, like news@example.com or News <news@example.com>".to_owned(),
-            Self::Contact => "an e-mail address, or an http or https URL, or nothing".to_owned(),
-            Self::Networks => "comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8".to_owned(),
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
-            Self::Interval => "a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d".to_owned(),
             Self::Pause => "a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0".to_owned(),
             Self::SearchLanguage => format!("{} or none", SearchLanguage::NAMES.map(|(name, _)| name).join(", ")),
-            Self::SignupMode => "open, invite, apply or closed".to_owned(),
-            Self::Economy => "free or lamer".to_owned(),
-            Self::Hosts => "comma-separated host names, like example.com, www.example.com".to_owned(),
-            Self::Origins => "comma-separated origins, like https://search.example.com".to_owned(),
             Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
-            Self::Topic => "the name of a topic, like jobs, or nothing".to_owned(),
             Self::Words => {
                 format!("words with commas between them, at most {MOST_WORDS_CHARACTERS} characters")
             }
@@ -171,10 +126,7 @@ impl ValueKind {
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
             (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
-            (
-                Self::Words | Self::Names | Self::Hosts | Self::Networks | Self::Origins,
-                Value::Array(values),
-            ) => {
+            (Self::Words | Self::Names | Self::List(_), Value::Array(values)) => {
                 let values: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
                 let values = values.filter(|values| !values.iter().any(|value| value.contains(',')))?;
                 Some(values.join(", "))
@@ -228,6 +180,63 @@ pub(super) trait FromText: Sized {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self>;
 }
 
+/// Reads the types with a word for each of their values, whole numbers and others between bounds, and types of other
+/// parts by what those say.
+macro_rules! read_from_text {
+    ($($type:ty: |$text:ident, $kind:pat_param| $read:expr;)*) => {
+        $(impl FromText for $type {
+            fn from_text($text: &str, $kind: &ValueKind) -> Option<Self> {
+                $read
+            }
+        })*
+    };
+}
+
+/// The number of a text, if it is one between these.
+fn between<T: FromStr + PartialOrd>(text: &str, least: T, most: T) -> Option<T> {
+    text.parse().ok().filter(|number| (least..=most).contains(number))
+}
+
+read_from_text! {
+    bool: |text, _| text.parse().ok();
+    SocketAddr: |text, _| text.parse().ok();
+    Rate: |text, _| text.parse().ok();
+    JobsTopic: |text, _| Self::parse(text);
+    SignupMode: |text, _| Self::parse(text);
+    Economy: |text, _| Self::parse(text);
+    TitlePrefixes: |text, _| fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text));
+    SignupAnswers: |text, _| fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text));
+    ReservedNames: |text, _| fits(text, MOST_NAMES_CHARACTERS).then(|| Self::parse(text));
+    Networks: |text, kind| Vec::from_text(text, kind).map(Self);
+    Secret: |text, kind| String::from_text(text, kind).map(Self);
+    HubUrl: |text, _| web_page(text).map(Self);
+    Url: |text, _| web_page(text).filter(is_of_whole_host);
+    VoteOrigin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| Self(url.origin()));
+    Mailbox: |text, _| text.parse().ok().filter(|_| !text.chars().any(char::is_control));
+    LogFormat: |text, _| word(text, &[("text", Self::Text), ("json", Self::Json)]);
+    MailTls: |text, _| word(
+        text,
+        &[("required", Self::Required), ("opportunistic", Self::Opportunistic), ("none", Self::None)],
+    );
+    u64: |text, kind| match kind {
+        ValueKind::Whole { least, most, .. } => between(text, *least, *most),
+        _ => None,
+    };
+    i64: |text, kind| match kind {
+        ValueKind::Signed { least, most } => between(text, *least, *most),
+        _ => None,
+    };
+    f64: |text, kind| match kind {
+        ValueKind::Decimal { least, most } => between(text, *least, *most),
+        _ => None,
+    };
+}
+
+/// The value of a word.
+fn word<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
+    values.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
+}
+
 /// An empty text is none.
 impl<T: FromText> FromText for Option<T> {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
@@ -245,12 +254,6 @@ impl<T: FromText> FromText for Vec<T> {
     }
 }
 
-impl FromText for SocketAddr {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
 /// How lines of the log look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
@@ -258,16 +261,6 @@ pub enum LogFormat {
     Text,
     /// An object in each line, for programs.
     Json,
-}
-
-impl FromText for LogFormat {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        match text {
-            "text" => Some(Self::Text),
-            "json" => Some(Self::Json),
-            _ => None,
-        }
-    }
 }
 
 impl FromText for String {
@@ -278,42 +271,6 @@ impl FromText for String {
         };
         let fits = (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
         fits.then(|| text.to_owned())
-    }
-}
-
-impl FromText for bool {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
-impl FromText for u64 {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        let number = text.parse().ok()?;
-        matches!(kind, ValueKind::Whole { least, most, .. } if (*least..=*most).contains(&number))
-            .then_some(number)
-    }
-}
-
-impl FromText for i64 {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        let number = text.parse().ok()?;
-        matches!(kind, ValueKind::Signed { least, most } if (*least..=*most).contains(&number))
-            .then_some(number)
-    }
-}
-
-impl FromText for f64 {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        let number = text.parse().ok()?;
-        matches!(kind, ValueKind::Decimal { least, most } if (*least..=*most).contains(&number))
-            .then_some(number)
-    }
-}
-
-impl FromText for Url {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        web_page(text).filter(is_of_whole_host)
     }
 }
 
@@ -333,22 +290,10 @@ fn is_of_whole_host(url: &Url) -> bool {
     url.path() == "/" && url.query().is_none()
 }
 
-impl FromText for Mailbox {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        if text.chars().any(char::is_control) { None } else { text.parse().ok() }
-    }
-}
-
 impl FromText for IpNet {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let address = || text.parse::<IpAddr>().ok().map(|address| Self::from(address.to_canonical()));
         text.parse().ok().or_else(address)
-    }
-}
-
-impl FromText for Networks {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        Vec::from_text(text, kind).map(Self)
     }
 }
 
@@ -361,30 +306,6 @@ impl FromText for Contact {
         let is_page = || Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
         let fits = text.is_empty() || is_page() || text.parse::<Address>().is_ok();
         fits.then(|| Self(text.to_owned()))
-    }
-}
-
-impl FromText for JobsTopic {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        Self::parse(text)
-    }
-}
-
-impl FromText for TitlePrefixes {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text))
-    }
-}
-
-impl FromText for SignupAnswers {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text))
-    }
-}
-
-impl FromText for ReservedNames {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        fits(text, MOST_NAMES_CHARACTERS).then(|| Self::parse(text))
     }
 }
 
@@ -427,18 +348,6 @@ impl FromText for SearchLanguage {
     }
 }
 
-impl FromText for SignupMode {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        Self::parse(text)
-    }
-}
-
-impl FromText for Economy {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        Self::parse(text)
-    }
-}
-
 /// How often something happens: a whole number of seconds, minutes, hours or days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval(pub Duration);
@@ -471,12 +380,6 @@ impl FromText for Pause {
     }
 }
 
-impl FromText for Rate {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
 /// Whether mail goes over TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailTls {
@@ -486,17 +389,6 @@ pub enum MailTls {
     Opportunistic,
     /// In clear, reset links too.
     None,
-}
-
-impl FromText for MailTls {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        match text {
-            "required" => Some(Self::Required),
-            "opportunistic" => Some(Self::Opportunistic),
-            "none" => Some(Self::None),
-            _ => None,
-        }
-    }
 }
 
 /// The name of a host, in lower case and in ASCII.
@@ -517,12 +409,6 @@ impl FromText for HostName {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VoteOrigin(pub url::Origin);
 
-impl FromText for VoteOrigin {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        web_page(text).filter(is_of_whole_host).map(|url| Self(url.origin()))
-    }
-}
-
 /// A mail server: host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relay {
@@ -535,12 +421,6 @@ pub struct Relay {
 /// The address of a hub for feeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubUrl(pub Url);
-
-impl FromText for HubUrl {
-    fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        web_page(text).map(Self)
-    }
-}
 
 impl FromText for Relay {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
@@ -569,12 +449,6 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(CONCEALED)
-    }
-}
-
-impl FromText for Secret {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        String::from_text(text, kind).map(Self)
     }
 }
 
@@ -610,18 +484,6 @@ impl StoreUrl {
     }
 }
 
-impl fmt::Display for StoreUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&without_credentials(&self.0))
-    }
-}
-
-impl fmt::Debug for StoreUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
-    }
-}
-
 impl FromText for StoreUrl {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let known = match text.split_once(':')? {
@@ -636,6 +498,18 @@ impl FromText for StoreUrl {
     }
 }
 
+macro_rules! shown_without_credentials {
+    ($($trait:ident for $type:ident,)*) => {
+        $(impl fmt::$trait for $type {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&without_credentials(&self.0))
+            }
+        })*
+    };
+}
+
+shown_without_credentials!(Display for StoreUrl, Debug for StoreUrl, Display for TimelinesUrl, Debug for TimelinesUrl,);
+
 /// The forms of the URL of a server for home timelines.
 const TIMELINES_URL_FORMS: &str =
     "redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss with TLS";
@@ -649,18 +523,6 @@ impl TimelinesUrl {
     /// The place.
     pub fn destination(&self) -> Destination {
         if self.0.is_empty() { Destination::Store } else { Destination::Apart(self.0.clone()) }
-    }
-}
-
-impl fmt::Display for TimelinesUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&without_credentials(&self.0))
-    }
-}
-
-impl fmt::Debug for TimelinesUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, formatter)
     }
 }
 

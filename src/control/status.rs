@@ -1,6 +1,6 @@
 //! `tidings status`: how a site is, for a person and for programs.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt::Write;
 use tidings_domain::accounts::outbox;
 use tidings_domain::jobs;
@@ -17,7 +17,7 @@ use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
 /// The state of a site. Unknown values are `None`: without a running server that can be reached, all
 /// values that only a server knows. The keys up to `last_backup` are promised to programs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// The version of the program.
     pub version: String,
@@ -54,7 +54,7 @@ pub struct Status {
 }
 
 /// A scheduled backup that has failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailedBackup {
     /// When, as `2026-11-22T03:00:00Z`.
     pub time: String,
@@ -63,7 +63,7 @@ pub struct FailedBackup {
 }
 
 /// Where home timelines are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HomeTimelines {
     /// Their server, without a password, or "the store".
     pub store: String,
@@ -202,7 +202,7 @@ fn with_age(time: &str, now: Timestamp) -> String {
 }
 
 /// The status as a running server knows it.
-pub(super) async fn of_server(app: &App, store: String) -> Status {
+pub async fn of_server(app: &App, store: String) -> Status {
     let p99 = app.traffic.p99();
     let backup = app.site.of::<BackupReport>().state(app.now());
     Status {

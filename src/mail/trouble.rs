@@ -22,76 +22,15 @@ pub enum MailError {
     /// The message cannot be built.
     #[error("cannot write the mail: {0}")]
     Message(#[from] lettre::error::Error),
-    /// There is no connection to the relay, or it is not one over which mail can be sent.
-    #[error("the mail relay {relay} {trouble}; {remedy}")]
-    Connection {
+    /// It does not go over the relay.
+    #[error("the mail relay {relay} {trouble}")]
+    NotTaken {
         /// The relay, as `host:port`.
         relay: String,
-        /// The fault, to follow "the mail relay".
+        /// The fault with the remedy, to follow "the mail relay".
         trouble: String,
-        /// The remedy.
-        remedy: &'static str,
-    },
-    /// The relay does not accept the login.
-    #[error("the mail relay {relay} refuses the login ({reason}); check mail.username and mail.password")]
-    Login {
-        /// The relay, as `host:port`.
-        relay: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay says that there is no such mailbox.
-    #[error("the mail relay {relay} says that there is no mailbox {to} ({reason}); check the address")]
-    NoMailbox {
-        /// The relay, as `host:port`.
-        relay: String,
-        /// The address.
-        to: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay takes only addresses of ASCII.
-    #[error(
-        "the mail relay {relay} does not take the address {to}, because of the letters before the @; use \
-         another address, or a relay with SMTPUTF8"
-    )]
-    NotAscii {
-        /// The relay, as `host:port`.
-        relay: String,
-        /// The address.
-        to: String,
-    },
-    /// The relay refuses the message for good, for a reason that is not the address.
-    #[error(
-        "the mail relay {relay} refuses this mail for good ({reason}); check mail.from, and that the relay \
-         accepts mail of this site"
-    )]
-    Refused {
-        /// The relay, as `host:port`.
-        relay: String,
-        /// The relay's answer.
-        reason: String,
-    },
-    /// The relay answers with another error.
-    #[error("the mail relay {relay} does not accept this mail now ({code} {reason}); {remedy}")]
-    Answer {
-        /// The relay, as `host:port`.
-        relay: String,
-        /// The status code.
-        code: u16,
-        /// The relay's answer.
-        reason: String,
-        /// The remedy.
-        remedy: &'static str,
-    },
-    /// The relay offers no TLS, and this must not be sent without it.
-    #[error(
-        "the mail relay {relay} offers no TLS (STARTTLS), and this mail is not sent without it; \
-         see the setting mail.tls"
-    )]
-    NoTls {
-        /// The relay, as `host:port`.
-        relay: String,
+        /// Whether to try again would help, and whether the address exists.
+        failure: Failure,
     },
 }
 
@@ -142,9 +81,6 @@ const TLS_TROUBLES: [(&str, &str, &str); 12] = [
     ),
     ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
 ];
-/// The same for everything else.
-const OTHER_TLS_TROUBLE: (&str, &str) =
-    ("does not come to a TLS connection", "check that mail.relay names its host and port");
 /// Faults of the network by the kind of the system's error, with the remedy.
 const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
     (
@@ -194,11 +130,12 @@ const ABOUT_THE_SITE: [&str; 3] = ["5.7.", "5.1.7", "5.1.8"];
 impl MailError {
     /// The relay, as `host:port`, took longer than it may.
     pub(super) fn timed_out(relay: &str, limit: Duration) -> Self {
-        Self::Connection {
-            relay: relay.to_owned(),
-            trouble: format!("did not answer within {} seconds", limit.as_secs()),
-            remedy: "check the host and the port in mail.relay, and that no firewall is in between",
-        }
+        let trouble = format!(
+            "did not answer within {} seconds; check the host and the port in mail.relay, and that no firewall is \
+             in between",
+            limit.as_secs()
+        );
+        Self::NotTaken { relay: relay.to_owned(), trouble, failure: Failure::Temporary }
     }
 
     /// An error of the library for a mail to an address through a relay (`host:port`), as the operator should
@@ -208,68 +145,87 @@ impl MailError {
         to: &str,
         error: &lettre::transport::smtp::Error,
     ) -> Self {
-        let named = relay.to_owned();
-        // The only errors of the client's own that name it.
-        if error.is_client() && has_source(error, "STARTTLS") {
-            return Self::NoTls { relay: named };
-        }
-        if error.is_client() && has_source(error, "SMTPUTF8") {
-            return Self::NotAscii { relay: named, to: to.to_owned() };
-        }
-        let reason = error.source().map(ToString::to_string).unwrap_or_default();
-        if let Some(code) = error.status().map(u16::from) {
-            return Self::of_answer(named, to, (code, reason));
-        }
         if error.is_timeout() {
             return Self::timed_out(relay, limit);
         }
-        // "Connection reset by peer" is no fault of TLS.
-        let is_reset = kind_of(error) == Some(ErrorKind::ConnectionReset);
-        let tls = TLS_TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
-        let client = CLIENT_TROUBLES.iter().find(|(part, ..)| has_source(error, part));
-        let known = tls.or(client).map(|(_, trouble, remedy)| (*trouble, *remedy));
-        if let Some((trouble, remedy)) = known.or_else(|| of_network(error)) {
-            return Self::Connection { relay: named, trouble: trouble.to_owned(), remedy };
-        }
-        let (trouble, remedy) = if error.is_response() {
-            // The library's words about an answer that is none say nothing.
-            ("does not speak SMTP".to_owned(), "check the host and the port in mail.relay, usually 587")
-        } else if error.is_tls() {
-            (format!("{} ({reason})", OTHER_TLS_TROUBLE.0), OTHER_TLS_TROUBLE.1)
-        } else {
-            (format!("cannot be used ({reason})"), "check mail.relay, and the log of the relay")
+        let reason = error.source().map(ToString::to_string).unwrap_or_default();
+        let (failure, trouble) = match error.status().map(u16::from) {
+            Some(code) => of_answer(to, code, &reason),
+            None => of_connection(to, error, &reason),
         };
-        Self::Connection { relay: named, trouble, remedy }
-    }
-
-    /// An answer of the relay that refuses a mail.
-    fn of_answer(relay: String, to: &str, (code, reason): (u16, String)) -> Self {
-        if NO_LOGIN.contains(&code) {
-            return Self::Login { relay, reason };
-        }
-        if NO_MAILBOX.contains(&code) {
-            let is_about_the_site = ABOUT_THE_SITE.iter().any(|beginning| reason.starts_with(beginning));
-            return match is_about_the_site {
-                true => Self::Refused { relay, reason },
-                false => Self::NoMailbox { relay, to: to.to_owned(), reason },
-            };
-        }
-        let remedy = match code {
-            530 => "set mail.username and mail.password, and let mail.tls be required",
-            400..500 => "try again later; the log of the relay may say more",
-            _ => "check mail.from; the log of the relay may say more",
-        };
-        Self::Answer { relay, code, reason, remedy }
+        Self::NotTaken { relay: relay.to_owned(), trouble, failure }
     }
 
     /// Whether to try again would help, and whether the address exists.
     pub const fn failure(&self) -> Failure {
         match self {
-            Self::NoMailbox { .. } | Self::NotAscii { .. } | Self::Address(_) => Failure::NoMailbox,
-            Self::Refused { .. } => Failure::Final,
-            _ => Failure::Temporary,
+            Self::NotTaken { failure, .. } => *failure,
+            Self::Address(_) => Failure::NoMailbox,
+            Self::Relay { .. } | Self::Message(_) => Failure::Temporary,
         }
     }
+}
+
+/// The fault of a relay that has not answered to a mail.
+fn of_connection(to: &str, error: &lettre::transport::smtp::Error, reason: &str) -> (Failure, String) {
+    // The only errors of the client's own that name it.
+    if error.is_client() && has_source(error, "STARTTLS") {
+        let trouble =
+            "offers no TLS (STARTTLS), and this mail is not sent without it; see the setting mail.tls";
+        return (Failure::Temporary, trouble.to_owned());
+    }
+    if error.is_client() && has_source(error, "SMTPUTF8") {
+        let trouble = format!(
+            "does not take the address {to}, because of the letters before the @; use another address, or a relay \
+             with SMTPUTF8"
+        );
+        return (Failure::NoMailbox, trouble);
+    }
+    // "Connection reset by peer" is no fault of TLS.
+    let is_reset = kind_of(error) == Some(ErrorKind::ConnectionReset);
+    let tls = TLS_TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
+    let client = CLIENT_TROUBLES.iter().find(|(part, ..)| has_source(error, part));
+    let known = tls.or(client).map(|(_, trouble, remedy)| (*trouble, *remedy));
+    let trouble = if let Some((trouble, remedy)) = known.or_else(|| of_network(error)) {
+        format!("{trouble}; {remedy}")
+    } else if error.is_response() {
+        // The library's words about an answer that is none say nothing.
+        "does not speak SMTP; check the host and the port in mail.relay, usually 587".to_owned()
+    } else if error.is_tls() {
+        format!("does not come to a TLS connection ({reason}); check that mail.relay names its host and port")
+    } else {
+        format!("cannot be used ({reason}); check mail.relay, and the log of the relay")
+    };
+    (Failure::Temporary, trouble)
+}
+
+/// The fault in an answer of the relay that refuses a mail.
+fn of_answer(to: &str, code: u16, reason: &str) -> (Failure, String) {
+    if NO_LOGIN.contains(&code) {
+        let trouble = format!("refuses the login ({reason}); check mail.username and mail.password");
+        return (Failure::Temporary, trouble);
+    }
+    if NO_MAILBOX.contains(&code) {
+        return match ABOUT_THE_SITE.iter().any(|beginning| reason.starts_with(beginning)) {
+            true => (
+                Failure::Final,
+                format!(
+                    "refuses this mail for good ({reason}); check mail.from, and that the relay accepts mail of \
+                     this site"
+                ),
+            ),
+            false => (
+                Failure::NoMailbox,
+                format!("says that there is no mailbox {to} ({reason}); check the address"),
+            ),
+        };
+    }
+    let remedy = match code {
+        530 => "set mail.username and mail.password, and let mail.tls be required",
+        400..500 => "try again later; the log of the relay may say more",
+        _ => "check mail.from; the log of the relay may say more",
+    };
+    (Failure::Temporary, format!("does not accept this mail now ({code} {reason}); {remedy}"))
 }
 
 impl From<MailError> for SendError {

@@ -480,7 +480,7 @@ async fn a_large_key_is_restored_whole_on_every_engine() {
         Store::in_memory().await.unwrap(),
         Store::open(&redis.url(), &StoreOptions::default()).await.unwrap(),
     ] {
-        restore::write_unverified(&target, &path, 0, |_| {}).await.unwrap();
+        restore::write_unverified(&target, &path, 0, |_, _| {}).await.unwrap();
         assert!(dump(&target).await == dump(&store).await);
     }
 }

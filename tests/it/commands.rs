@@ -3,6 +3,7 @@
 
 mod audit;
 mod command_line;
+mod files;
 mod status;
 
 use std::io::Write;

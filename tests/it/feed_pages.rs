@@ -187,7 +187,7 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
             let backup = folder.path().join("site.backup");
             take::to_file(server.store(), SystemDisk, backup.clone(), Box::new(|_, _| {})).await.unwrap();
             let restored = Store::open(&file, &StoreOptions::default()).await.unwrap();
-            restore::write_unverified(&restored, &backup, 0, |_| {}).await.unwrap();
+            restore::write_unverified(&restored, &backup, 0, |_, _| {}).await.unwrap();
             restored.close().await;
         }
     }

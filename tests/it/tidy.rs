@@ -57,6 +57,7 @@ const WINGS: [&[&str]; 13] = [
         "hooks",
         "hub",
         "jobs",
+        "key_walk",
         "marks",
         "passwords",
         "post_rules",

@@ -174,7 +174,7 @@ async fn a_restore_that_is_killed_is_not_served_and_begins_again() {
 
 async fn content_of_backup(file: &str) -> BTreeMap<String, Value> {
     let store = Store::in_memory().await.unwrap();
-    restore::write_unverified(&store, Path::new(file), 0, |_| {}).await.unwrap();
+    restore::write_unverified(&store, Path::new(file), 0, |_, _| {}).await.unwrap();
     dump(&store).await
 }
 

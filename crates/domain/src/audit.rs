@@ -4,18 +4,26 @@
 //! addresses, never a secret, and never what somebody typed into a field for a name that is no
 //! account: people type passwords there.
 
-mod command;
-
-pub(crate) use command::write_account;
-pub use command::{AccountDeed, CommandEntry, Moderated, WRITTEN};
-
+use crate::keys;
+use crate::site::Site;
+use crate::values::ids::UserId;
 use crate::values::limits::LOGIN_LINES_PER_MINUTE;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tidings_keyspace::read;
 
 /// The target of these lines.
 pub const AUDIT: &str = "audit";
+/// The actor if no account acts, and the place of a moderator's action that is not made on the site.
+pub(crate) const COMMAND_LINE: &str = "the command line";
+
+/// The name of an account, for a line about what has been done to it: the line is written without the name
+/// rather than not at all. Rounds: 1.
+pub(crate) async fn name_of(site: &Site, id: UserId) -> String {
+    let name = site.store.fetch(read::field(keys::user(id), "username")).await;
+    name.ok().flatten().unwrap_or_else(|| "unknown".to_owned())
+}
 
 /// Bounds how many lines of a kind are written in a minute.
 #[derive(Debug)]

@@ -11,18 +11,16 @@ pub(crate) mod store_rules;
 pub use people::import_accounts;
 
 use crate::articles::article::{self, Article};
-use crate::comments::comment::Comment;
-use crate::draws::{Draw, NEXT_ID, Sequence};
+use crate::draws::{Draw, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
-use crate::records;
 use crate::site::{Applied, Site};
 use crate::submissions::url_guards;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
+use crate::values::ids::{ItemNumber, NewsId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::ranking;
 use crate::values::text::Body;
@@ -96,17 +94,12 @@ pub async fn import_links(
         *karma.entry(link.author).or_default() += earned * site.rules.karma.upvote_transfer;
         ids.push(id);
     }
-    write_earned(&mut batch, karma);
+    for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
+        batch.increment_field(keys::user(author), "karma", earned);
+    }
     match site.apply(batch).await? {
         Applied::Yes(_) => Ok(ids),
         Applied::No(_) => Err(Error::Busy),
-    }
-}
-
-/// Gives authors the karma of their votes.
-fn write_earned(batch: &mut Batch, karma: HashMap<UserId, i64>) {
-    for (author, earned) in karma.into_iter().filter(|(_, earned)| *earned > 0) {
-        batch.increment_field(keys::user(author), "karma", earned);
     }
 }
 
@@ -155,56 +148,6 @@ fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: 
     let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(link.posted));
     if let Some(url) = link.url.as_ref().filter(|_| life > 0) {
         url_guards::hold(batch, url, id, Duration::from_secs(life));
-    }
-}
-
-/// A comment from another site.
-#[derive(Debug, Clone)]
-pub struct ImportedComment {
-    /// The author.
-    pub author: UserId,
-    /// The parent: the place of an earlier comment in the list, from 0; `None` for the item itself.
-    pub parent: Option<usize>,
-    /// The text.
-    pub body: Body,
-    /// When it was posted.
-    pub posted: Timestamp,
-    /// The other users who voted it up, and those who voted it down: all different, and not the author.
-    pub votes: [Vec<UserId>; 2],
-}
-
-/// Imports the whole thread of an item in one batch, in the order given. Authors get the karma of their votes;
-/// voters pay none. Nobody is told of it. After the last thread, [`crate::migrations::number_items`] gives all comments
-/// their item numbers, in the order of their times. Rounds: 1.
-///
-/// # Errors
-/// [`Error::Busy`] when the item is not there, or has comments; or the store's.
-pub async fn import_comments(site: &Site, news: NewsId, comments: Vec<ImportedComment>) -> Result<(), Error> {
-    let count = u64::try_from(comments.len()).unwrap_or(u64::MAX);
-    let thread = keys::thread(news);
-    let mut batch = Batch::new();
-    batch.key_present(keys::news(news));
-    batch.key_absent(&thread);
-    batch.set_field(&thread, NEXT_ID, count.to_string());
-    let mut karma: HashMap<UserId, i64> = HashMap::new();
-    let mut written = Vec::with_capacity(comments.len());
-    for (id, imported) in (1..).map(CommentId).zip(comments) {
-        let parent = imported.parent.and_then(|place| u64::try_from(place).ok());
-        let parent = parent.map(|place| CommentId(place.saturating_add(1)));
-        let place = (CommentAddress { news, comment: id }, parent);
-        let mut comment = Comment::new(place, imported.author, &imported.body, imported.posted);
-        let earned = i64::try_from(imported.votes[0].len()).unwrap_or(i64::MAX);
-        *karma.entry(imported.author).or_default() += earned * site.rules.karma.comment_upvote_transfer;
-        let [up, down] = imported.votes.map(|voters| voters.into_iter().map(u64::from));
-        comment.up.extend(up);
-        comment.down.extend(down);
-        written.push(comment);
-    }
-    records::add(&mut batch, &written);
-    write_earned(&mut batch, karma);
-    match site.apply(batch).await? {
-        Applied::Yes(_) => Ok(()),
-        Applied::No(_) => Err(Error::Busy),
     }
 }
 

@@ -460,8 +460,7 @@ mod tests {
     use super::*;
     use crate::passwords::PasswordWorker;
     use crate::values::rules::Rules;
-    use std::sync::Arc;
-    use tidings_keyspace::{AnswerQuestion, ControlSocket, Served, Store, StoreOptions, serve};
+    use tidings_keyspace::Store;
 
     const NOW: Moment = Moment(1_800_000_000_000);
     const DONE: &str = "done";
@@ -533,18 +532,11 @@ mod tests {
         }
     }
 
-    /// A server and a command that uses its store, both at work on the same jobs.
+    /// A server and a command that runs in it, both at work on the same jobs.
     #[tokio::test]
     async fn a_server_and_a_command_together_do_each_step_once() {
         let site = site_with_jobs(&["count:60", "count:61", "count:62"]).await;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control");
-        let answer: AnswerQuestion = Arc::new(|question| Box::pin(async move { question }));
-        let served = Served { store: site.store.clone(), name: "of the test".to_owned(), answer };
-        let socket = ControlSocket::bind(&path).unwrap();
-        tokio::spawn(async move { serve(&served, &socket).await });
-        let store = Store::of_server(&path, &StoreOptions::default()).await.unwrap().unwrap();
-        let command = Site::new(store, Rules::default(), PasswordWorker::default());
+        let command = Site::new(site.store.clone(), Rules::default(), PasswordWorker::default());
         let together = [&site, &command].map(|site| finish_waiting(site, NOW, &[COUNTING]));
         for outcome in futures_util::future::join_all(together).await {
             outcome.unwrap();

@@ -72,6 +72,7 @@ pub mod hub;
 pub mod identity;
 pub mod items;
 pub mod jobs;
+mod key_walk;
 pub mod marks;
 pub mod passwords;
 pub mod post_rules;

@@ -18,6 +18,7 @@ use crate::comments::comment::Comment;
 use crate::draws;
 use crate::error::Error;
 use crate::items::{self, Item};
+use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families, families::Family};
 use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
@@ -132,25 +133,13 @@ pub static MIGRATIONS: [Migration; 11] = [
 /// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
 /// each user, and at most 2 for each 1,000 stories of a user.
 async fn list_saved(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        for key in &page.keys {
-            if let Some((family, parts)) = Family::of(key)
-                && *family == families::USER_UPVOTED
-                && let Some(user) = parts.first().and_then(|id| id.parse().ok())
-            {
-                list_saved_of(site, user).await?;
-            }
-        }
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        for user in first_parts(&keys, &families::USER_UPVOTED).filter_map(|id| id.parse().ok()) {
+            list_saved_of(site, user).await?;
         }
     }
+    Ok(())
 }
 
 async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
@@ -186,23 +175,11 @@ async fn list_saved_of(site: &Site, user: UserId) -> Result<(), Error> {
 
 /// Numbers all stories and comments that have no item number, in the order of their times.
 pub async fn number_items(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
     let mut found: Vec<(Timestamp, Item)> = Vec::new();
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        let story = |key: &String| match Family::of(key) {
-            Some((family, parts)) if *family == families::NEWS => parts.first()?.parse().ok(),
-            _ => None,
-        };
-        let stories: Vec<NewsId> = page.keys.iter().filter_map(story).collect();
-        found.extend(items_of(site, &stories).await?);
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            break;
-        }
+    while let Some(keys) = walk.next().await? {
+        let stories = first_parts(&keys, &families::NEWS).filter_map(|id| id.parse().ok());
+        found.extend(items_of(site, &stories.collect::<Vec<NewsId>>()).await?);
     }
     found.sort_by_key(|(time, _)| *time);
     items::number_missing(site, &found.into_iter().map(|(_, item)| item).collect::<Vec<_>>()).await

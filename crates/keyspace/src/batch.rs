@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A condition on the state of the store before the batch. The methods of [`Batch`] make
 /// checks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Check {
     /// The key is absent.
     KeyAbsent(String),
@@ -217,7 +217,7 @@ impl Write {
 }
 
 /// A check of a batch: its position among the checks, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckId(pub usize);
 
 /// The result of a batch that was applied.
@@ -257,7 +257,7 @@ impl Committed {
 }
 
 /// Why a batch was not applied.
-#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// This check is the first that does not hold. Nothing has been written.
     #[error("check {} of the batch does not hold", .0.0)]

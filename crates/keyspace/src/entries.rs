@@ -28,7 +28,7 @@ pub struct Entry {
 }
 
 /// One page of [`Store::scan`](crate::Store::scan).
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct ScanPage {
     /// The entries of this page. A page may be empty although more follow. On Redis, a
     /// key may appear on more than one page.
@@ -38,7 +38,7 @@ pub struct ScanPage {
 }
 
 /// One page of [`Store::scan_keys`](crate::Store::scan_keys).
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub struct KeyPage {
     /// The keys of this page. On Redis, a key may appear on more than one page.
     pub keys: Vec<String>,

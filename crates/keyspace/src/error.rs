@@ -1,9 +1,7 @@
 //! The errors of a store.
 
-use serde::{Deserialize, Serialize};
-
 /// Why the store could not answer a query or apply a batch.
-#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum KeyspaceError {
     /// The store cannot be reached, did not answer in time, or failed. A batch was not applied,
     /// and will not be.
@@ -74,12 +72,6 @@ pub enum OpenError {
         /// The problem, and what the operator can do about it.
         reason: String,
     },
-    /// The socket of a server belongs to another user. Perhaps no server listens there any more.
-    #[error(
-        "cannot connect to {0}: permission denied; run the command as the user that runs the server, for \
-         example with sudo -u tidings"
-    )]
-    NotOwner(String),
     /// Another process has the file of an embedded store open. It may be about to end.
     #[error("cannot open the store {url}: {reason}")]
     Locked {

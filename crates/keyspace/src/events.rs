@@ -5,16 +5,15 @@
 //! subscribers get them. A subscriber misses messages while its connection is down, or if
 //! it is too slow. It is told so, and should then read the store.
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::{broadcast, mpsc};
 
 /// An event that a subscriber receives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A message.
     Message(String),
-    /// Messages may have been missed before this point. On Redis, and for the store of a running
-    /// server, this also comes first, because the subscription begins a moment after the call.
+    /// Messages may have been missed before this point. On Redis, this also
+    /// comes first, because the subscription begins a moment after the call.
     Missed,
 }
 
@@ -43,8 +42,8 @@ impl Subscription {
         Self { source: MessageSource::Server(notices) }
     }
 
-    /// Waits for the next message. Returns `None` once the embedded store is closed, or the server
-    /// whose store it is; a subscription on Redis does not end.
+    /// Waits for the next message. Returns `None` once the embedded store is closed; a
+    /// subscription on Redis does not end.
     pub async fn next(&mut self) -> Option<Notice> {
         match &mut self.source {
             MessageSource::Process(messages, wanted) => loop {

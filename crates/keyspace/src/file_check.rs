@@ -1,11 +1,10 @@
 //! Checks of the checksums in a store file, while the store is in use.
 
 use crate::KeyspaceError;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 /// The result of a check of the store file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
     /// There is no file to check: the store is in memory or on a Redis server.
     NoFile,
@@ -18,7 +17,7 @@ pub enum FileState {
 }
 
 /// A message of a check: its progress while it runs, and at last its result.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(crate) enum FileCheckStep {
     /// So many of about so many bytes are read.
     Progress(u64, u64),

@@ -1,11 +1,10 @@
 //! Whether a store can be read and written.
 
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Whether a store can be read and written at the moment. The texts are the cause, in words for the
 /// operator and without secrets; they continue a sentence: "the disk is full".
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreHealth {
     /// Reads and writes work, as far as is known.
     Works,

@@ -122,34 +122,6 @@ pub(crate) const MAX_PIPELINE_COMMANDS: usize = 1000;
 /// The most fields or members in one command of a restore.
 pub(crate) const MAX_COMMAND_ENTRIES: usize = 1000;
 
-/// The connections that a server accepts from commands at once. A command uses one, and one for each
-/// subscription.
-pub(crate) const MAX_REMOTE_CONNECTIONS: usize = 16;
-
-/// How long a command may keep its connection without a request. It opens another one then.
-pub(crate) const REMOTE_IDLE: Duration = Duration::from_secs(10);
-
-/// A connection that has been without a request for less since the last one is not closed in favour of another
-/// command.
-pub(crate) const REMOTE_SPARED: Duration = Duration::from_secs(2);
-
-/// A command does not use a connection again that has been without a request for longer. It must be
-/// less than [`REMOTE_SPARED`], so that no request meets a connection that is being closed.
-pub(crate) const REMOTE_REUSED: Duration = Duration::from_secs(1);
-
-/// How long a command waits for a connection when all are in use.
-pub(crate) const REMOTE_PATIENCE: Duration = Duration::from_secs(4);
-
-/// The longest message between a command and a server, in bytes. It must have room for the
-/// largest value.
-pub(crate) const MAX_FRAME_BYTES: usize = 256 << 20;
-
-/// The most keys in one message between a command and a server.
-pub(crate) const MAX_REMOTE_SCAN: usize = 500;
-
-/// How long a message between a command and a server may take once it has begun.
-pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(60);
-
 /// The most calls under way to sets on a cluster, together. Further ones wait. With
 /// [`MAX_SET_PIPELINES`], it bounds the memory for what is sent.
 pub(crate) const MAX_SET_CALLS: usize = 64;

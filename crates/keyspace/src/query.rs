@@ -23,14 +23,13 @@
 use crate::KeyspaceError;
 use crate::read_set::Reads;
 use crate::unreadable::report_unreadable;
-use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::time::Duration;
 
 /// The order in which the members of a sorted set are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Lowest score first; members with equal scores by their bytes.
     Ascending,
@@ -39,7 +38,7 @@ pub enum Order {
 }
 
 /// Whether and when a key expires.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expiry {
     /// The key is absent.
     #[default]
@@ -52,7 +51,7 @@ pub enum Expiry {
 
 /// The fields of a hash with their values, in no particular order. Empty when
 /// the key is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hash(pub Vec<(String, String)>);
 
 impl Hash {
@@ -68,7 +67,7 @@ impl Hash {
 }
 
 /// A read. The methods of [`Query`] make reads with typed answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// The string at a key.
     String(String),
@@ -156,7 +155,7 @@ impl Read {
 pub(crate) type ReadOutcomes = Vec<Result<Answer, KeyspaceError>>;
 
 /// The answer to a [`Read`]. The read determines the variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// To `String`.
     Text(Option<String>),

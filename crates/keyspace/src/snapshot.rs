@@ -21,14 +21,9 @@ pub struct Snapshot {
 impl Snapshot {
     /// A snapshot whose pages are sent by a reader, which has its own thread.
     pub(crate) fn new(taken_at_ms: u64, keys: u64) -> (PageSender, Self) {
-        let (pages, snapshot) = Self::received(taken_at_ms, keys);
-        (PageSender { pages, page: PageInProgress::default(), pace: None }, snapshot)
-    }
-
-    /// A snapshot whose pages are made elsewhere. The last one is followed by `None`.
-    pub(crate) fn received(taken_at_ms: u64, keys: u64) -> (mpsc::Sender<PageResult>, Self) {
         let (sender, pages) = mpsc::channel(MAX_SNAPSHOT_PAGES);
-        (sender, Self { taken_at_ms, keys, pages, is_over: false })
+        let pages_sender = PageSender { pages: sender, page: PageInProgress::default(), pace: None };
+        (pages_sender, Self { taken_at_ms, keys, pages, is_over: false })
     }
 
     /// The moment, in Unix milliseconds by the clock that expires keys. Times to live of the

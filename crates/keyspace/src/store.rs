@@ -1,4 +1,4 @@
-//! An open store, on either engine or in the process of a server.
+//! An open store, on either engine.
 
 mod whole;
 
@@ -12,9 +12,8 @@ use crate::query::{Answers, Query, ReadOutcomes};
 use crate::read_set::{ReadSet, Versions};
 use crate::url::{REDIS_SCHEMES, without_password};
 use crate::written_keys::WrittenKeys;
-use crate::{KeyspaceError, OpenError, StoreOptions, redb, redis, remote, rounds};
+use crate::{KeyspaceError, OpenError, StoreOptions, redb, redis, rounds};
 use futures_util::FutureExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -35,7 +34,6 @@ pub struct Store {
 enum Engine {
     Redb(redb::Redb),
     Redis(redis::Redis),
-    Remote(remote::Remote),
 }
 
 impl Store {
@@ -80,57 +78,15 @@ impl Store {
         Ok(Self { engine, versions, rounds: Arc::default(), figures: Arc::default() })
     }
 
-    /// Opens the store of the server that listens on a [`ControlSocket`](crate::ControlSocket). Returns
-    /// `None` if no server does.
-    ///
-    /// It is the same store as any other, except that this process does not learn of the writes
-    /// of others, so it must cache nothing ([`Store::tracks_writes`] is false). If the server stops, rounds
-    /// fail with [`KeyspaceError::Unavailable`].
-    ///
-    /// # Errors
-    /// [`OpenError::NotOwner`] if the socket is another user's. [`OpenError::Engine`] if the server has
-    /// another version, or does not answer.
-    pub async fn of_server(socket: &Path, options: &StoreOptions) -> Result<Option<Self>, OpenError> {
-        let Some(engine) = remote::Remote::open(socket, options).await? else { return Ok(None) };
-        Ok(Some(Self {
-            engine: Engine::Remote(engine),
-            versions: Arc::default(),
-            rounds: Arc::default(),
-            figures: Arc::default(),
-        }))
-    }
-
-    /// The server's name for the store ([`Served::name`](crate::Served::name)), if it is the store of a
-    /// running server.
-    pub fn served_as(&self) -> Option<&str> {
-        match &self.engine {
-            Engine::Remote(engine) => Some(engine.name()),
-            Engine::Redb(_) | Engine::Redis(_) => None,
-        }
-    }
-
-    /// Asks the program that serves the store ([`Served::answer`](crate::Served::answer)). Returns
-    /// `None` if it is not the store of a running server.
-    ///
-    /// # Errors
-    /// [`KeyspaceError::Unavailable`].
-    pub async fn ask_server(&self, question: &str) -> Result<Option<String>, KeyspaceError> {
-        match &self.engine {
-            Engine::Remote(engine) => engine.ask(question).await.map(Some),
-            Engine::Redb(_) | Engine::Redis(_) => Ok(None),
-        }
-    }
-
     /// Writes the file of an embedded store anew, so that it has nothing of what was deleted. Commits wait
-    /// meanwhile. Returns false if there is no such file: on Redis, and for the store of a server, which is asked
-    /// instead.
+    /// meanwhile. Returns false if there is no such file, on Redis.
     ///
     /// # Errors
     /// When the disk fails. The file is then as it was.
     pub async fn compact(&self) -> Result<bool, KeyspaceError> {
         match &self.engine {
             Engine::Redb(engine) => engine.compact().await.map(|()| true),
-            Engine::Redis(_) | Engine::Remote(_) => Ok(false),
+            Engine::Redis(_) => Ok(false),
         }
     }
 
@@ -152,7 +108,7 @@ impl Store {
     /// Says why an awaited store still cannot be used. Does nothing to a store that was opened.
     pub fn still_awaited(&self, reason: &str) {
         match &self.engine {
-            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redb(_) => {}
             Engine::Redis(engine) => engine.set_absence(reason),
         }
     }
@@ -161,7 +117,7 @@ impl Store {
     /// nothing to a store that was opened.
     pub fn admit(&self) {
         match &self.engine {
-            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redb(_) => {}
             Engine::Redis(engine) => engine.admit(),
         }
     }
@@ -172,7 +128,7 @@ impl Store {
     /// nothing to another store.
     pub fn guard(&self, (present, text): (&str, &str), absent: &str) {
         match &self.engine {
-            Engine::Redb(_) | Engine::Remote(_) => {}
+            Engine::Redb(_) => {}
             Engine::Redis(engine) => {
                 let [present, text, absent] = [present, text, absent].map(str::to_owned);
                 engine.guard(redis::GuardedKeys { present, text, absent });
@@ -221,7 +177,6 @@ impl Store {
             Engine::Redb(engine) if query.may_be_large() => return engine.query_elsewhere(query).await,
             Engine::Redb(engine) => engine.query(&query),
             Engine::Redis(engine) => engine.query(&query).await,
-            Engine::Remote(engine) => engine.query(&query).await,
         };
         Ok((query, outcomes?))
     }
@@ -250,7 +205,7 @@ impl Store {
     pub async fn history(&self) -> Result<History, KeyspaceError> {
         match &self.engine {
             Engine::Redis(engine) => engine.history().boxed().await,
-            Engine::Redb(_) | Engine::Remote(_) => Ok(History::default()),
+            Engine::Redb(_) => Ok(History::default()),
         }
     }
 
@@ -276,11 +231,6 @@ impl Store {
                 self.versions.note_written(&batch);
                 outcome
             }
-            Engine::Remote(engine) => {
-                let outcome = engine.commit(&batch).await;
-                self.versions.note_written(&batch);
-                outcome
-            }
         };
         self.figures.note_commit(&outcome, began.elapsed());
         outcome.map(|values| Committed::of(counters, values))
@@ -295,7 +245,7 @@ impl Store {
     pub fn queued_batches(&self) -> usize {
         match &self.engine {
             Engine::Redb(engine) => engine.queued_batches(),
-            Engine::Redis(_) | Engine::Remote(_) => 0,
+            Engine::Redis(_) => 0,
         }
     }
 
@@ -348,7 +298,7 @@ impl Store {
     /// anything that was sent within the last 2 seconds (it is asked once a second), this is false.
     pub fn is_unchanged(&self, reads: &ReadSet) -> bool {
         let may_be_cached = match &self.engine {
-            Engine::Redb(_) | Engine::Remote(_) => true,
+            Engine::Redb(_) => true,
             Engine::Redis(engine) => engine.is_confirmed(),
         };
         may_be_cached && reads.is_unchanged(&self.versions)
@@ -366,7 +316,7 @@ impl Store {
     /// [`KeyspaceError::Unavailable`].
     pub async fn learn_writes(&self) -> Result<(), KeyspaceError> {
         match &self.engine {
-            Engine::Redb(_) | Engine::Remote(_) => Ok(()),
+            Engine::Redb(_) => Ok(()),
             Engine::Redis(engine) => {
                 self.note_round();
                 engine.learn_writes().await
@@ -382,12 +332,11 @@ impl Store {
     /// Whether this process learns of every write to the store, by anyone, no later than
     /// with the answer to a round that starts after it. Always true on the embedded engine.
     /// False on Redis if the connection is down, or if the server does not permit
-    /// `CLIENT TRACKING`, and for the store of a running server; then nothing must be cached.
+    /// `CLIENT TRACKING`; then nothing must be cached.
     pub fn tracks_writes(&self) -> bool {
         match &self.engine {
             Engine::Redb(_) => true,
             Engine::Redis(engine) => engine.tracks_writes(),
-            Engine::Remote(_) => false,
         }
     }
 
@@ -408,15 +357,13 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.subscribe(channel),
             Engine::Redis(engine) => engine.subscribe(channel),
-            Engine::Remote(engine) => engine.subscribe(channel),
         }
     }
 
-    /// Whether other processes may use this store at the same time as equals: true on Redis, and for
-    /// the store of a running server. False for a server's own embedded store, which commands
-    /// use through the server.
+    /// Whether other processes may use this store at the same time as equals: true on Redis. Only one process
+    /// has an embedded store open.
     pub const fn is_shared(&self) -> bool {
-        matches!(self.engine, Engine::Redis(_) | Engine::Remote(_))
+        matches!(self.engine, Engine::Redis(_))
     }
 
     /// Whether a commit is acknowledged only when replicas have it ([`StoreOptions::replicas`]). An empty batch
@@ -424,17 +371,16 @@ impl Store {
     pub fn waits_for_replicas(&self) -> bool {
         match &self.engine {
             Engine::Redis(engine) => engine.waits_for_replicas(),
-            Engine::Redb(_) | Engine::Remote(_) => false,
+            Engine::Redb(_) => false,
         }
     }
 
     /// Whether the store can be read and written at the moment. Takes no round trip on the embedded engine,
-    /// and one on Redis and to a running server, which does not count as a round.
+    /// and one on Redis, which does not count as a round.
     pub async fn health(&self) -> StoreHealth {
         match &self.engine {
             Engine::Redb(engine) => engine.health(),
             Engine::Redis(engine) => engine.health().await,
-            Engine::Remote(engine) => engine.health().await,
         }
     }
 
@@ -444,18 +390,16 @@ impl Store {
         let signs = match &self.engine {
             Engine::Redb(engine) => engine.signs(),
             Engine::Redis(engine) => engine.signs(),
-            Engine::Remote(_) => StoreSigns::default(),
         };
         StoreSigns { commits: self.figures.commits(), ..signs }
     }
 
     /// Closes an embedded store: waits until all queued batches are answered, and flushes
-    /// the file. Later commits and queries fail. Does nothing on Redis and for the store of a running
-    /// server.
+    /// the file. Later commits and queries fail. Does nothing on Redis.
     pub async fn close(&self) {
         match &self.engine {
             Engine::Redb(engine) => engine.close().await,
-            Engine::Redis(_) | Engine::Remote(_) => {}
+            Engine::Redis(_) => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Backup files and power cuts: whenever it happens, there is no file of the name or a whole one.
 
-use super::super::disk::{Disk, write_whole};
+use super::super::disk::{Disk, NewFile};
 use super::super::format::Record;
 use super::super::writer::BackupWriter;
 use super::{HEADER, read, records};
@@ -173,14 +173,17 @@ fn cut(steps: u32, seed: u64, lies: bool) -> (bool, Option<Vec<u8>>) {
     let state = State { steps_left: steps, seed, lies, files, names, pending_names };
     let disk = FailingDisk(Arc::new(Mutex::new(state)));
     let path = Path::new("folder/a.backup");
-    let done = write_whole(&disk, path, |file| {
-        let mut writer = BackupWriter::create(file, HEADER)?;
+    let write = || {
+        let mut new = NewFile::create(&disk, path)?;
+        let mut writer = BackupWriter::create(new.file()?, HEADER)?;
         for record in records() {
             writer.add(&record)?;
         }
         writer.add(&noise())?;
-        Ok(writer.finish()?)
-    });
+        writer.finish()?;
+        new.finish()
+    };
+    let done = write();
     let found = disk.0.lock().unwrap().after_the_cut(path);
     (done.is_ok(), found)
 }

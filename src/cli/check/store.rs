@@ -1,8 +1,7 @@
 //! `tidings check store`: whether everything that is stored fits together.
 
-use crate::cli::{on_site, print};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use crate::cli::Here;
+use crate::cli::terminal::{complain, print, progress_bar};
 use anyhow::bail;
 use clap::Args;
 use indicatif::ProgressBar;
@@ -34,8 +33,8 @@ impl CheckStore {
     ///
     /// # Errors
     /// When the store fails, or something differs and is not mended.
-    pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let report = on_site(config, async |site| check_site(&site, Part::Whole, self.repair).await);
+    pub(super) async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let report = here.on_site(async |site| check_site(&site, Part::Whole, self.repair).await);
         tell(&report.await?, self.json)
     }
 }
@@ -53,8 +52,8 @@ impl CheckPart {
     ///
     /// # Errors
     /// When the store fails, or something differs and is not mended.
-    pub(super) async fn run(self, config: &Config, part: Part) -> anyhow::Result<()> {
-        let report = on_site(config, async |site| check_site(&site, part, self.repair).await).await?;
+    pub(super) async fn run(self, here: &Here, part: Part) -> anyhow::Result<()> {
+        let report = here.on_site(async |site| check_site(&site, part, self.repair).await).await?;
         print(&totals_in_words(part, &report))?;
         demand_mended(report.totals)
     }
@@ -95,7 +94,7 @@ pub(super) async fn check_site(site: &Site, part: Part, repair: bool) -> anyhow:
         if bar.is_hidden() && told.elapsed() >= BETWEEN_LINES {
             told = Instant::now();
             let (done, all) = (bar.position(), bar.length().unwrap_or(keys));
-            eprintln!("{}: {} of {}", bar.message(), grouped(done), grouped(all));
+            complain(&format!("{}: {} of {}", bar.message(), grouped(done), grouped(all)));
         }
     };
     let report = store_check::check(site, part, now, repair, show).await?;

@@ -1,7 +1,7 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::{on_site, print};
-use crate::config::Config;
+use crate::cli::Here;
+use crate::cli::terminal::print;
 use clap::Args;
 use std::fmt::Write;
 use tidings_domain::report::{VoteRing, VoteRingReport};
@@ -25,9 +25,9 @@ impl CheckVotes {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub(super) async fn run(self, here: &Here) -> anyhow::Result<()> {
         let now = Timestamp::now(&EngineClock::System);
-        let report = on_site(config, async |site| Ok(vote_rings::check(&site, now).await?)).await?;
+        let report = here.on_site(async |site| Ok(vote_rings::check(&site, now).await?)).await?;
         if self.json {
             say!("{}", serde_json::to_string(&report)?);
         } else {

@@ -7,17 +7,15 @@
 mod aside;
 mod reader;
 
-use super::super::{CreateOption, WrongUse, patiently, reach_store_to_import, site_on};
 use super::{demand_all, say_how_to_administer};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use crate::cli::terminal::{self, Need, Terminal, complain, progress_bar};
+use crate::cli::{CreateOption, Here, WrongUse, patiently};
 use anyhow::{Context, bail};
 use aside::Aside;
 use clap::Args;
 use indicatif::ProgressBar;
 use reader::{Found, LineReader, MAX_LINE_BYTES};
 use serde::Deserialize;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -82,15 +80,20 @@ struct About {
 }
 
 impl ImportArchive {
+    /// The file, unless it is standard input.
+    pub(in crate::cli) fn need(&self) -> Need {
+        if self.file.as_os_str() == STANDARD_INPUT { Need::Nothing } else { Need::Input(self.file.clone()) }
+    }
+
     /// Imports the file, and reports what was not taken.
     ///
     /// # Errors
     /// When the file cannot be read, a cap is reached, lines were refused, or the store fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let mut input = Input::open(&self.file)?;
         let about = input.about()?;
-        let store = reach_store_to_import(config, "hn", &self.file).await?;
-        let site = site_on(&store, config);
+        let store = here.reach_store_to_import("hn", &self.file).await?;
+        let site = here.site_on(&store);
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
             (None, Some(source)) => {
@@ -137,28 +140,25 @@ struct Input {
 
 enum Content {
     Lines(Box<dyn BufRead>),
-    Export(ZipArchive<BufReader<File>>),
+    Export(ZipArchive<BufReader<terminal::Input>>),
 }
 
 impl Input {
     fn open(path: &Path) -> anyhow::Result<Self> {
-        let shown = path.display();
-        if path.as_os_str() == STANDARD_INPUT {
-            let mut lines = BufReader::new(std::io::stdin());
-            if lines.fill_buf().context("cannot read standard input")?.starts_with(ZIP_START) {
-                let words = "an export cannot be read from standard input; name its file";
-                return Err(WrongUse(words.to_owned()).into());
-            }
-            return Ok(Self { content: Content::Lines(Box::new(lines)), length: 0 });
+        let is_stdin = path.as_os_str() == STANDARD_INPUT;
+        let shown = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let (terminal, cannot) = (Terminal::current(), || format!("cannot read {shown}"));
+        let mut lines = BufReader::new(terminal.input());
+        if !lines.fill_buf().with_context(cannot)?.starts_with(ZIP_START) {
+            let length = terminal.input_bytes().unwrap_or(0);
+            return Ok(Self { content: Content::Lines(Box::new(lines)), length });
         }
-        let mut file = BufReader::new(File::open(path).with_context(|| format!("cannot read {shown}"))?);
-        let start = file.fill_buf().with_context(|| format!("cannot read {shown}"))?;
-        if !start.starts_with(ZIP_START) {
-            let length = file.get_ref().metadata().map_or(0, |metadata| metadata.len());
-            return Ok(Self { content: Content::Lines(Box::new(file)), length });
+        if is_stdin {
+            let words = "an export cannot be read from standard input; name its file";
+            return Err(WrongUse(words.to_owned()).into());
         }
-        file.rewind()?;
-        let mut zip = ZipArchive::new(file).with_context(|| format!("cannot read {shown}"))?;
+        lines.rewind().with_context(cannot)?;
+        let mut zip = ZipArchive::new(lines).with_context(cannot)?;
         let mut length = 0;
         for name in SiteSection::iter().map(SiteSection::file) {
             length += zip.by_name(name).map_or(0, |file| file.size());
@@ -209,9 +209,9 @@ impl Report {
     fn refuse(&mut self, place: &str, line: u64, reason: &str) {
         self.refused += 1;
         if self.refused <= NAMED_LINES {
-            eprintln!("{place}line {line}: {reason}");
+            complain(&format!("{place}line {line}: {reason}"));
         } else if self.refused == NAMED_LINES + 1 {
-            eprintln!("further lines that are refused are only counted");
+            complain("further lines that are refused are only counted");
         }
     }
 

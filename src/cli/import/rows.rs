@@ -1,7 +1,7 @@
 //! Reading submissions from a CSV file.
 
-use super::LineNumbers;
 use super::accounts::username;
+use super::listed::{position, read_rows};
 use anyhow::{Context, bail};
 use csv::StringRecord;
 use jiff::civil;
@@ -34,18 +34,12 @@ pub(super) struct StoryRow {
     pub(super) mended: bool,
 }
 
-/// A row that cannot be imported.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct RejectedRow {
-    pub(super) line: u64,
-    pub(super) reason: String,
-}
-
 /// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct StoryFile {
     pub(super) rows: Vec<StoryRow>,
-    pub(super) refused: Vec<RejectedRow>,
+    /// The rows that cannot be imported: line and reason.
+    pub(super) refused: Vec<(u64, String)>,
     /// Rows whose text was encoded twice and has been repaired.
     pub(super) mended: u64,
     /// Authors who get another username.
@@ -54,6 +48,8 @@ pub(super) struct StoryFile {
 
 /// Where each column is.
 struct Columns {
+    /// How many there are.
+    width: usize,
     id: usize,
     title: usize,
     url: usize,
@@ -65,15 +61,12 @@ struct Columns {
 
 impl Columns {
     fn find(header: &StringRecord) -> anyhow::Result<Self> {
-        let position = |name: &str| {
-            header
-                .iter()
-                .position(|column| column.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case(name))
-        };
+        let position = |name: &str| position(header, name);
         let required = |name: &'static str| {
             position(name).with_context(|| format!("the first line has no column {name}"))
         };
         Ok(Self {
+            width: header.len(),
             id: required("id")?,
             title: required("title")?,
             url: required("url")?,
@@ -85,38 +78,29 @@ impl Columns {
     }
 }
 
-/// Reads a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
-pub(super) fn read(path: &Path, zone: Option<&TimeZone>, now: Timestamp) -> anyhow::Result<StoryFile> {
-    let shown = path.display();
-    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut lines = LineNumbers::of(&text);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
-    let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
-    let columns = Columns::find(&header).with_context(|| format!("{shown} is not a list of stories"))?;
-    let mut read = StoryFile::default();
+/// Reads the text of a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
+pub(super) fn read(
+    path: &Path,
+    text: &[u8],
+    zone: Option<&TimeZone>,
+    now: Timestamp,
+) -> anyhow::Result<StoryFile> {
     let mut ids = HashSet::new();
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
-        let line = lines.line_of(&record);
-        let parsed = StringRecord::from_byte_record(record.clone())
-            .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
-            .and_then(|record| parse(&record, line, header.len(), &columns, zone))
-            .and_then(
-                |row| {
-                    if row.created_at <= now { Ok(row) } else { bail!("created_at is in the future") }
-                },
-            )
-            .and_then(|row| {
-                if ids.insert(row.id.clone()) { Ok(row) } else { bail!("id {:?} is repeated", row.id) }
-            });
-        match parsed {
-            Ok(row) => {
-                read.mended += u64::from(row.mended);
-                read.rows.push(row);
-            }
-            Err(reason) => read.refused.push(RejectedRow { line, reason: format!("{reason:#}") }),
+    let columns = |header: &StringRecord| {
+        Columns::find(header).with_context(|| format!("{} is not a list of stories", path.display()))
+    };
+    let (rows, refused) = read_rows((path, text), columns, |record, line, columns| {
+        let row = parse(record, line, columns, zone)?;
+        if row.created_at > now {
+            bail!("created_at is in the future");
         }
-    }
+        if !ids.insert(row.id.clone()) {
+            bail!("id {:?} is repeated", row.id);
+        }
+        Ok(row)
+    })?;
+    let mended = rows.iter().filter(|row| row.mended).count() as u64;
+    let mut read = StoryFile { rows, refused, mended, renamed: 0 };
     let authors: HashSet<&str> = read.rows.iter().map(|row| row.author.as_str()).collect();
     let renamed =
         authors.into_iter().filter(|author| username(author).is_ok_and(|name| name.as_str() != *author));
@@ -127,10 +111,10 @@ pub(super) fn read(path: &Path, zone: Option<&TimeZone>, now: Timestamp) -> anyh
 fn parse(
     record: &StringRecord,
     line: u64,
-    width: usize,
     columns: &Columns,
     zone: Option<&TimeZone>,
 ) -> anyhow::Result<StoryRow> {
+    let width = columns.width;
     if record.len() != width {
         bail!("the row has {} columns, the first line has {width}", record.len());
     }
@@ -222,10 +206,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_500_000_000);
 
     fn read_text(text: &str) -> StoryFile {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("links.csv");
-        std::fs::write(&path, text).unwrap();
-        read(&path, None, NOW).unwrap()
+        read(Path::new("links.csv"), text.as_bytes(), None, NOW).unwrap()
     }
 
     #[test]
@@ -239,7 +220,7 @@ mod tests {
             5,Right,,ann,1\n";
         let lines = |text: &str| {
             let read = read_text(text);
-            let refused: Vec<u64> = read.refused.iter().map(|refused| refused.line).collect();
+            let refused: Vec<u64> = read.refused.iter().map(|(line, _)| *line).collect();
             (refused, read.rows.iter().map(|row| row.line).collect::<Vec<u64>>())
         };
         let expected = (vec![2, 5, 7, 9], vec![10]);
@@ -260,7 +241,7 @@ mod tests {
              6,Turned,https://example.com/\u{202e},ann,1\n\
              7,Turned,https://example.com/,\u{202e}ann,1\n",
         );
-        let reasons: Vec<&str> = read.refused.iter().map(|refused| refused.reason.as_str()).collect();
+        let reasons: Vec<&str> = read.refused.iter().map(|(_, reason)| reason.as_str()).collect();
         let parts = ["in the future", "password", "user name", "U+202E", "U+202E", "control character"];
         assert_eq!(reasons.len(), parts.len(), "{reasons:?}");
         for (reason, part) in reasons.iter().zip(parts) {
@@ -305,16 +286,13 @@ mod tests {
         let titles: Vec<_> =
             read.rows.iter().map(|row| (row.title.as_str(), row.points, row.url.is_some())).collect();
         assert_eq!(titles, [("A, \"quoted\" title", 386, true), ("Ask", 1, false)]);
-        let lines: Vec<_> = read.refused.iter().map(|refused| refused.line).collect();
+        let lines: Vec<_> = read.refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [3, 4, 6, 7, 8, 9]);
     }
 
     #[test]
     fn a_file_without_the_columns_is_an_error_that_names_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("links.csv");
-        std::fs::write(&path, "id,title\n1,x\n").unwrap();
-        let error = format!("{:#}", read(&path, None, NOW).unwrap_err());
+        let error = format!("{:#}", read(Path::new("links.csv"), b"id,title\n1,x\n", None, NOW).unwrap_err());
         assert!(error.contains("no column url"), "{error}");
     }
 }

@@ -3,10 +3,10 @@
 //! Each site is changed to what the list says in one atomic batch. So an import can
 //! be stopped at any time and run again, also with a newer list.
 
-use super::super::{CreateOption, patiently, reach_store_to_import, site_on};
-use super::{LineNumbers, demand_all};
-use crate::config::Config;
-use crate::progress::progress_bar;
+use super::demand_all;
+use super::listed::{Rows, position, read_rows, say_refused};
+use crate::cli::terminal::{progress_bar, read_whole};
+use crate::cli::{CreateOption, Here, patiently};
 use anyhow::{Context, bail};
 use clap::Args;
 use csv::StringRecord;
@@ -30,7 +30,7 @@ use tidings_keyspace::EngineClock;
 #[derive(Debug, Args)]
 pub struct ImportSites {
     /// The CSV file.
-    file: PathBuf,
+    pub(in crate::cli) file: PathBuf,
     /// The day that the votes count for, such as 2026-11-21 [default: today].
     #[arg(long, value_name = "DATE")]
     day: Option<Day>,
@@ -38,42 +38,32 @@ pub struct ImportSites {
     pub(in crate::cli) create: CreateOption,
 }
 
-/// The content of a file.
-#[derive(Debug, Default)]
-struct SiteVotesFile {
-    sites: Vec<Listed>,
-    /// The rows that cannot be imported: line and reason.
-    refused: Vec<(u64, String)>,
-}
-
 impl ImportSites {
     /// Imports the file and reports the rows that were refused.
     ///
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
-    pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let list = read(&self.file)?;
-        for (line, reason) in &list.refused {
-            eprintln!("line {line}: {reason}");
-        }
-        let store = reach_store_to_import(config, "sites", &self.file).await?;
-        let site = site_on(&store, config);
+    pub async fn run(self, here: &Here) -> anyhow::Result<()> {
+        let (list, refused) = read(&self.file, &read_whole(&self.file)?)?;
+        say_refused(&refused);
+        let store = here.reach_store_to_import("sites", &self.file).await?;
+        let site = here.site_on(&store);
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
             None => now,
         };
-        let (changed_sites, votes) = import(&site, now, time, &list.sites).await?;
+        let (changed_sites, votes) = import(&site, now, time, &list).await?;
         unfinished::end(&store).await?;
         say!(
             "changed {} on {}; {} up to date; {} refused",
             counted(votes, "vote", "votes"),
             counted(changed_sites, "site", "sites"),
-            counted(list.sites.len() as u64 - changed_sites, "site was", "sites were"),
-            counted(list.refused.len() as u64, "row was", "rows were")
+            counted(list.len() as u64 - changed_sites, "site was", "sites were"),
+            counted(refused.len() as u64, "row was", "rows were")
         );
         store.close().await;
-        demand_all(&self.file, list.refused.len() as u64, ["row", "rows"])
+        demand_all(&self.file, refused.len() as u64, ["row", "rows"])
     }
 }
 
@@ -92,40 +82,23 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
     Ok((changed_sites, votes))
 }
 
-fn read(path: &Path) -> anyhow::Result<SiteVotesFile> {
-    let shown = path.display();
-    let text = std::fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut lines = LineNumbers::of(&text);
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&*text);
-    let header = reader.headers().with_context(|| format!("cannot read {shown}"))?.clone();
-    let column = |name: &str| {
-        header
-            .iter()
-            .position(|column| column.trim().trim_start_matches('\u{feff}').eq_ignore_ascii_case(name))
-            .with_context(|| format!("{shown} is not a list of sites: the first line has no column {name}"))
+fn read(path: &Path, text: &[u8]) -> anyhow::Result<Rows<Listed>> {
+    let columns = |header: &StringRecord| {
+        let column = |name: &str| {
+            position(header, name).with_context(|| {
+                format!("{} is not a list of sites: the first line has no column {name}", path.display())
+            })
+        };
+        Ok((column("host")?, column("votes")?))
     };
-    let columns = (column("host")?, column("votes")?);
-    let mut list = SiteVotesFile::default();
     let mut hosts = HashSet::new();
-    let mut record = csv::ByteRecord::new();
-    while reader.read_byte_record(&mut record).with_context(|| format!("cannot read {shown}"))? {
-        let line = lines.line_of(&record);
-        let parsed = StringRecord::from_byte_record(record.clone())
-            .map_err(|_| anyhow::anyhow!("the row is not UTF-8"))
-            .and_then(|record| parse(&record, columns))
-            .and_then(|listed| {
-                if hosts.insert(listed.host.clone()) {
-                    Ok(listed)
-                } else {
-                    bail!("host {} is repeated", listed.host)
-                }
-            });
-        match parsed {
-            Ok(listed) => list.sites.push(listed),
-            Err(reason) => list.refused.push((line, format!("{reason:#}"))),
+    read_rows((path, text), columns, |record, _, columns| {
+        let listed = parse(record, *columns)?;
+        if !hosts.insert(listed.host.clone()) {
+            bail!("host {} is repeated", listed.host);
         }
-    }
-    Ok(list)
+        Ok(listed)
+    })
 }
 
 fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result<Listed> {
@@ -142,7 +115,6 @@ fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::sync::Arc;
     use tidings_domain::accounts::visit::Visit;
     use tidings_domain::passwords::PasswordWorker;
@@ -150,27 +122,24 @@ mod tests {
     use tidings_domain::values::rules::Rules;
     use tidings_keyspace::Store;
 
-    fn list(text: &str) -> anyhow::Result<SiteVotesFile> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("sites.csv");
-        fs::write(&path, text)?;
-        read(&path)
+    fn list(text: &str) -> anyhow::Result<Rows<Listed>> {
+        read(Path::new("sites.csv"), text.as_bytes())
     }
 
     #[test]
     fn rows_are_hosts_and_votes_and_others_are_refused_with_the_reason() {
-        let list = list(
+        let (sites, refused) = list(
             "\u{feff}Host,note,votes\nGood.com,x,25\nbad.com,\"a, b\",-12\nlocalhost,,5\ngood.com.,,1\n\
              many.com,,1001\nhalf.com,,1.5\nshort.com\n",
         )
         .unwrap();
         let sites: Vec<(&str, u64, u64)> =
-            list.sites.iter().map(|listed| (listed.host.as_str(), listed.good, listed.bad)).collect();
+            sites.iter().map(|listed| (listed.host.as_str(), listed.good, listed.bad)).collect();
         assert_eq!(sites, [("good.com", 25, 0), ("bad.com", 0, 12)]);
-        let lines: Vec<u64> = list.refused.iter().map(|(line, _)| *line).collect();
+        let lines: Vec<u64> = refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [4, 5, 6, 7, 8]);
         for ((_, reason), part) in
-            list.refused.iter().zip(["localhost", "is repeated", "1001", "1.5", "whole number"])
+            refused.iter().zip(["localhost", "is repeated", "1001", "1.5", "whole number"])
         {
             assert!(reason.contains(part), "{reason}");
         }

@@ -1,7 +1,7 @@
 //! Opening the store of a site, and waiting for one that is not there yet.
 
 use super::service_manager;
-use crate::cli::{NoSite, open_store, store_options};
+use crate::cli::here::{NoSite, open_store, store_options};
 use crate::config::Config;
 use std::time::{Duration, Instant};
 use tidings_domain::migrations::UnusableStore;

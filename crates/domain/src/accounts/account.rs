@@ -10,7 +10,7 @@ use crate::accounts::roles;
 use crate::accounts::session_store::{Device, Session, VisitSession};
 use crate::accounts::sessions::{self, SessionReplacement};
 use crate::accounts::users::User;
-use crate::audit::{self, AccountDeed};
+use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::passwords::HashingSource;
@@ -227,6 +227,7 @@ pub async fn set_password(
         Vec::new()
     })
     .await?;
-    audit::write_account(site, id, AccountDeed::SetPassword).await;
+    let account = audit::name_of(site, id).await;
+    tracing::info!(target: AUDIT, by = COMMAND_LINE, account, user = id.0, "set a password");
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! it wraps the digest that is stored in Argon2id ([`crate::passwords`]).
 
 use crate::action::Decision;
-use crate::audit::CommandEntry;
+use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
@@ -48,7 +48,7 @@ pub async fn harden(site: &Site, report: impl Fn(Hardened)) -> Result<Hardened, 
         report(done);
     }
     if done.wrapped > 0 {
-        CommandEntry::HardenedPasswords { accounts: done.wrapped }.write(site).await;
+        tracing::info!(target: AUDIT, by = COMMAND_LINE, accounts = done.wrapped, "protected weak passwords");
     }
     Ok(done)
 }

@@ -10,6 +10,7 @@ use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, User};
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
+use crate::key_walk::KeyWalk;
 use crate::keys;
 use crate::passwords::lacks_salt;
 use crate::report::Advance;
@@ -25,9 +26,6 @@ use tidings_keyspace::{Batch, Fetch, read};
 /// Accounts before the ones to fold that are looked at again: Lamer News draws an id some
 /// moments before it writes the account.
 const FOLDING_OVERLAP: u64 = 16;
-
-/// Keys that are looked at in one round when names are folded anew.
-const REFOLDED_AT_ONCE: usize = 1_000;
 
 /// Gives the accounts that lack one their entry in the index of names, in chunks. Of two old
 /// accounts whose names look alike, the older one gets it. Returns whether all have theirs.
@@ -159,28 +157,18 @@ async fn missing(site: &Site, first: u64, last: u64) -> Result<MissingFields, Er
 /// the entry. The earlier entries stay too, so that the earlier version could still use them; nothing
 /// here reads them.
 pub(crate) async fn fold_anew(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, REFOLDED_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        advance(seen.min(total), total);
-        let stale: Vec<(String, String)> = page
-            .keys
-            .into_iter()
-            .filter_map(|key| {
-                let anew = keys::username_folded(keys::name_of_folded(&key)?);
-                (anew != key).then_some((key, anew))
-            })
-            .collect();
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        let stale = keys.into_iter().filter_map(|key| {
+            let anew = keys::username_folded(keys::name_of_folded(&key)?);
+            (anew != key).then_some((key, anew))
+        });
+        let stale: Vec<(String, String)> = stale.collect();
         if !stale.is_empty() {
             site.act(keys::USERNAMES_FOLDED, || fold_some_anew(site, &stale)).await?;
         }
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 /// [`fold_anew`] of some entries: each with its earlier key and the new one. Rounds: 1.

@@ -11,7 +11,7 @@ use crate::accounts::users::{
     UNKNOWN_PASSWORD, User,
 };
 use crate::action::Decision;
-use crate::audit::{self, AccountDeed};
+use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::identity;
@@ -261,7 +261,8 @@ pub async fn set_role(
     });
     let has_changed = changed.await?;
     if has_changed {
-        audit::write_account(site, id, AccountDeed::ChangedRole { role: role.name().to_owned(), has }).await;
+        let (by, account, role) = (COMMAND_LINE, audit::name_of(site, id).await, role.name());
+        tracing::info!(target: AUDIT, by, account, user = id.0, role, has, "changed a role");
     }
     Ok(has_changed)
 }

@@ -19,7 +19,7 @@ use crate::accounts::users::{CONFIRMED_EMAIL, UNCONFIRMED};
 use crate::accounts::visit::Visit;
 use crate::action::Decision;
 use crate::activity::ActionCounters;
-use crate::audit::{self, AccountDeed};
+use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -115,8 +115,9 @@ pub async fn add_account_with_password(
     password: &NewPassword,
 ) -> Result<SignedUp, Error> {
     let added = insert_for_operator(site, now, username, Some(password)).await?;
-    let deed = AccountDeed::Created { is_administrator: added.is_administrator };
-    audit::write_account(site, added.user_id, deed).await;
+    let (account, user) = (audit::name_of(site, added.user_id).await, added.user_id.0);
+    let administrator = added.is_administrator;
+    tracing::info!(target: AUDIT, by = COMMAND_LINE, account, user, administrator, "created an account");
     Ok(added)
 }
 

@@ -1,11 +1,11 @@
 //! Marks what was taken away before readers saw it, and before that left a mark. The record of a removal says whether the
 //! post waited for approval before. A rejection has no such record, but a line of the log.
 
-use super::KEYS_AT_ONCE;
 use crate::accounts::inbox::Withdrawn;
 use crate::comments::comment::Comment;
 use crate::error::Error;
-use crate::keys::{self, families, families::Family};
+use crate::key_walk::{KeyWalk, first_parts};
+use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::Site;
@@ -17,22 +17,15 @@ use tidings_keyspace::{Batch, Fetch, read};
 
 /// Goes over all keys. Rounds: 4 for each 1,000 keys, and 2 for each post that is marked.
 pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        let parts = |of: &'static Family| {
-            let keys = page.keys.iter().filter_map(|key| Family::of(key));
-            keys.filter(move |(family, _)| **family == *of).filter_map(|(_, parts)| parts.first().copied())
-        };
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
         let removed: Vec<Thing> =
-            parts(&families::WITHDRAWN).filter_map(|thing| thing.parse().ok()).collect();
+            first_parts(&keys, &families::WITHDRAWN).filter_map(|thing| thing.parse().ok()).collect();
         let waited = |record: &Option<Withdrawn>| {
             record.as_ref().and_then(|record| record.earlier.as_ref()).is_some_and(Withheld::is_secret)
         };
         mark(site, with_record(site, removed, waited).await?).await?;
-        let lines = parts(&families::MODERATION).filter_map(|id| id.parse().ok());
+        let lines = first_parts(&keys, &families::MODERATION).filter_map(|id| id.parse().ok());
         let lines = lines.map(|id| read::fields(keys::moderation(id), ["action", "kind", "target"]));
         let lines = site.store.fetch(lines.collect::<Vec<_>>().or_absent()).await?;
         let rejected = lines.into_iter().filter_map(|[action, kind, target]| {
@@ -40,12 +33,8 @@ pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
             Thing::parse(&kind?, &target?).ok().filter(|_| is_rejection)
         });
         mark(site, with_record(site, rejected.collect(), Option::is_none).await?).await?;
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 /// Those of some things whose record of a removal is so. Rounds: 1.

@@ -1,13 +1,13 @@
 //! Puts back into inboxes and mentions what removals have taken away from them, and lets each removed comment and tweet
 //! itself name the line of the log that removed it. Before that, a record of its own did, with all that was taken away.
 
-use super::KEYS_AT_ONCE;
 use crate::accounts::inbox::{BADGE, Withdrawn};
 use crate::accounts::users::DEACTIVATED;
 use crate::comments::comment::Comment;
 use crate::comments::notify::NOTIFY;
 use crate::error::Error;
 use crate::jobs::{self, Job};
+use crate::key_walk::KeyWalk;
 use crate::keys::{self, families, families::Family};
 use crate::report::Advance;
 use crate::site::{Site, apply};
@@ -40,12 +40,9 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
         }
     }
     apply(&site.store, batch).await?;
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        for key in &page.keys {
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        for key in &keys {
             let record = key.strip_suffix(FROM_SUBSCRIBERS).unwrap_or(key);
             let family = Family::of(record).filter(|(family, _)| **family == families::WITHDRAWN);
             match family.and_then(|(_, parts)| parts.first()?.parse().ok()) {
@@ -55,12 +52,8 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
                 _ => {}
             }
         }
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {

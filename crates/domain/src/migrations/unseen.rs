@@ -8,6 +8,7 @@ use crate::contributions::erasing::ERASE_ALL;
 use crate::deactivation::leave;
 use crate::error::Error;
 use crate::jobs::{self, Job};
+use crate::key_walk::KeyWalk;
 use crate::keys::{self, families, families::Family};
 use crate::news::item::News;
 use crate::report::Advance;
@@ -33,14 +34,11 @@ struct UnlistedPost {
 
 /// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 2 for each ten stories, tweets or flagged things.
 pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
         let (mut stories, mut tweets, mut flagged) = (vec![], vec![], vec![]);
         let (mut profiles, mut invitations) = (vec![], vec![]);
-        for key in &page.keys {
+        for key in &keys {
             let Some((family, parts)) = Family::of(key) else { continue };
             let part = parts.first().copied().unwrap_or_default();
             if *family == families::NEWS {
@@ -68,12 +66,8 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
             list_flags(site, flagged).await?;
         }
         leave_again(site, profiles, invitations).await?;
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 /// The posts of some stories and their threads. Rounds: 1.

@@ -11,7 +11,7 @@ use crate::accounts::roles::Holder;
 use crate::accounts::users::{Role, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
-use crate::audit::{CommandEntry, Moderated};
+use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::contributions::author_of;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
@@ -213,14 +213,9 @@ async fn act(
         begin(site);
     }
     site.of::<ActionCounters>().count(CountedAction::Moderation);
-    let moderated = Moderated {
-        by: moderator.username.clone(),
-        action: deed.action().to_string(),
-        thing: thing.to_string(),
-        line: id.0,
-        is_by_command: site.is_for_command,
-    };
-    CommandEntry::Moderated(moderated).write(site).await;
+    let through = site.is_for_command.then_some(COMMAND_LINE);
+    let (by, action, thing) = (&*moderator.username, deed.action().to_string(), thing.to_string());
+    tracing::info!(target: AUDIT, by, through, action, thing, line = id.0, "moderated");
     Ok(id)
 }
 

@@ -9,7 +9,8 @@ use super::tally::{ACCOUNTS, COUNT, SAME_NETWORK, SUM, VoteTotals, beyond_the_fi
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::keys::{self, families, families::Family};
+use crate::key_walk::{KeyWalk, first_parts};
+use crate::keys::{self, families};
 use crate::report::Advance;
 use crate::site::Site;
 use crate::sites::bans::{BAN_FIELDS, finish_bans};
@@ -191,30 +192,20 @@ impl StoredNames<'_> {
 
 /// Stores what is counted twice on all sites. Rounds: 1 for each 1,000 keys, and 3 for each site with votes on both names.
 pub(crate) async fn count_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
-    const KEYS_AT_ONCE: usize = 1_000;
     // So that the votes of each voter count, or do not.
     finish_bans(site).await?;
-    let total = site.store.count_keys().await?;
-    let (mut cursor, mut seen) = (None, 0);
-    loop {
-        let page = site.store.scan_keys(cursor, KEYS_AT_ONCE).await?;
-        seen += u64::try_from(page.keys.len()).unwrap_or(0);
-        for key in &page.keys {
-            if let Some((family, parts)) = Family::of(key)
-                && *family == families::LINK_VOTES
-                && let Some(host) = parts.first().and_then(|host| Hostname::parse(host).ok())
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        for host in first_parts(&keys, &families::LINK_VOTES) {
+            if let Ok(host) = Hostname::parse(host)
                 && let Some([bare, www]) = host.forms()
                 && host == www
             {
                 count_of(site, &bare, &www).await?;
             }
         }
-        advance(seen.min(total), total);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 /// The same for one site.

@@ -5,7 +5,7 @@
 //! one reader after the other gets a timeline that is made anew, and loses the old one.
 
 use crate::accounts::users::DEACTIVATED;
-use crate::audit::CommandEntry;
+use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::error::Error;
 use crate::fields;
 use crate::home_servers;
@@ -203,7 +203,8 @@ impl<'a> TimelineMove<'a> {
                 if let Applied::No(_) = site.apply(batch).await? {
                     return Err(Error::Busy);
                 }
-                CommandEntry::MovedTimelines { to: to.shown() }.write(site).await;
+                let (by, to) = (COMMAND_LINE, to.shown());
+                tracing::info!(target: AUDIT, by, to, "began to move home timelines");
                 (id, 0, old_url)
             }
         };

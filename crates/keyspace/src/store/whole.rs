@@ -1,7 +1,7 @@
 //! Reading, copying and checking a whole store.
 
 use super::{Engine, Store};
-use crate::file_check::{FileCheck, FileCheckStep};
+use crate::file_check::FileCheckStep;
 use crate::{Entry, FileState, KeyPage, KeyspaceError, ScanPage, Snapshot};
 use std::path::Path;
 
@@ -16,7 +16,6 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.count_keys(),
             Engine::Redis(engine) => engine.count_keys().await,
-            Engine::Remote(engine) => engine.count_keys().await,
         }
     }
 
@@ -32,7 +31,6 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.scan(cursor, limit),
             Engine::Redis(engine) => engine.scan(cursor, limit).await,
-            Engine::Remote(engine) => engine.scan(cursor, limit).await,
         }
     }
 
@@ -65,7 +63,6 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.snapshot(),
             Engine::Redis(engine) => engine.snapshot(folder).await,
-            Engine::Remote(engine) => engine.snapshot().await,
         }
     }
 
@@ -81,21 +78,15 @@ impl Store {
     /// # Errors
     /// [`KeyspaceError::Unavailable`] if the store is closed or the connection to it is lost.
     pub async fn check_file(&self, mut progress: impl FnMut(u64, u64)) -> Result<FileState, KeyspaceError> {
-        let mut check = self.begin_file_check().await?;
+        let mut check = match &self.engine {
+            Engine::Redb(engine) => engine.check_file().await?,
+            Engine::Redis(_) => return Ok(FileState::NoFile),
+        };
         loop {
             match check.next().await? {
                 FileCheckStep::Progress(read, all) => progress(read, all),
                 FileCheckStep::Over(state) => return Ok(state),
             }
-        }
-    }
-
-    /// Begins what [`Store::check_file`] does.
-    pub(crate) async fn begin_file_check(&self) -> Result<FileCheck, KeyspaceError> {
-        match &self.engine {
-            Engine::Redb(engine) => engine.check_file().await,
-            Engine::Redis(_) => Ok(FileCheck::over(FileState::NoFile)),
-            Engine::Remote(engine) => engine.check_file().await,
         }
     }
 
@@ -109,7 +100,6 @@ impl Store {
         match &self.engine {
             Engine::Redb(engine) => engine.scan_keys(cursor, limit),
             Engine::Redis(engine) => engine.scan_keys(cursor, limit).await,
-            Engine::Remote(engine) => engine.scan_keys(cursor, limit).await,
         }
     }
 
@@ -141,7 +131,6 @@ impl Store {
         let outcome = match &self.engine {
             Engine::Redb(engine) => engine.restore(entries, as_of_ms).await,
             Engine::Redis(engine) => engine.restore(entries, as_of_ms).await,
-            Engine::Remote(engine) => engine.restore(&entries, as_of_ms).await,
         };
         self.versions.note_all_written();
         outcome

@@ -24,9 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tidings_keyspace::{
-    AnswerQuestion, Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, ControlSocket, EngineClock,
-    Entry, Expiry, FromAnswer, Handle, KeyspaceError, Query, Selection, Served, Store, StoreOptions, Value,
-    Within, Write, serve,
+    Batch, Bound, COUNTER_LIMIT, CheckId, CommitError, Committed, EngineClock, Entry, Expiry, FromAnswer,
+    Handle, KeyspaceError, Query, Selection, Store, StoreOptions, Value, Within, Write,
 };
 use tidings_testing_redis::RedisServer;
 
@@ -62,19 +61,6 @@ impl Subject {
         let url = format!("redb:{}", folder.path().join("test.redb").display());
         let store = Store::open(&url, &options).await.unwrap();
         Self { store, clock: Some(clock), _folder: Some(folder), _server: None }
-    }
-
-    /// The store of a server, used through its socket.
-    async fn remote() -> Self {
-        let Self { store, clock, .. } = Self::redb_memory().await;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control");
-        let socket = ControlSocket::bind(&path).unwrap();
-        let answer: AnswerQuestion = Arc::new(|question| Box::pin(async move { question }));
-        let served = Served { store, name: "of the test".to_owned(), answer };
-        tokio::spawn(async move { serve(&served, &socket).await });
-        let store = Store::of_server(&path, &patient()).await.unwrap().unwrap();
-        Self { store, clock, _folder: Some(folder), _server: None }
     }
 
     async fn redis() -> Self {
@@ -203,7 +189,6 @@ macro_rules! rules {
     ($($module:ident: $($rule:ident)*;)*) => {
         rules!(@engine redb_memory $($module: $($rule)*;)*);
         rules!(@engine redb_file $($module: $($rule)*;)*);
-        rules!(@engine remote $($module: $($rule)*;)*);
         rules!(@engine redis $($module: $($rule)*;)*);
     };
     (@engine $engine:ident $($module:ident: $($rule:ident)*;)*) => {

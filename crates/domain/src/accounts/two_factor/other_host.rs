@@ -4,7 +4,7 @@
 use crate::accounts::harden::count_accounts;
 use crate::accounts::outbox;
 use crate::accounts::users::User;
-use crate::audit::CommandEntry;
+use crate::audit::{AUDIT, COMMAND_LINE};
 use crate::error::Error;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -50,7 +50,8 @@ pub async fn visit_owners(
     }
     if let Some((HostMove { from, to }, _)) = told {
         let (from, to) = (from.to_string(), to.to_string());
-        CommandEntry::ToldOfHostMove { from, to, accounts: found.reachable }.write(site).await;
+        let (by, accounts) = (COMMAND_LINE, found.reachable);
+        tracing::info!(target: AUDIT, by, from, to, accounts, "told owners of passkeys of a move");
     }
     Ok(found)
 }

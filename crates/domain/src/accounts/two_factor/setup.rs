@@ -10,7 +10,7 @@ use crate::accounts::two_factor::stored::{self, StoredFactors, check_password};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::User;
 use crate::action::Decision;
-use crate::audit::{self, AccountDeed};
+use crate::audit::{self, AUDIT, COMMAND_LINE};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::repeats::KeptAnswer;
@@ -240,7 +240,8 @@ pub async fn remove_all(site: &Site, user_id: UserId) -> Result<bool, Error> {
     });
     let had_any = removed.await?;
     if had_any {
-        audit::write_account(site, user_id, AccountDeed::RemovedSecondFactors).await;
+        let (by, account) = (COMMAND_LINE, audit::name_of(site, user_id).await);
+        tracing::info!(target: AUDIT, by, account, user = user_id.0, "removed the second factors");
     }
     Ok(had_any)
 }

@@ -5,7 +5,7 @@
 //! what a killed server has left behind.
 
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use tokio::net::UnixListener;
@@ -66,12 +66,11 @@ impl ControlSocket {
             return Err(SocketError::PathTooLong(path.to_owned()));
         }
         check_place(path)?;
-        let folder = make_folder(path).map_err(failed)?;
-        let made = Self::make_in(&folder, path);
-        // It is empty again, unless something has failed.
-        std::fs::remove_file(folder.join("s")).ok();
-        std::fs::remove_dir(&folder).ok();
-        made.map_err(failed)
+        // The paths of sockets are limited, so its name is short.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mode = std::fs::Permissions::from_mode(FOLDER_MODE);
+        let folder = tempfile::Builder::new().prefix(".").permissions(mode).tempdir_in(parent);
+        Self::make_in(folder.map_err(failed)?.path(), path).map_err(failed)
     }
 
     /// Makes the socket in a folder and moves it to its place.
@@ -82,11 +81,6 @@ impl ControlSocket {
         std::fs::rename(&made, path)?;
         let identity = identity_of(path)?;
         Ok(Self { listener, path: path.to_owned(), identity })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -125,17 +119,6 @@ pub(super) fn is_nobody(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory
     )
-}
-
-/// A new folder beside a path, for its owner alone. Its name is as short as can be, because the
-/// paths of sockets are limited.
-fn make_folder(path: &Path) -> io::Result<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut random = [0; 3];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let folder = parent.join(format!(".{:02x}{:02x}{:02x}", random[0], random[1], random[2]));
-    std::fs::DirBuilder::new().mode(FOLDER_MODE).create(&folder)?;
-    Ok(folder)
 }
 
 fn identity_of(path: &Path) -> io::Result<(u64, u64)> {

@@ -1,0 +1,206 @@
+//! Where a command runs: in the server that has the store open, or in a process of its own, which opens it.
+
+use crate::config::Config;
+use crate::upgrade;
+use anyhow::bail;
+use std::ops::Deref;
+use std::path::Path;
+use std::time::Duration;
+use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
+use tidings_domain::migrations::{self, UnusableStore};
+use tidings_domain::passwords::PasswordWorker;
+use tidings_domain::site::Site;
+use tidings_domain::values::clock::Timestamp;
+use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
+use tidings_web::App;
+
+/// Where a command runs.
+pub struct Here {
+    /// The settings: those of the server, or those of the command line.
+    pub config: Config,
+    /// The server whose part it is, if there is one.
+    pub server: Option<App>,
+}
+
+/// A store that a command uses.
+pub struct Reached {
+    store: Store,
+    is_servers: bool,
+}
+
+impl Deref for Reached {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+impl Reached {
+    /// Closes the store, unless it is the server's.
+    pub async fn close(&self) {
+        if !self.is_servers {
+            self.store.close().await;
+        }
+    }
+}
+
+impl Here {
+    /// In a process of its own.
+    pub const fn alone(config: Config) -> Self {
+        Self { config, server: None }
+    }
+
+    /// In a server, with its settings.
+    pub const fn in_server(config: Config, app: App) -> Self {
+        Self { config, server: Some(app) }
+    }
+
+    async fn reach(&self, open: impl AsyncFnOnce() -> anyhow::Result<Store>) -> anyhow::Result<Reached> {
+        match &self.server {
+            // The rounds of commands are not those of the server's own work.
+            Some(app) => Ok(Reached { store: app.site.store.counted_apart(), is_servers: true }),
+            None => Ok(Reached { store: open().await?, is_servers: false }),
+        }
+    }
+
+    /// The store, to be written to. Creates it if there is none and nobody has named its path, or with `--create`.
+    pub async fn reach_store(&self) -> anyhow::Result<Reached> {
+        let config = &self.config;
+        self.reach(async || {
+            let store = present(open_store(config).await?, config).await?;
+            migrations::begin_new(&store).await?;
+            Ok(store)
+        })
+        .await
+    }
+
+    /// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
+    pub async fn reach_store_to_import(&self, kind: &str, file: &Path) -> anyhow::Result<Reached> {
+        let from = format!("{kind} {}", file.display());
+        let filling = &Filling::begun(FilledBy::Import, from, Timestamp::now(&EngineClock::System));
+        self.reach(async || open_to_import(&self.config, filling).await).await
+    }
+
+    /// The store as it is, which must exist: for commands that read keys, whatever they mean.
+    pub async fn reach_existing_store(&self) -> anyhow::Result<Reached> {
+        let url = self.config.server.store.as_str();
+        self.reach(async || open_existing_store(url, &self.config).await).await
+    }
+
+    /// The store of the site, which must exist, in the present layout.
+    pub async fn reach_site(&self) -> anyhow::Result<Reached> {
+        let (url, config) = (self.config.server.store.as_str(), &self.config);
+        self.reach(async || present(open_existing_store(url, config).await?, config).await).await
+    }
+
+    /// The site, in a store that the command has reached.
+    pub fn site_on(&self, store: &Store) -> Site {
+        match &self.server {
+            // New passwords take turns with those of the people on the site.
+            Some(app) => site_with(store, &self.config, app.site.passwords.clone()),
+            None => site_on(store, &self.config),
+        }
+    }
+
+    /// Does something with the site, in a store that must exist.
+    pub async fn on_site<T>(&self, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let store = self.reach_site().await?;
+        let done = work(self.site_on(&store)).await;
+        store.close().await;
+        done
+    }
+}
+
+async fn open_to_import(config: &Config, filling: &Filling) -> anyhow::Result<Store> {
+    let store = open_configured(config, Some(filling.first())).await?;
+    match unfinished::begin(&store, filling).await? {
+        Begun::Other(other) => return Err(UnusableStore::Unfinished(other).into()),
+        // Only another program has something there.
+        Begun::Filled(_) if !migrations::has_site(&store).await? => {
+            unfinished::mark(&store, filling).await?;
+            migrations::note_newest(&store).await?;
+            return Ok(store);
+        }
+        Begun::Filled(_) => return present(usable(store).await?, config).await,
+        Begun::Again(_) => tracing::info!("an earlier import of this file was interrupted; it goes on"),
+        Begun::Anew => {}
+    }
+    migrations::begin_new(&store).await?;
+    Ok(store)
+}
+
+/// Brings a store to the present layout, as the server does when it starts. A new one stays as it is.
+async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
+    let site = site_on(&store, config);
+    upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
+    Ok(store)
+}
+
+/// The configured site on a store that this process has opened.
+fn site_on(store: &Store, config: &Config) -> Site {
+    site_with(store, config, PasswordWorker::default())
+}
+
+fn site_with(store: &Store, config: &Config, passwords: PasswordWorker) -> Site {
+    Site::new(store.clone(), config.rules.clone(), passwords)
+        .reached_at(config.site.url.as_str())
+        .called(&config.site.name)
+}
+
+/// Opens the configured store as it is. Creates it if there is none and nobody has named its path, or with
+/// `--create`.
+pub(super) async fn open_store(config: &Config) -> anyhow::Result<Store> {
+    usable(open_configured(config, None).await?).await
+}
+
+/// Opens the configured store, whether or not it is whole. `first` is the first key of a new file.
+async fn open_configured(config: &Config, first: Option<(String, String)>) -> anyhow::Result<Store> {
+    let options = StoreOptions { create: config.creates_store(), first, ..store_options(config) };
+    let url = config.server.store.as_str();
+    match Store::open(url, &options).await {
+        Err(OpenError::Missing(path)) => {
+            bail!("there is no store at {path}; to start a new site there, add --create")
+        }
+        opened if options.create => Ok(opened?),
+        opened => with_site(opened?, url).await,
+    }
+}
+
+/// A Redis database has no site: it is empty, or another program's.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no site in the database at {0}; check its address and number, or, to start a new site there, \
+     add --create"
+)]
+pub(super) struct NoSite(String);
+
+/// A store that has a site, if it is on Redis. There a new site looks like a site that was lost.
+async fn with_site(store: Store, url: &str) -> anyhow::Result<Store> {
+    if url.starts_with("redis") && !migrations::has_site(&store).await? {
+        return Err(NoSite(without_password(url)).into());
+    }
+    Ok(store)
+}
+
+/// Opens a store that must exist: a mistyped path is an error, not an empty store.
+pub(super) async fn open_existing_store(url: &str, config: &Config) -> anyhow::Result<Store> {
+    let options = StoreOptions { create: false, ..store_options(config) };
+    usable(with_site(Store::open(url, &options).await?, url).await?).await
+}
+
+/// A store that this program knows, and that is whole.
+async fn usable(store: Store) -> anyhow::Result<Store> {
+    migrations::state_of(&store).await?.demand_usable()?;
+    Ok(store)
+}
+
+pub(super) fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        timeout: Duration::from_secs(config.server.store_timeout_seconds),
+        cache_bytes: usize::try_from(config.server.cache_mebibytes.saturating_mul(1024 * 1024))
+            .unwrap_or(usize::MAX),
+        replicas: u32::try_from(config.server.store_replicas).unwrap_or(u32::MAX),
+        ..StoreOptions::default()
+    }
+}
