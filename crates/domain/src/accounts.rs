@@ -65,5 +65,6 @@ mod standing;
 pub(crate) mod store_rules;
 pub mod trust;
 pub mod two_factor;
+pub mod unsubscribing;
 pub mod users;
 pub mod visit;
