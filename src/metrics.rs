@@ -264,7 +264,7 @@ impl Figures {
         *looked = Some(Instant::now());
         // While the store is away, the last figures stay.
         let now = self.app.now();
-        if let Ok(Queues { jobs, mails }) = Queues::read(&self.app.site, &self.app.site.store).await {
+        if let Ok(Queues { jobs, mails, .. }) = Queues::read(&self.app.site, &self.app.site.store).await {
             set("tidings_jobs_waiting", None, jobs.waiting.count);
             set("tidings_jobs_oldest_seconds", None, jobs.waiting.oldest_seconds(now));
             set("tidings_mails_waiting", None, mails.count);

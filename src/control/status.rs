@@ -229,7 +229,7 @@ fn alone(now: Timestamp, health: StoreHealth) -> Readiness {
 
 async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
     match Queues::read(site, &site.store).await {
-        Ok(Queues { jobs, mails }) => {
+        Ok(Queues { jobs, mails, .. }) => {
             let homes = moving::status(site).await.ok();
             let homes = homes.filter(|homes| homes.at != Destination::Store || homes.moved.is_some());
             let home_timelines = homes.map(HomeTimelines::from);

@@ -8,7 +8,6 @@
 //! There is one hub. So if it does not answer, all feeds wait, and the hub rests until the next attempt ([`crate::queue`]).
 //! After a day, they no longer wait.
 
-use crate::action::Decision;
 use crate::changes::{self, FeedPlace, Findable};
 use crate::error::Error;
 use crate::keys;
@@ -18,7 +17,6 @@ use crate::values::clock::{Moment, Timestamp};
 use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
-use std::time::Duration;
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
 /// The field with the place up to which changes are noted.
@@ -172,38 +170,28 @@ pub async fn begin(
     Ok(Some((turn, feeds.map(|(address, place)| WaitingFeed { address, place }).collect())))
 }
 
-/// Ends a turn: what the hub knows no longer waits, unless it has changed meanwhile. A hub that has failed rests.
-/// Rounds: 3.
+/// Ends an attempt: a feed that the hub knows no longer waits, unless it has changed meanwhile. Rounds: 1.
 pub async fn finish(
     site: &Site,
     now: Timestamp,
     state: &HubState,
-    turn: SendingTurn,
-    (told, has_failed): (&[WaitingFeed], bool),
+    (feed, is_told): (&WaitingFeed, bool),
 ) -> Result<Fate, Error> {
     let since = state.failing.unwrap_or(now);
-    let fate = if has_failed { Fate::after_failure(now, since) } else { Fate::Over };
-    site.act(keys::HUB_FEEDS, || async {
-        let (place, waiting) =
-            site.store.fetch((read::field(keys::HUB_STATE, PLACE), read::hash(keys::HUB_FEEDS))).await?;
-        let mut batch = Batch::new();
-        // Each note of a change moves it.
-        batch.field_unchanged(keys::HUB_STATE, PLACE, place.as_deref());
-        if fate == Fate::GivenUp {
-            batch.delete(keys::HUB_FEEDS);
-        }
-        let is_known = |feed: &&WaitingFeed| waiting.get(&feed.address) == Some(feed.place.as_str());
-        for feed in told.iter().filter(is_known) {
+    let fate = if is_told { Fate::Over } else { Fate::after_failure(now, since) };
+    let mut batch = Batch::new();
+    match fate {
+        Fate::After(_) => batch.set_field(keys::HUB_STATE, FAILING, since.to_string()),
+        Fate::Over => {
+            batch.field_equals(keys::HUB_FEEDS, &feed.address, &feed.place);
             batch.delete_field(keys::HUB_FEEDS, &feed.address);
+            batch.delete_field(keys::HUB_STATE, FAILING);
         }
-        match fate {
-            Fate::After(_) => batch.set_field(keys::HUB_STATE, FAILING, since.to_string()),
-            Fate::Over | Fate::GivenUp => batch.delete_field(keys::HUB_STATE, FAILING),
+        Fate::GivenUp => {
+            batch.delete(keys::HUB_FEEDS);
+            batch.delete_field(keys::HUB_STATE, FAILING);
         }
-        Ok(Decision::commit(batch, ()))
-    })
-    .await?;
-    let rest = if let Fate::After(seconds) = fate { Some(Duration::from_secs(seconds)) } else { None };
-    turn.end(site, now, rest).await?;
+    }
+    site.apply(batch).await?;
     Ok(fate)
 }

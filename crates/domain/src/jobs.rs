@@ -17,10 +17,12 @@
 //! operator; the rest is for other wings.
 
 pub(crate) mod members;
+mod paused;
 mod status;
 pub(crate) mod store_rules;
 mod worker;
 
+pub(crate) use paused::{Paused, resume};
 pub use status::{JobStatus, Jobs, status};
 pub(crate) use worker::run;
 
@@ -243,39 +245,6 @@ pub(crate) fn is_waiting(job: &Job) -> impl Fetch<Value = bool> + use<> {
 /// Makes a batch fail if a job waits or is under way.
 pub(crate) fn demand_none(batch: &mut Batch, job: &Job) {
     batch.key_absent(keys::timeline_job(&job.0));
-}
-
-/// A job that is stopped for a time.
-pub(crate) struct Paused {
-    job: Job,
-    hash: Hash,
-}
-
-impl Paused {
-    /// A job that is to be stopped for a time, if there is one.
-    pub(crate) fn of(job: Job) -> impl Fetch<Value = Option<Self>> {
-        read::hash(keys::timeline_job(&job.0)).map(|hash| (!hash.is_empty()).then_some(Self { job, hash }))
-    }
-
-    /// How far it is, as text for [`resume`]: a line for each field.
-    pub(crate) fn progress(&self) -> String {
-        let fields = self.hash.0.iter().filter(|(field, _)| field != STEP);
-        fields.map(|(field, value)| format!("{field} {value}")).collect::<Vec<_>>().join("\n")
-    }
-
-    /// Adds to a batch that the job stops. The batch is rejected if it has advanced meanwhile.
-    pub(crate) fn write(&self, batch: &mut Batch) {
-        batch.field_unchanged(keys::timeline_job(&self.job.0), STEP, self.hash.get(STEP));
-        remove(batch, &self.job);
-    }
-}
-
-/// Adds to a batch that a stopped job goes on from where it was.
-pub(crate) fn resume(batch: &mut Batch, job: &Job, progress: &str, now: Moment) {
-    let key = keys::timeline_job(&job.0);
-    batch.set_field(&key, STEP, first_step(now).to_string());
-    batch.set_fields(&key, progress.lines().filter_map(|line| line.split_once(' ')));
-    Lane::JOBS.write(batch, &job.0, now.as_score());
 }
 
 /// Works on a job until it is finished, put off, or another server has it. Returns whether it was

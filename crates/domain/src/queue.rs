@@ -19,9 +19,11 @@ use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use crate::values::secrets::random_token;
 use crate::values::text_forms::record_text;
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidings_keyspace::{Batch, CheckId, Fetch, Order, read};
 
+/// After how long a server ends its turn, with the next look as its next turn.
+const TURN: Duration = Duration::from_secs(10);
 /// How long other servers leave a receiver to the server that has the turn: longer than a turn takes.
 const TURN_LEASE: Duration = Duration::from_secs(60);
 /// The longest time for which a job is put off.
@@ -229,7 +231,7 @@ impl Lease {
         batch.field_unchanged(keys::QUEUE_LEASES, &self.of, self.stored.as_deref());
         let held = write_held(&mut batch, &self.of, &site.of::<ServerName>().0, now, TURN_LEASE);
         let is_taken = matches!(site.apply(batch).await?, Applied::Yes(_));
-        Ok(is_taken.then(|| SendingTurn { of: self.of.clone(), held }))
+        Ok(is_taken.then(|| SendingTurn { of: self.of.clone(), held, began: Instant::now() }))
     }
 }
 
@@ -238,6 +240,7 @@ impl Lease {
 pub struct SendingTurn {
     of: String,
     held: String,
+    began: Instant,
 }
 
 impl SendingTurn {
@@ -246,19 +249,30 @@ impl SendingTurn {
         batch.field_equals(keys::QUEUE_LEASES, &self.of, &self.held)
     }
 
-    /// Ends the turn. A receiver that has failed rests for so long. Rounds: 1.
+    /// Whether there is time to send one more thing, after the outcome of the last one: `Some` if the receiver is to
+    /// rest for so long.
+    pub fn goes_on(&self, last: &Result<Option<Duration>, Error>) -> bool {
+        matches!(last, Ok(None)) && self.began.elapsed() < TURN
+    }
+
+    /// Ends the turn after the last outcome. Rounds: 1.
     ///
     /// # Errors
-    /// The store's. Then the turn ends a minute after it began.
-    pub async fn end(self, site: &Site, now: Timestamp, rest: Option<Duration>) -> Result<(), Error> {
+    /// That of the outcome, or the store's. If the turn cannot be ended, it ends a minute after it began.
+    pub async fn end(
+        self,
+        site: &Site,
+        now: Moment,
+        last: Result<Option<Duration>, Error>,
+    ) -> Result<(), Error> {
         let mut batch = Batch::new();
         self.demand(&mut batch);
-        match rest {
-            Some(rest) => _ = write_held(&mut batch, &self.of, "", Moment::from_timestamp(now), rest),
-            None => Lease::write_end(&mut batch, &self.of),
+        match last {
+            Ok(Some(rest)) => _ = write_held(&mut batch, &self.of, "", now, rest),
+            Ok(None) | Err(_) => Lease::write_end(&mut batch, &self.of),
         }
         site.apply(batch).await?;
-        Ok(())
+        last.map(drop)
     }
 }
 
@@ -295,11 +309,11 @@ mod tests {
         assert!(!taken.is_free(&site, later(59)) && taken.is_free(&site, later(60)));
         // The clock was set back by an hour.
         assert!(taken.is_free(&site, Moment(NOW.0 - 3_600_000)));
-        turn.end(&site, NOW.timestamp(), Some(REST)).await.unwrap();
+        turn.end(&site, NOW, Ok(Some(REST))).await.unwrap();
         let resting = lease(&site).await;
         assert!(!resting.is_free(&site, later(29)) && resting.is_free(&site, later(30)));
         let next = resting.take(&site, later(30), Batch::new()).await.unwrap().unwrap();
-        next.end(&site, later(30).timestamp(), None).await.unwrap();
+        next.end(&site, later(30), Ok(None)).await.unwrap();
         assert_eq!(lease(&site).await, before);
     }
 
@@ -309,7 +323,7 @@ mod tests {
         let lost = lease(&site).await.take(&site, NOW, Batch::new()).await.unwrap().unwrap();
         lease(&site).await.take(&site, later(61), Batch::new()).await.unwrap().unwrap();
         let taken = lease(&site).await;
-        lost.end(&site, later(61).timestamp(), None).await.unwrap();
+        lost.end(&site, later(61), Ok(None)).await.unwrap();
         assert_eq!(lease(&site).await, taken);
     }
 

@@ -221,9 +221,6 @@ pub const OUTGOING_ADDRESSES: usize = 4;
 pub const OUTGOING_HEAD_BYTES: usize = 16 * 1024;
 /// How long a webhook may take to answer.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
-/// After how long a server ends its turn to send mails, or something to a webhook or to the hub of the feeds. With the
-/// time of one more, it is shorter than others leave the receiver alone.
-pub const SENDING_TURN: Duration = Duration::from_secs(10);
 /// Fetches of titles of other sites' pages at the same time.
 pub const MAX_TITLE_FETCHES: usize = 16;
 /// Of these, those of one account.

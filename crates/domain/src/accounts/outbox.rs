@@ -161,7 +161,11 @@ pub struct ClaimedMail {
 
 /// Counts a mail before it is sent. `None` if it no longer waits, the turn has ended, or too many were sent to the user;
 /// then it is dropped. Rounds: 2.
-pub async fn claim(site: &Site, turn: &SendingTurn, mail: &WaitingMail) -> Result<Option<ClaimedMail>, Error> {
+pub async fn claim(
+    site: &Site,
+    turn: &SendingTurn,
+    mail: &WaitingMail,
+) -> Result<Option<ClaimedMail>, Error> {
     let member = mail.to_string();
     let user = keys::user(mail.user);
     let limit = mail.limit();

@@ -2,6 +2,7 @@
 
 use crate::accounts::visit::Visit;
 use crate::error::Error;
+use crate::hooks::of_hash;
 use crate::jobs::JobStatus;
 use crate::keys;
 use crate::queue::{Lane, LaneFigures};
@@ -35,15 +36,23 @@ pub struct Queues {
     pub jobs: JobStatus,
     /// Mails.
     pub mails: LaneFigures,
+    /// Messages to all webhooks.
+    pub messages: u64,
+    /// Feeds of which the hub is to be told.
+    pub feeds: u64,
 }
 
 impl Queues {
-    /// Reads it from the store of a site, counted in its place. Rounds: 1.
+    /// Reads it from the store of a site, counted in its place. Rounds: 1, and 1 with webhooks.
     ///
     /// # Errors
     /// The store's.
     pub async fn read(site: &Site, store: &Store) -> Result<Self, Error> {
-        let (jobs, mails) = store.fetch((JobStatus::read(site), Lane::MAILS.waiting())).await?;
-        Ok(Self { jobs, mails })
+        let others = (read::field_count(keys::HUB_FEEDS), read::hash(keys::HOOKS));
+        let (jobs, mails, (feeds, hooks)) =
+            store.fetch((JobStatus::read(site), Lane::MAILS.waiting(), others)).await?;
+        let lanes: Vec<_> = of_hash(&hooks).keys().map(|hook| Lane::of_hook(*hook).waiting()).collect();
+        let lanes = if lanes.is_empty() { Vec::new() } else { store.fetch(lanes).await? };
+        Ok(Self { jobs, mails, messages: lanes.iter().map(|lane| lane.count).sum(), feeds })
     }
 }

@@ -149,7 +149,7 @@ impl AdminPage<'_> {
     }
 
     fn facts_in_numbers(&self) -> Markup {
-        let (Queues { jobs, mails }, server) = (&self.facts.queues, &self.server);
+        let (Queues { jobs, mails, messages, feeds }, server) = (&self.facts.queues, &self.server);
         html! {
             dl.facts {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
@@ -161,6 +161,8 @@ impl AdminPage<'_> {
                 div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
                 div { dt { "jobs waiting" } dd { (number(jobs.waiting.count)) } }
                 div { dt { "mails waiting" } dd { (number(mails.count)) } }
+                div { dt { "messages to webhooks waiting" } dd { (number(*messages)) } }
+                div { dt { "feeds waiting for the hub" } dd { (number(*feeds)) } }
                 div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
                 @if jobs.finished > 0 {
                     div { dt { "the last job took" } dd { (number(jobs.last_milliseconds)) " ms" } }
@@ -320,6 +322,8 @@ mod tests {
                 queues: Queues {
                     jobs: JobStatus { finished: 7, last_milliseconds: 15, ..JobStatus::default() },
                     mails: LaneFigures { count: 23, oldest: None },
+                    messages: 24,
+                    feeds: 25,
                 },
                 conditions: Vec::new(),
                 errors: 0,
@@ -352,6 +356,8 @@ mod tests {
             "<dd>12</dd>",
             "<dd>345</dd>",
             "<dd>23</dd>",
+            "<dd>24</dd>",
+            "<dd>25</dd>",
             "<dd>15 ms</dd>",
             "<dd>1,234 ms</dd>",
             "<dd>2 hours</dd>",

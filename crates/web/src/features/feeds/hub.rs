@@ -5,12 +5,12 @@
 //! only its status is read.
 
 use crate::App;
-use crate::limits::{HUB_TIMEOUT, SENDING_TURN};
+use crate::limits::HUB_TIMEOUT;
 use crate::markup::feed_links::{FeedKind, Written};
 use crate::server::outgoing::{self, OutgoingError};
 use axum::http::{StatusCode, header};
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::Duration;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
@@ -147,29 +147,46 @@ fn addresses(kinds: &[FeedKind]) -> BTreeSet<String> {
 /// Tells the hub of some feeds, if it is this server's turn.
 async fn tell(app: &App, hub: &Url, state: &HubState) -> Result<(), Error> {
     let Some((turn, feeds)) = hub::begin(&app.site, app.now(), state).await? else { return Ok(()) };
-    let (began, mut told, mut has_failed) = (Instant::now(), Vec::<WaitingFeed>::new(), false);
-    for feed in feeds {
-        if has_failed || began.elapsed() >= SENDING_TURN {
+    let mut last = Ok(None);
+    for feed in &feeds {
+        if !turn.goes_on(&last) {
             break;
         }
-        match post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await {
-            Ok(()) => told.push(feed),
-            Err(error) if error.is_final() => {
-                tracing::warn!(feed = feed.address, %error, "the hub was not told of a feed, and is not again");
-                told.push(feed);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the hub was not told of changed feeds");
-                has_failed = true;
-            }
+        last = tell_of(app, hub, state, feed).await;
+    }
+    turn.end(&app.site, app.moment(), last).await
+}
+
+/// Tells the hub of a feed. Returns how long the hub is to rest then.
+async fn tell_of(
+    app: &App,
+    hub: &Url,
+    state: &HubState,
+    feed: &WaitingFeed,
+) -> Result<Option<Duration>, Error> {
+    let told = post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await;
+    let is_over = match &told {
+        Ok(()) => true,
+        Err(error) if error.is_final() => {
+            tracing::warn!(feed = feed.address, %error, "the hub was not told of a feed, and is not again");
+            true
         }
-    }
-    match hub::finish(&app.site, app.now(), state, turn, (&told, has_failed)).await? {
-        Fate::Over => {}
-        Fate::After(seconds) => tracing::warn!(seconds, "the hub will be told again"),
-        Fate::GivenUp => tracing::error!("the hub has failed for a day, and is not told of the changes"),
-    }
-    Ok(())
+        Err(error) => {
+            tracing::warn!(%error, "the hub was not told of changed feeds");
+            false
+        }
+    };
+    Ok(match hub::finish(&app.site, app.now(), state, (feed, is_over)).await? {
+        Fate::Over => None,
+        Fate::After(seconds) => {
+            tracing::warn!(seconds, "the hub will be told again");
+            Some(Duration::from_secs(seconds))
+        }
+        Fate::GivenUp => {
+            tracing::error!("the hub has failed for a day, and is not told of the changes");
+            Some(Duration::ZERO)
+        }
+    })
 }
 
 /// Tells the hub that the feed at an address has changed. `home` is the address of this site, which the hub is told.

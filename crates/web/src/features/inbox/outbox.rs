@@ -3,10 +3,8 @@
 use super::letters;
 use crate::App;
 use crate::features::accounts::{account_mail, signup_mail};
-use crate::limits::SENDING_TURN;
 use crate::mail::{Failure, Letter, SendError, SendMail};
 use std::sync::Arc;
-use std::time::Instant;
 use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::outbox::{self, ClaimedMail, MailOutcome, MailSubject, MailTurn, WaitingMail};
@@ -25,23 +23,22 @@ pub async fn send_due(app: &App) -> Result<usize, Error> {
     let Some(MailTurn { mails, turn }) = outbox::begin(&app.site, app.now(), due).await? else {
         return Ok(0);
     };
-    let mut sending = Sending { app, mailer, turn: &turn, candidates: None };
-    let (began, mut sent) = (Instant::now(), Ok(()));
+    let mut sending = Sending { app, mailer, candidates: None };
+    let mut last = Ok(None);
     for mail in &mails {
-        if sent.is_err() || began.elapsed() >= SENDING_TURN {
+        if !turn.goes_on(&last) {
             break;
         }
-        sent = sending.send(mail).await;
+        last = sending.send(&turn, mail).await.map(|()| None);
     }
-    turn.end(&app.site, app.now(), None).await?;
-    sent.map(|()| mails.len())
+    turn.end(&app.site, app.moment(), last).await?;
+    Ok(mails.len())
 }
 
 /// Some mails that are sent together.
 struct Sending<'a> {
     app: &'a App,
     mailer: Arc<dyn SendMail>,
-    turn: &'a SendingTurn,
     /// The stories that digests choose from, once they are read.
     candidates: Option<Candidates>,
 }
@@ -79,13 +76,13 @@ impl Recipient {
 
 impl Sending<'_> {
     /// Sends a mail if it is still wanted.
-    async fn send(&mut self, mail: &WaitingMail) -> Result<(), Error> {
+    async fn send(&mut self, turn: &SendingTurn, mail: &WaitingMail) -> Result<(), Error> {
         let (app, user) = (self.app, mail.user);
         let finish = async |outcome| outbox::finish(&app.site, app.now(), mail, outcome).await;
         let Some(Draft { content, to }) = self.draft(mail).await? else {
             return finish(MailOutcome::Dropped).await.map(drop);
         };
-        let Some(claim) = outbox::claim(&app.site, self.turn, mail).await? else {
+        let Some(claim) = outbox::claim(&app.site, turn, mail).await? else {
             return Ok(());
         };
         let error = match self.transmit(mail, &claim, content, &to.address).await? {

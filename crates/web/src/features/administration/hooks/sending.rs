@@ -5,11 +5,11 @@
 
 use super::messages;
 use crate::App;
-use crate::limits::{HOOK_TIMEOUT, SENDING_TURN};
+use crate::limits::HOOK_TIMEOUT;
 use crate::server::outgoing::{self, OutgoingError, Ports};
 use axum::http::header::{self, HeaderName};
 use futures_util::future::join_all;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tidings_domain::error::Error;
 use tidings_domain::hooks::{self, Due, HookMessage};
 use tidings_domain::queue::Fate;
@@ -43,20 +43,18 @@ pub async fn look(app: &App) -> Result<(), Error> {
 /// Sends a hook its messages, one after the other, until one fails.
 async fn take_turn(app: &App, hook: &Hook, due: &Due) -> Result<(), Error> {
     let Some(turn) = due.begin(&app.site, app.now()).await? else { return Ok(()) };
-    let (began, mut taken) = (Instant::now(), Ok(true));
+    let mut last = Ok(None);
     for message in &due.messages {
-        if !matches!(taken, Ok(true)) || began.elapsed() >= SENDING_TURN {
+        if !turn.goes_on(&last) {
             break;
         }
-        taken = tell(app, (due.hook, hook), message).await;
+        last = tell(app, (due.hook, hook), message).await;
     }
-    let rest = matches!(taken, Ok(false)).then_some(hooks::REST);
-    turn.end(&app.site, app.now(), rest).await?;
-    taken.map(drop)
+    turn.end(&app.site, app.moment(), last).await
 }
 
-/// Sends a hook a message. Returns whether the hook has not failed.
-async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> Result<bool, Error> {
+/// Sends a hook a message. Returns how long the hook is to rest, if it has failed.
+async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> Result<Option<Duration>, Error> {
     let began = Instant::now();
     let sent = match messages::body(app, message, hook.format).await {
         Ok(Some(body)) => timeout(HOOK_TIMEOUT, post(app, hook, message, body))
@@ -65,7 +63,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> 
             .map_err(|error| error.to_string()),
         Ok(None) => {
             hooks::finish(&app.site, app.now(), id, (message, Fate::Over), None).await?;
-            return Ok(true);
+            return Ok(None);
         }
         Err(error) => {
             tracing::debug!(%error, "cannot read what a webhook is to be told");
@@ -96,7 +94,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> 
             tracing::error!(hook = %id, status, outcome, "a webhook has not taken a message for a day; it is dropped");
         }
     }
-    Ok(fate == Fate::Over)
+    Ok((fate != Fate::Over).then_some(hooks::REST))
 }
 
 /// Sends the body of a message, signed.
