@@ -54,7 +54,11 @@ async fn take_turn(app: &App, hook: &Hook, due: &Due) -> Result<(), Error> {
 }
 
 /// Sends a hook a message. Returns how long the hook is to rest, if it has failed.
-async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> Result<Option<Duration>, Error> {
+async fn tell(
+    app: &App,
+    (id, hook): (HookId, &Hook),
+    message: &HookMessage,
+) -> Result<Option<Duration>, Error> {
     let began = Instant::now();
     let sent = match messages::body(app, message, hook.format).await {
         Ok(Some(body)) => timeout(HOOK_TIMEOUT, post(app, hook, message, body))
