@@ -231,7 +231,7 @@ fn text() -> TweetText {
 /// Waits until nothing is left to be delivered.
 async fn delivered(site: &Site) {
     loop {
-        if jobs::status(site).await.unwrap().waiting == 0 {
+        if jobs::status(site).await.unwrap().waiting.count == 0 {
             return;
         }
         tokio::time::sleep(Duration::from_micros(200)).await;

@@ -11,9 +11,9 @@ use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use metrics_process::Collector;
 use std::time::{Duration, Instant};
-use tidings_domain::accounts::outbox;
+use tidings_domain::administration::Queues;
 use tidings_domain::report::BackupReport;
-use tidings_domain::{counts, jobs, review};
+use tidings_domain::{counts, review};
 use tidings_web::App;
 use tidings_web::features::search::searching::SEARCH_OUTCOMES;
 use tidings_web::server::conditions::KINDS;
@@ -263,20 +263,17 @@ impl Figures {
         }
         *looked = Some(Instant::now());
         // While the store is away, the last figures stay.
-        if let Ok(jobs) = jobs::status(&self.app.site).await {
-            set("tidings_jobs_waiting", None, jobs.waiting);
-            let age = jobs.oldest.map_or(0, |oldest| self.app.moment().0.saturating_sub(oldest.0) / 1_000);
-            set("tidings_jobs_oldest_seconds", None, age);
+        let now = self.app.now();
+        if let Ok(Queues { jobs, mails, .. }) = Queues::read(&self.app.site, &self.app.site.store).await {
+            set("tidings_jobs_waiting", None, jobs.waiting.count);
+            set("tidings_jobs_oldest_seconds", None, jobs.waiting.oldest_seconds(now));
+            set("tidings_mails_waiting", None, mails.count);
+            set("tidings_mails_oldest_seconds", None, mails.oldest_seconds(now));
         }
         if let Ok(queue) = review::status(&self.app.site).await {
             set("tidings_review_waiting", None, queue.rows);
-            let age = queue.oldest.map_or(0, |oldest| self.app.now().seconds_since(oldest));
+            let age = queue.oldest.map_or(0, |oldest| now.seconds_since(oldest));
             set("tidings_review_oldest_seconds", None, age);
-        }
-        if let Ok(mails) = outbox::status(&self.app.site).await {
-            set("tidings_mails_waiting", None, mails.waiting);
-            let age = mails.oldest.map_or(0, |oldest| self.app.now().seconds_since(oldest));
-            set("tidings_mails_oldest_seconds", None, age);
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use std::fmt::Write;
-use tidings_domain::accounts::outbox;
-use tidings_domain::jobs;
+use tidings_domain::administration::Queues;
 use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
 use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
@@ -229,18 +228,16 @@ fn alone(now: Timestamp, health: StoreHealth) -> Readiness {
 }
 
 async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
-    match jobs::status(site).await {
-        Ok(jobs) => {
+    match Queues::read(site, &site.store).await {
+        Ok(Queues { jobs, mails, .. }) => {
             let homes = moving::status(site).await.ok();
             let homes = homes.filter(|homes| homes.at != Destination::Store || homes.moved.is_some());
             let home_timelines = homes.map(HomeTimelines::from);
-            let mails = outbox::status(site).await.ok();
-            let age = |oldest: Option<Timestamp>| oldest.map_or(0, |oldest| now.seconds_since(oldest));
             Status {
                 home_timelines,
-                mails_waiting: mails.map(|mails| mails.waiting),
-                mails_oldest_seconds: mails.map(|mails| age(mails.oldest)),
-                ..Status::of_store(store, Some(jobs.waiting), readiness)
+                mails_waiting: Some(mails.count),
+                mails_oldest_seconds: Some(mails.oldest_seconds(now)),
+                ..Status::of_store(store, Some(jobs.waiting.count), readiness)
             }
         }
         // The known state of the store may be a second old.

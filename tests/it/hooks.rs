@@ -103,9 +103,9 @@ impl Told {
             if results.len() >= count
                 && self
                     .server
-                    .field("hooks:rests", id)
+                    .field("queue:leases", &format!("hook:{id}"))
                     .await
-                    .is_none_or(|rest| rest.parse::<u64>().unwrap() <= self.server.now() + 30)
+                    .is_none_or(|held| held.ends_with(':'))
             {
                 return results;
             }
@@ -231,7 +231,7 @@ async fn a_message_is_sent_again_after_a_failure_and_dropped_after_a_day() {
         let results = told.results(&id, 3).await;
         assert_eq!(results[0]["status"], 200);
         assert!(told.server.sorted(&outbox).await.is_empty());
-        assert_eq!(told.server.field("hooks:rests", &id).await, None);
+        assert_eq!(told.server.field("queue:leases", &format!("hook:{id}")).await, None);
         // A day later it is enough.
         told.status.store(503, Ordering::Relaxed);
         told.alice.submit_text("Another story", "text").await;

@@ -1,8 +1,10 @@
 //! Mails that people subscribe to: entries of their inbox, digests, and switching both off.
 
 use reqwest::StatusCode;
-use tidings_domain::accounts::outbox::{self, claim, look};
+use tidings_domain::accounts::outbox::{begin, claim};
+use tidings_domain::administration::Queues;
 use tidings_domain::digests::last_due;
+use tidings_domain::queue::LaneFigures;
 use tidings_domain::values::clock::Timestamp;
 
 use crate::client::{Client, PASSWORD, ok};
@@ -49,8 +51,7 @@ pub async fn prefer(server: &Server, user: &Client, preferences: &[(&str, &str)]
 pub async fn send_all(server: &Server) {
     loop {
         tidings_web::features::inbox::outbox::send_due(&server.app).await.unwrap();
-        let dump = server.dump().await;
-        let is_sending = dump.keys().any(|key| key.starts_with("mail:lease:"));
+        let is_sending = server.field("queue:leases", "mails").await.is_some();
         let now = Timestamp(server.now()).as_score() + 1.0;
         let is_due = server.sorted("mail:outbox").await.iter().any(|(_, due)| *due <= now);
         if !is_sending && !is_due {
@@ -58,6 +59,11 @@ pub async fn send_all(server: &Server) {
         }
         tidings_testing::pause().await;
     }
+}
+
+/// The mails that wait.
+async fn waiting(server: &Server) -> LaneFigures {
+    Queues::read(&server.app.site, &server.app.site.store).await.unwrap().mails
 }
 
 /// The first account, with a password.
@@ -187,8 +193,8 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
             send_all(&server).await;
             server.advance(600);
         }
-        let status = outbox::status(&server.app.site).await.unwrap();
-        assert_eq!((status.waiting, status.oldest.map(|oldest| oldest.0)), (1, Some(written)));
+        let status = waiting(&server).await;
+        assert_eq!((status.count, status.oldest.map(|oldest| oldest.timestamp().0)), (1, Some(written)));
         let admin = registered_administrator(&server, &alice).await;
         let notices = page(&admin, "/admin").await;
         let notices = notices.text();
@@ -199,7 +205,7 @@ async fn the_oldest_mail_is_as_old_as_since_it_was_written_however_often_it_was_
         send_all(&server).await;
         assert!(relay.next_message().await.text().contains("Text"));
         send_all(&server).await;
-        assert_eq!(outbox::status(&server.app.site).await.unwrap(), outbox::MailStatus::default());
+        assert_eq!(waiting(&server).await, LaneFigures::default());
     })
     .await;
 }
@@ -339,7 +345,6 @@ async fn what_strangers_write_makes_no_links_in_mails() {
 
 #[tokio::test]
 async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
-    // Redis has a clock of its own, so leases there take a real minute.
     let mut relay = SmtpServer::start().await;
     let server = Server::start(Engine::Memory, &settings(&relay.relay())).await;
     let [alice, bob] = alice_and_bob(&server).await;
@@ -352,12 +357,13 @@ async fn a_mail_of_a_server_that_was_killed_is_sent_by_another() {
     let site = &server.app.site;
     relay.refuse(false);
     // The server's own worker may be faster.
-    if let Some(mail) = look(&site.store, now, last_due(now, 6)).await.unwrap().first()
-        && claim(site, now, mail).await.unwrap().is_some()
+    if let Some(taken) = begin(site, now, last_due(now, 6)).await.unwrap()
+        && let Some(mail) = taken.mails.first()
     {
+        claim(site, &taken.turn, mail).await.unwrap().unwrap();
         tidings_web::features::inbox::outbox::send_due(&server.app).await.unwrap();
         assert_eq!(relay.waiting(), 0);
-        assert_eq!(claim(site, now, mail).await.unwrap(), None);
+        assert!(begin(site, now, last_due(now, 6)).await.unwrap().is_none());
     }
     server.advance(61);
     send_all(&server).await;

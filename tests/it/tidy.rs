@@ -62,6 +62,7 @@ const WINGS: [&[&str]; 13] = [
         "passwords",
         "post_rules",
         "process_state",
+        "queue",
         "rates",
         "records",
         "repeats",

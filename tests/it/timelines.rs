@@ -501,7 +501,7 @@ impl World {
         let jobs = query.sorted_range("timeline:jobs", Order::Ascending, 0, 9_999);
         let mut batch = Batch::new();
         for (job, _) in store.query(query).await.unwrap().take(jobs) {
-            batch.delete(format!("timeline:lease:{job}"));
+            batch.delete_field("queue:leases", job);
         }
         store.commit(batch).await.unwrap();
     }

@@ -18,7 +18,7 @@
 //! [`log_in`] (password and second factor, in one step or two), [`two_factor`] (authenticator apps,
 //! recovery codes and passkeys), [`sessions`] (log in and out, list and end sessions),
 //! [`session_store`] (sessions as they are stored), [`password_reset`], [`notices`] (who hears of a
-//! change), [`outbox`] (mails that wait to be sent), [`inbox`] (what concerns a user, read or
+//! change), [`outbox`] (mails that wait to be sent), [`unsubscribing`] (from them), [`inbox`] (what concerns a user, read or
 //! unread), [`message_threads`] (messages to the moderators as they are stored), [`names`] (names that look alike), [`trust`] (what accounts may not do yet), [`harden`]
 //! (hashes of older sites wrapped in a strong one), [`users`] (a user as stored), [`people`] (names), [`profiles`],
 //! [`roles`] (what the operator gives and takes), `standing` (who is banned or silenced), `origins`
@@ -65,5 +65,6 @@ mod standing;
 pub(crate) mod store_rules;
 pub mod trust;
 pub mod two_factor;
+pub mod unsubscribing;
 pub mod users;
 pub mod visit;

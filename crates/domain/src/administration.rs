@@ -3,7 +3,7 @@
 pub mod hooks;
 mod waiting;
 
-pub use waiting::{Backlog, Queues, queues, waiting};
+pub use waiting::{Backlog, Queues, waiting};
 
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;

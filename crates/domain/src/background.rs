@@ -17,7 +17,7 @@ use crate::values::clock::{Moment, Timestamp};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use tidings_keyspace::EngineClock;
-use tidings_supervision::{Policy, supervise};
+use tidings_supervision::{Policy, repeat, retry, supervise};
 
 /// All kinds of jobs.
 static KINDS: [JobKind; 12] = [
@@ -43,14 +43,16 @@ pub fn run(site: Arc<Site>, clock: EngineClock) -> BoxFuture<'static, ()> {
 }
 
 async fn work(site: Arc<Site>, clock: EngineClock) {
+    let store = site.store.counted_apart();
+    let now = || Moment::now(&clock);
     tokio::join!(
         // A second worker of the same site ends at once.
         supervise("jobs", Policy::UntilDone, || jobs::run(site.clone(), clock.clone(), &KINDS)),
-        supervise("visits", Policy::Forever, || visits::run(&site, &clock)),
+        repeat("visits", visits::EVERY, || visits::store_due(&site, now().timestamp())),
         supervise("inboxes", Policy::Forever, || seen::run(&site)),
-        supervise("bans", Policy::Forever, || bans::watch(site.clone(), clock.clone())),
-        supervise("reminders", Policy::Forever, || reminder::watch(site.clone(), clock.clone())),
-        supervise("retention", Policy::Forever, || retention::watch(site.clone(), clock.clone())),
+        retry("bans", bans::EVERY, || bans::follow_ended(&site, &store, now())),
+        retry("reminders", reminder::EVERY, || reminder::remind(&site, now())),
+        retry("retention", retention::EVERY, || retention::sweep(&site, now())),
     );
 }
 

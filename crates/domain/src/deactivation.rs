@@ -3,11 +3,12 @@
 pub(crate) mod leave;
 
 use crate::accounts::applications;
-use crate::accounts::outbox::{self, MAIL_SECRET};
+use crate::accounts::outbox;
 use crate::accounts::roles;
 use crate::accounts::session_store::AllSessions;
 use crate::accounts::sessions;
 use crate::accounts::two_factor::stored;
+use crate::accounts::unsubscribing::MAIL_SECRET;
 use crate::accounts::users::{
     CONFIRMED_EMAIL, DEACTIVATED, DELETED_USERNAME, INBOX_FEED, MAIL_REFUSED, NEW_EMAIL, Role, User,
 };

@@ -1,44 +1,39 @@
 //! Webhooks: the events of the site, and the messages that wait for each hook.
 //!
 //! Keys: `hooks:all` (the hooks), `hooks:count`, `hooks:events` (what has happened and is not noted for hooks yet),
-//! `hooks:outbox:<hook id>` (messages that wait), `hooks:results:<hook id>` (what became of the last ones) and
-//! `hooks:rests` (until when servers leave a hook alone).
+//! `hooks:outbox:<hook id>` (messages that wait) and `hooks:results:<hook id>` (what became of the last ones).
 //!
 //! An action adds its event in its own batch, so none is lost. Once a second, a server makes messages of the events for
 //! the hooks that want them, in one batch that takes the events away: of several servers, one does. A message holds no
 //! text. Its content is read when it is sent, so nothing is sent that is no longer public.
 //!
 //! A message leaves the outbox after the hook has taken it. So it is sent at least once, and again with the same id if
-//! a server is killed between the two. A message that is not taken is tried again as [`wait_after`] says, and dropped
-//! after a day. The hook rests for half a minute after a failure, so that a server that is down is not asked for each
-//! message.
+//! a server is killed between the two. A message that is not taken is tried again, and dropped after a day
+//! ([`crate::queue`]). The hook rests for half a minute after a failure, so that a server that is down is not asked for
+//! each message.
 
 pub(crate) mod store_rules;
 
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
+use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
 use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::hook::{Hook, HookKind, HookResult};
 use crate::values::ids::{CommentAddress, HookId, ModerationId, NewsId, UserId};
 use crate::values::limits::{
     HOOK_EVENTS_AT_ONCE, HOOK_MESSAGES_AT_ONCE, HOOK_RESULTS, MAX_HOOK_EVENTS, MAX_HOOK_MESSAGES,
 };
 use crate::values::moderation::Thing;
-use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use crate::values::text_forms::{read_text, record_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Store, read};
 
-/// How long other servers leave a hook to the one that is writing to it, in seconds: longer than a turn takes.
-const LEASE_SECONDS: u64 = 60;
-/// How long a hook rests after a failure, in seconds.
-const REST_SECONDS: u64 = 30;
-/// The distance between messages of one batch, which keeps their order, in seconds: about a microsecond, which a score
-/// can still hold.
-const ORDER_STEP: f64 = 1.0 / 1_048_576.0;
+/// How long a hook rests after a failure.
+pub const REST: Duration = Duration::from_secs(30);
 
 /// Something that has happened, without what it says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -190,7 +185,7 @@ pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Er
             // Not for a hook that was changed or removed meanwhile.
             let field = id.to_string();
             batch.field_unchanged(keys::HOOKS, &field, look.stored.get(&field));
-            batch.sorted_add(keys::hook_outbox(*id), message.to_string(), score);
+            Lane::of_hook(*id).write(&mut batch, &message.to_string(), score);
         }
     }
     match site.apply(batch).await? {
@@ -198,44 +193,46 @@ pub async fn note(site: &Site, now: Timestamp, look: &HookLook) -> Result<(), Er
     }
 }
 
+/// The name of the lane of a hook in leases.
+fn lane_name(hook: HookId) -> String {
+    format!("hook:{hook}")
+}
+
+/// Adds to a batch that a hook does not rest, because it may work now.
+pub(crate) fn write_no_rest(batch: &mut Batch, hook: HookId) {
+    Lease::write_end(batch, &lane_name(hook));
+}
+
 /// Adds a message to a batch that tries a hook.
 pub(crate) fn write_test(batch: &mut Batch, now: Timestamp, hook: HookId) {
     let message = HookMessage { since: now, event: Event::Test };
-    batch.sorted_add(keys::hook_outbox(hook), message.to_string(), now.as_score());
+    Lane::of_hook(hook).write(batch, &message.to_string(), now.as_score());
+    write_no_rest(batch, hook);
 }
 
 /// Adds to a batch that a hook is gone, with all that waits for it.
 pub(crate) fn write_removal(batch: &mut Batch, hook: HookId) {
     batch.delete_field(keys::HOOKS, hook.to_string());
-    batch.delete_field(keys::HOOK_RESTS, hook.to_string());
+    write_no_rest(batch, hook);
     batch.delete(keys::hook_outbox(hook));
     batch.delete(keys::hook_results(hook));
 }
 
-/// The hooks for which messages are due and that do not rest, each with the messages. Rounds: 1.
+/// The hooks for which messages are due, each with the messages. Rounds: 1.
 pub async fn due(store: &Store, now: Timestamp, look: &HookLook) -> Result<Vec<Due>, Error> {
-    let messages = |id: &HookId| {
-        let (id, key) = (*id, keys::hook_outbox(*id));
-        let due = now
-            .scores_that_have_come(LAST_WAIT_SECONDS)
-            .map(|scores| read::sorted_by_score(&key, Order::Ascending, scores, HOOK_MESSAGES_AT_ONCE));
-        Fetch::map(due, move |messages| (id, messages))
+    let read = |id: &HookId| {
+        let hook = *id;
+        let messages = Lane::of_hook(hook).due(now, HOOK_MESSAGES_AT_ONCE);
+        (Lease::of(&lane_name(hook)), messages).map(move |(lane, messages)| (hook, lane, messages))
     };
-    let messages = look.hooks.keys().map(messages).collect::<Vec<_>>();
-    let (rests, messages) = store.fetch((read::hash(keys::HOOK_RESTS), messages)).await?;
-    let mut found = Vec::new();
-    for (hook, messages) in messages {
-        let messages: Vec<(String, f64)> = messages.into_iter().flatten().collect();
+    let found = store.fetch(look.hooks.keys().map(read).collect::<Vec<_>>()).await?;
+    let due = found.into_iter().map(|(hook, lane, messages)| {
         let mut messages =
             fields::members(messages, &keys::hook_outbox(hook), |(message, _)| message.parse().ok());
         messages.truncate(usize::try_from(HOOK_MESSAGES_AT_ONCE).unwrap_or(usize::MAX));
-        let rest = rests.get(&hook.to_string()).map(str::to_owned);
-        let until: u64 = fields::read_string(rest.as_deref(), || keys::HOOK_RESTS.to_owned()).unwrap_or(0);
-        if !messages.is_empty() && now.has_come(Timestamp(until), LEASE_SECONDS) {
-            found.push(Due { hook, messages, rest });
-        }
-    }
-    Ok(found)
+        Due { hook, messages, lane }
+    });
+    Ok(due.filter(|due| !due.messages.is_empty()).collect())
 }
 
 /// The messages that are due for a hook.
@@ -245,62 +242,17 @@ pub struct Due {
     pub hook: HookId,
     /// The messages, the oldest first.
     pub messages: Vec<HookMessage>,
-    /// Until when the hook was to rest, as it is stored.
-    rest: Option<String>,
+    lane: Lease,
 }
 
 impl Due {
-    /// Takes the hook for this server. `None` if another one has it, or it was removed. Rounds: 1.
-    pub async fn claim(&self, site: &Site, now: Timestamp) -> Result<Option<HookTurn>, Error> {
+    /// Takes the hook for this server. `None` if it rests, another one has it, or it was removed. Rounds: 1.
+    pub async fn begin(&self, site: &Site, now: Timestamp) -> Result<Option<SendingTurn>, Error> {
         let Some(first) = self.messages.first() else { return Ok(None) };
-        let field = self.hook.to_string();
-        let until = now.0.saturating_add(LEASE_SECONDS).to_string();
         let mut batch = Batch::new();
         batch.sorted_member_present(keys::hook_outbox(self.hook), first.to_string());
-        batch.field_unchanged(keys::HOOK_RESTS, &field, self.rest.as_deref());
-        batch.set_field(keys::HOOK_RESTS, field, &until);
-        Ok(matches!(site.apply(batch).await?, Applied::Yes(_)).then_some(HookTurn { hook: self.hook, until }))
+        self.lane.take(site, Moment::from_timestamp(now), batch).await
     }
-}
-
-/// The turn of this server to write to a hook.
-#[derive(Debug)]
-pub struct HookTurn {
-    hook: HookId,
-    /// Until when others leave the hook alone, as it is stored.
-    until: String,
-}
-
-impl HookTurn {
-    /// Ends the turn. A hook that has failed rests. Rounds: 1.
-    pub async fn end(self, site: &Site, now: Timestamp, has_failed: bool) -> Result<(), Error> {
-        let field = self.hook.to_string();
-        let mut batch = Batch::new();
-        batch.field_equals(keys::HOOK_RESTS, &field, self.until);
-        if has_failed {
-            batch.set_field(keys::HOOK_RESTS, field, now.0.saturating_add(REST_SECONDS).to_string());
-        } else {
-            batch.delete_field(keys::HOOK_RESTS, field);
-        }
-        site.apply(batch).await?;
-        Ok(())
-    }
-}
-
-/// The fate of a message after an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It no longer waits: it was taken, or is refused for good.
-    Over,
-    /// It is tried again after so many seconds.
-    After(u64),
-    /// It is a day old and dropped.
-    GivenUp,
-}
-
-/// The fate of a message that a hook has not taken.
-pub fn after_failure(now: Timestamp, message: &HookMessage) -> Fate {
-    wait_after(now.seconds_since(message.since)).map_or(Fate::GivenUp, Fate::After)
 }
 
 /// Ends an attempt: the message is gone or waits on, and the hook has one more result, if there is something to say.
@@ -312,16 +264,10 @@ pub async fn finish(
     (message, fate): (&HookMessage, Fate),
     result: Option<&HookResult>,
 ) -> Result<(), Error> {
-    let (outbox, results) = (keys::hook_outbox(hook), keys::hook_results(hook));
+    let results = keys::hook_results(hook);
     let mut batch = Batch::new();
-    batch.sorted_member_present(&outbox, message.to_string());
-    match fate {
-        Fate::After(seconds) => {
-            let due = Timestamp(now.0.saturating_add(seconds)).as_score();
-            batch.sorted_add_if_present(outbox, message.to_string(), due);
-        }
-        Fate::Over | Fate::GivenUp => batch.sorted_remove(outbox, message.to_string()),
-    }
+    batch.sorted_member_present(keys::hook_outbox(hook), message.to_string());
+    Lane::of_hook(hook).write_fate(&mut batch, now, &message.to_string(), fate);
     if let Some(result) = result {
         // In the order in which they came.
         batch.sorted_append(&results, result.to_json());
@@ -341,6 +287,7 @@ pub async fn is_queued(site: &Site, thing: &Thing) -> Result<bool, Error> {
 mod tests {
     use super::*;
     use crate::values::hook::{HookAddress, HookFormat, HookSecret};
+    use crate::values::retries::LAST_WAIT_SECONDS;
 
     #[test]
     fn an_event_and_a_message_are_their_names() {

@@ -5,34 +5,31 @@
 //! batch that notes feeds also moves the place up to which changes are noted, so of several servers one notes each
 //! change, and none is lost when a server is killed. Requests have no part in it.
 //!
-//! There is one hub. So if it does not answer, all feeds wait: the first attempt after that is due a minute later, then
-//! 5 minutes, half an hour, and an hour. After a day, they no longer wait.
+//! There is one hub. So if it does not answer, all feeds wait, and the hub rests until the next attempt ([`crate::queue`]).
+//! After a day, they no longer wait.
 
-use crate::action::Decision;
 use crate::changes::{self, FeedPlace, Findable};
 use crate::error::Error;
 use crate::keys;
-use crate::site::{Applied, Site};
-use crate::values::clock::Timestamp;
+use crate::queue::{Fate, Lease, SendingTurn};
+use crate::site::Site;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::limits::{HUB_CHANGES_AT_ONCE, HUB_FEEDS_AT_ONCE, MOST_HUB_FEEDS, MOST_HUB_LOST};
-use crate::values::retries::{LAST_WAIT_SECONDS, wait_after};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashSet};
 use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
 /// The field with the place up to which changes are noted.
 const PLACE: &str = "place";
-/// The field with the time of the next attempt; absent if that is now.
-const DUE: &str = "due";
 /// The field with the time since when the hub has failed; absent if it has not.
 const FAILING: &str = "failing";
 /// The field with a hash of the stories on the front page, up to which its changes are noted.
 const FRONT: &str = "front";
 /// The fields of the state.
-pub(crate) const FIELDS: [&str; 4] = [PLACE, DUE, FAILING, FRONT];
+pub(crate) const FIELDS: [&str; 3] = [PLACE, FAILING, FRONT];
 
-/// How long other servers leave the feeds to the one that is telling the hub, in seconds.
-const LEASE_SECONDS: u64 = 60;
+/// The name of the hub in leases.
+const HUB: &str = "hub";
 /// The stories of the feed of the front page.
 const FRONT_STORIES: u64 = 30;
 /// How far the hub has been told.
@@ -42,12 +39,10 @@ pub struct HubState {
     pub place: Option<FeedPlace>,
     /// The place of the last change.
     pub last: FeedPlace,
-    /// When the next attempt is due; 0 for now.
-    pub due: Timestamp,
     /// How many feeds wait.
     pub waiting: u64,
     failing: Option<Timestamp>,
-    stored_due: Option<String>,
+    lane: Lease,
     /// The first stories of the front page.
     front: Vec<Findable>,
     stored_front: Option<String>,
@@ -57,11 +52,6 @@ impl HubState {
     /// Whether no more feeds are noted but those of the whole site, because very many wait.
     pub const fn is_full(&self) -> bool {
         self.waiting >= MOST_HUB_FEEDS
-    }
-
-    /// Whether an attempt is due.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        self.waiting > 0 && now.has_come(self.due, LAST_WAIT_SECONDS)
     }
 
     /// The first stories of the front page.
@@ -101,16 +91,15 @@ pub struct WaitingFeed {
 pub async fn state(store: &Store) -> Result<HubState, Error> {
     let waiting = read::field_count(keys::HUB_FEEDS);
     let front = read::sorted_range(keys::NEWS_TOP, Order::Descending, 0, FRONT_STORIES);
-    let reads = (read::hash(keys::HUB_STATE), changes::last(), waiting, front);
-    let (state, last, waiting, front) = store.fetch(reads).await?;
+    let reads = (read::hash(keys::HUB_STATE), changes::last(), waiting, front, Lease::of(HUB));
+    let (state, last, waiting, front, lane) = store.fetch(reads).await?;
     let number = |field: &str| state.get(field).and_then(|text| text.parse::<u64>().ok());
     Ok(HubState {
         place: number(PLACE).map(FeedPlace),
         last,
-        due: Timestamp(number(DUE).unwrap_or_default()),
         failing: number(FAILING).map(Timestamp),
         waiting,
-        stored_due: state.get(DUE).map(str::to_owned),
+        lane,
         front: front.iter().filter_map(|(story, _)| Some(Findable::Story(story.parse().ok()?))).collect(),
         stored_front: state.get(FRONT).map(str::to_owned),
     })
@@ -163,78 +152,46 @@ pub async fn note(
     Ok(())
 }
 
-/// Some of the feeds that wait, for the server that tells the hub of them now; none if another one does. Rounds: 2.
-pub async fn claim(site: &Site, now: Timestamp, state: &HubState) -> Result<Vec<WaitingFeed>, Error> {
-    let mut batch = Batch::new();
-    batch.field_unchanged(keys::HUB_STATE, DUE, state.stored_due.as_deref());
-    batch.set_field(keys::HUB_STATE, DUE, now.0.saturating_add(LEASE_SECONDS).to_string());
-    if !matches!(site.apply(batch).await?, Applied::Yes(_)) {
-        return Ok(Vec::new());
+/// The turn of this server to tell the hub of some of the feeds that wait. `None` if none do, the hub rests, or another
+/// server tells it. Rounds: 2.
+pub async fn begin(
+    site: &Site,
+    now: Timestamp,
+    state: &HubState,
+) -> Result<Option<(SendingTurn, Vec<WaitingFeed>)>, Error> {
+    if state.waiting == 0 {
+        return Ok(None);
     }
+    let Some(turn) = state.lane.take(site, Moment::from_timestamp(now), Batch::new()).await? else {
+        return Ok(None);
+    };
     let Hash(feeds) = site.store.fetch(read::hash(keys::HUB_FEEDS)).await?;
     let feeds = feeds.into_iter().take(HUB_FEEDS_AT_ONCE);
-    Ok(feeds.map(|(address, place)| WaitingFeed { address, place }).collect())
+    Ok(Some((turn, feeds.map(|(address, place)| WaitingFeed { address, place }).collect())))
 }
 
-/// The outcome of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PingOutcome {
-    /// The hub was told of all feeds of the attempt.
-    Told,
-    /// The hub has failed.
-    Failed,
-}
-
-/// The consequence of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Nothing, or the next feeds at once.
-    Now,
-    /// Another attempt after so many seconds.
-    After(u64),
-    /// The feeds no longer wait.
-    GivenUp,
-}
-
-/// Ends an attempt: what the hub knows no longer waits, unless it has changed meanwhile. Rounds: 2.
+/// Ends an attempt: a feed that the hub knows no longer waits, unless it has changed meanwhile. Rounds: 1.
 pub async fn finish(
     site: &Site,
     now: Timestamp,
     state: &HubState,
-    told: &[WaitingFeed],
-    attempt: PingOutcome,
-) -> Result<Next, Error> {
+    (feed, is_told): (&WaitingFeed, bool),
+) -> Result<Fate, Error> {
     let since = state.failing.unwrap_or(now);
-    let next = match attempt {
-        PingOutcome::Told => Next::Now,
-        PingOutcome::Failed => wait_after(now.seconds_since(since)).map_or(Next::GivenUp, Next::After),
-    };
-    site.act(keys::HUB_FEEDS, || async {
-        let (place, waiting) =
-            site.store.fetch((read::field(keys::HUB_STATE, PLACE), read::hash(keys::HUB_FEEDS))).await?;
-        let mut batch = Batch::new();
-        // Each note of a change moves it.
-        batch.field_unchanged(keys::HUB_STATE, PLACE, place.as_deref());
-        let is_known = |feed: &&WaitingFeed| waiting.get(&feed.address) == Some(feed.place.as_str());
-        let known: Vec<&WaitingFeed> = told.iter().filter(is_known).collect();
-        if next == Next::GivenUp {
+    let fate = if is_told { Fate::Over } else { Fate::after_failure(now, since) };
+    let mut batch = Batch::new();
+    match fate {
+        Fate::After(_) => batch.set_field(keys::HUB_STATE, FAILING, since.to_string()),
+        Fate::Over => {
+            batch.field_equals(keys::HUB_FEEDS, &feed.address, &feed.place);
+            batch.delete_field(keys::HUB_FEEDS, &feed.address);
+            batch.delete_field(keys::HUB_STATE, FAILING);
+        }
+        Fate::GivenUp => {
             batch.delete(keys::HUB_FEEDS);
-        } else {
-            for feed in known {
-                batch.delete_field(keys::HUB_FEEDS, &feed.address);
-            }
+            batch.delete_field(keys::HUB_STATE, FAILING);
         }
-        match next {
-            Next::After(seconds) => {
-                let due = now.0.saturating_add(seconds).to_string();
-                batch.set_fields(keys::HUB_STATE, [(DUE, due), (FAILING, since.to_string())]);
-            }
-            Next::Now | Next::GivenUp => {
-                batch.delete_field(keys::HUB_STATE, DUE);
-                batch.delete_field(keys::HUB_STATE, FAILING);
-            }
-        }
-        Ok(Decision::commit(batch, next))
-    })
-    .await
+    }
+    site.apply(batch).await?;
+    Ok(fate)
 }

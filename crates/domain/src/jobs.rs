@@ -7,19 +7,23 @@
 //! killed.
 //!
 //! The check alone would be correct, but servers would waste time on the same steps. So
-//! the server that has done a step holds a lease on the job for some seconds, and other
-//! servers leave a new job alone for some seconds.
+//! the server that has done a step holds a lease ([`crate::queue`]) on the job for some
+//! seconds, and other servers leave a new job alone for some seconds.
 //!
-//! Keys: `timeline:jobs` (the queue), `timeline:job:<name>` and `timeline:lease:<name>`.
+//! Keys: `timeline:jobs` (the queue) and `timeline:job:<name>`.
 //!
 //! A `JobKind`, in the wing that it belongs to, says what a job does;
 //! [`crate::background`] lists the kinds. This module hands out [`status`] for the
 //! operator; the rest is for other wings.
 
 pub(crate) mod members;
+mod paused;
+mod status;
 pub(crate) mod store_rules;
 mod worker;
 
+pub(crate) use paused::{Paused, resume};
+pub use status::{JobStatus, Jobs, status};
 pub(crate) use worker::run;
 
 use crate::action::Decision;
@@ -27,27 +31,22 @@ use crate::counts;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::process_state::process_state;
+use crate::queue::{LONGEST_JOB_DELAY, Lane, Lease};
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
-use crate::values::limits::MAX_QUEUED_JOBS;
 use crate::values::secrets::random_token;
 use crate::values::text_forms::shown;
 use futures_util::future::BoxFuture;
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Expiry, Fetch, Hash, Order, read};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
 /// How long other servers leave the next step to the server that did the last one.
-const LEASE: Duration = Duration::from_secs(10);
-/// The longest time for which a job is put off.
-const LONGEST_DELAY: Duration = Duration::from_secs(60);
+const HELD_FOR: Duration = Duration::from_secs(10);
 /// Steps of a long job before other jobs get a turn.
 const TURN_STEPS: usize = 17;
 /// Attempts at one step before the job is left for later.
@@ -174,17 +173,17 @@ impl Step<'_> {
         if !fields.is_empty() {
             batch.set_fields(&key, fields.iter().map(|(field, value)| (*field, value.as_str())));
         }
-        batch.set_expiring(keys::timeline_lease(&self.job.0), &self.site.of::<Jobs>().server, LEASE);
+        Lease::write(&mut batch, self.site, &self.job.0, self.now, HELD_FOR);
         Decision::commit(batch, StepOutcome::More)
     }
 
     /// Puts the job off, until what others have begun has ended.
     pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<StepOutcome> {
         let key = keys::timeline_job(&self.job.0);
-        let due = self.now.after(delay.min(LONGEST_DELAY));
+        let due = self.now.after(delay.min(LONGEST_JOB_DELAY));
         batch.increment_field(&key, STEP, 1);
         batch.set_field(&key, DUE, due.0.to_string());
-        batch.sorted_add(keys::TIMELINE_JOBS, &self.job.0, due.as_score());
+        Lane::JOBS.write(&mut batch, &self.job.0, due.as_score());
         Decision::commit(batch, StepOutcome::Later(delay))
     }
 
@@ -196,7 +195,7 @@ impl Step<'_> {
     /// How long the job is still put off.
     fn rest(&self) -> Option<Duration> {
         let due = Moment(fields::read(self.hash.get(DUE), || keys::timeline_job(&self.job.0), DUE)?);
-        (!self.now.has_come(due, LONGEST_DELAY)).then(|| Duration::from_millis(due.0 - self.now.0))
+        (!self.now.has_come(due, LONGEST_JOB_DELAY)).then(|| Duration::from_millis(due.0 - self.now.0))
     }
 
     /// Skips a job whose subject cannot be parsed. It stays in the queue.
@@ -211,7 +210,7 @@ impl Step<'_> {
 pub(crate) fn add(batch: &mut Batch, job: &Job, now: Moment, author: UserId) {
     let first = first_step(now).to_string();
     batch.set_fields(keys::timeline_job(&job.0), [(STEP, first), (AUTHOR, author.to_string())]);
-    batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
+    Lane::JOBS.write(batch, &job.0, now.as_score());
 }
 
 /// Adds fields of its own to a new job, for its first step.
@@ -234,8 +233,8 @@ fn first_step(now: Moment) -> u64 {
 /// Adds the removal of a job to a batch, because it is done or no longer needed.
 pub(crate) fn remove(batch: &mut Batch, job: &Job) {
     batch.delete(keys::timeline_job(&job.0));
-    batch.delete(keys::timeline_lease(&job.0));
-    batch.sorted_remove(keys::TIMELINE_JOBS, &job.0);
+    Lease::write_end(batch, &job.0);
+    Lane::JOBS.write_removal(batch, &job.0);
 }
 
 /// Whether a job waits or is under way.
@@ -287,14 +286,9 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
         // Jobs and deliveries that a failed attempt has noted are void.
         drop(taken());
         deliveries.store(0, Ordering::Relaxed);
-        let (hash, lease) = site
-            .store
-            .fetch((read::hash(keys::timeline_job(&job.0)), read::string(keys::timeline_lease(&job.0))))
-            .await?;
-        // An embedded store has one server, so another lease is from an earlier process.
-        let is_leased =
-            site.store.is_shared() && lease.is_some_and(|server| server != site.of::<Jobs>().server);
-        if hash.is_empty() || is_leased {
+        let (hash, held) =
+            site.store.fetch((read::hash(keys::timeline_job(&job.0)), Lease::of(&job.0))).await?;
+        if hash.is_empty() || held.is_of_another(site, now) {
             return Ok(Decision::Done(StepOutcome::NotOurs));
         }
         let step = Step { site, now, job, hash, added: &added, deliveries: &deliveries };
@@ -314,7 +308,7 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
 /// Does all jobs in the queue, except those that another server is working on. Jobs of
 /// unknown kinds stay in the queue.
 pub(crate) async fn finish_waiting(site: &Site, now: Moment, kinds: &[JobKind]) -> Result<(), Error> {
-    let waiting = read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX);
+    let waiting = read::sorted_range(&*Lane::JOBS.key, Order::Ascending, 0, u64::MAX);
     for (name, _) in site.store.fetch(waiting).await? {
         let job = Job::from_name(name);
         let Some(kind) = job.kind_in(kinds) else {
@@ -335,124 +329,6 @@ fn warn_of_unknown_kind(site: &Site, job: &Job, now: Moment) {
     if site.of::<Jobs>().note_failure(job, now) {
         tracing::warn!(%job, "unknown kind of background job skipped");
     }
-}
-
-/// The jobs that the actions of this server have queued.
-pub struct Jobs {
-    /// The name under which this server holds leases.
-    server: String,
-    waiting: Sender<(Job, Moment)>,
-    /// Held by the worker. When it panics, the next one takes it.
-    receiver: tokio::sync::Mutex<Receiver<(Job, Moment)>>,
-    finished: AtomicU64,
-    last_milliseconds: AtomicU64,
-    /// Jobs that this server cannot do.
-    failing: Mutex<HashMap<Job, Failing>>,
-}
-
-/// A job that a server cannot do. Its place in the queue does not say since when: each attempt puts it at the end.
-#[derive(Clone, Copy)]
-struct Failing {
-    since: Moment,
-    /// When the log said so last.
-    told: Moment,
-}
-
-/// How often the log says that a job cannot be done.
-const TOLD_EVERY: Duration = Duration::from_secs(3_600);
-
-process_state!(Jobs);
-
-impl Default for Jobs {
-    fn default() -> Self {
-        let (waiting, receiver) = channel(MAX_QUEUED_JOBS);
-        Self {
-            server: random_token().unwrap_or_else(|_| std::process::id().to_string()),
-            waiting,
-            receiver: tokio::sync::Mutex::new(receiver),
-            finished: AtomicU64::new(0),
-            last_milliseconds: AtomicU64::new(0),
-            failing: Mutex::default(),
-        }
-    }
-}
-
-impl Jobs {
-    /// Passes a job that was added at `now` to this server's worker. If its queue is full,
-    /// the worker finds the job in the store later.
-    pub(crate) fn start_soon(&self, job: Job, now: Moment) {
-        if let Err(refused) = self.waiting.try_send((job, now)) {
-            tracing::debug!(job = %refused.into_inner().0, "background job queue is full; the job will be found in the store");
-        }
-    }
-
-    fn failing(&self) -> MutexGuard<'_, HashMap<Job, Failing>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a job cannot be done. Returns whether the log should say so: the first time, and once an hour.
-    fn note_failure(&self, job: &Job, now: Moment) -> bool {
-        let mut failing = self.failing();
-        if !failing.contains_key(job) && failing.len() >= MAX_QUEUED_JOBS {
-            return false;
-        }
-        let known = failing.insert(job.clone(), Failing { since: now, told: now });
-        let Some(Failing { since, told }) = known else { return true };
-        let lasts = now.0.saturating_sub(told.0) < u64::try_from(TOLD_EVERY.as_millis()).unwrap_or(u64::MAX);
-        failing.insert(job.clone(), Failing { since, told: if lasts { told } else { now } });
-        !lasts
-    }
-
-    /// Forgets the jobs that wait no more.
-    fn note_waiting(&self, is_waiting: impl Fn(&Job) -> bool) {
-        self.failing().retain(|job, _| is_waiting(job));
-    }
-
-    fn oldest_failing(&self) -> Option<Moment> {
-        self.failing().values().map(|failing| failing.since).min()
-    }
-
-    fn note_finished(&self, job: &Job, begun: Moment, clock: &EngineClock) {
-        let milliseconds = clock.now_ms().saturating_sub(begun.0);
-        self.failing().remove(job);
-        self.finished.fetch_add(1, Ordering::Relaxed);
-        self.last_milliseconds.store(milliseconds, Ordering::Relaxed);
-        tracing::debug!(%job, milliseconds, "background job finished");
-    }
-}
-
-/// The figures of the background jobs, for the operator.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct JobStatus {
-    /// Jobs in the queue, of all servers.
-    pub waiting: u64,
-    /// When the oldest of them was queued, or cannot be done since, if there is one.
-    pub oldest: Option<Moment>,
-    /// Jobs that this server has finished since it started.
-    pub finished: u64,
-    /// How long the last of them took, from the action to its last step, in milliseconds.
-    pub last_milliseconds: u64,
-}
-
-/// How many jobs wait, and when the oldest was queued or began to fail.
-pub(crate) fn waiting(site: &Site) -> impl Fetch<Value = (u64, Option<Moment>)> {
-    let failing = site.of::<Jobs>().oldest_failing();
-    let oldest = read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, 1);
-    (read::sorted_count(keys::TIMELINE_JOBS), oldest).map(move |(waiting, oldest)| {
-        let queued = oldest.first().map(|(_, score)| Moment::from_score(*score));
-        (waiting, queued.into_iter().chain(failing).min())
-    })
-}
-
-/// The figures of the background jobs. Rounds: 1.
-pub async fn status(site: &Site) -> Result<JobStatus, Error> {
-    let (waiting, oldest) = site.store.fetch(self::waiting(site)).await?;
-    Ok(JobStatus {
-        waiting,
-        oldest,
-        finished: site.of::<Jobs>().finished.load(Ordering::Relaxed),
-        last_milliseconds: site.of::<Jobs>().last_milliseconds.load(Ordering::Relaxed),
-    })
 }
 
 #[cfg(test)]
@@ -511,7 +387,7 @@ mod tests {
         let site = site_with_jobs(&["count:3", "count:40"]).await;
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
-        assert_eq!(status(&site).await.unwrap().waiting, 0);
+        assert_eq!(status(&site).await.unwrap().waiting.count, 0);
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
     }
@@ -524,7 +400,7 @@ mod tests {
             batch.set_field(keys::timeline_job("count:1"), DUE, due.0.to_string());
             batch
         };
-        for (delay, done) in [(LONGEST_DELAY, None), (Duration::from_secs(86_400), Some("1"))] {
+        for (delay, done) in [(LONGEST_JOB_DELAY, None), (Duration::from_secs(86_400), Some("1"))] {
             site.store.commit(put_off_until(NOW.after(delay)).await).await.unwrap();
             let job = Job::from_name("count:1".to_owned());
             do_some_steps(&site, NOW, &COUNTING, &job).await.unwrap();
@@ -544,7 +420,7 @@ mod tests {
         // If one kept losing to the other, it has left the job.
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("183"));
-        assert_eq!(status(&command).await.unwrap().waiting, 0);
+        assert_eq!(status(&command).await.unwrap().waiting.count, 0);
     }
 
     #[tokio::test]
@@ -552,7 +428,7 @@ mod tests {
         let site = site_with_jobs(&["count:x", "other:1", "count:2"]).await;
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("2"));
-        assert_eq!(status(&site).await.unwrap().waiting, 2);
+        assert_eq!(status(&site).await.unwrap().waiting.count, 2);
     }
 
     /// Each attempt puts the job at the end of the queue, and the log would say so every two seconds.
@@ -567,9 +443,9 @@ mod tests {
         let mut batch = Batch::new();
         batch.sorted_add(keys::TIMELINE_JOBS, "count:1", later(3_602).as_score());
         site.store.commit(batch).await.unwrap();
-        assert_eq!(status(&site).await.unwrap().oldest, Some(NOW));
+        assert_eq!(status(&site).await.unwrap().waiting.oldest, Some(NOW));
         jobs.note_waiting(|_| false);
-        assert_eq!(status(&site).await.unwrap().oldest, Some(later(3_602)));
+        assert_eq!(status(&site).await.unwrap().waiting.oldest, Some(later(3_602)));
         assert!(jobs.note_failure(&job, later(3_603)));
     }
 
@@ -589,6 +465,6 @@ mod tests {
         let job = Job::new("conflict", 1);
         assert!(matches!(work_on(&site, NOW, &conflicting, &job).await, Err(Error::Busy)));
         finish_waiting(&site, NOW, &[conflicting]).await.unwrap();
-        assert_eq!(status(&site).await.unwrap().waiting, 1);
+        assert_eq!(status(&site).await.unwrap().waiting.count, 1);
     }
 }

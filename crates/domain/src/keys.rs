@@ -155,8 +155,8 @@ schema! {
         HOOKS_COUNT: String, NEVER, Ours, SITE = "hooks:count";
         /// Events that are not noted for webhooks yet.
         HOOK_EVENTS: SortedSet, NEVER, Ours, MAILS [OldestLeaves MAX_HOOK_EVENTS] = "hooks:events";
-        /// Until when servers leave each webhook alone.
-        HOOK_RESTS: Hash, NEVER, Ours, MAILS = "hooks:rests";
+        /// Leases: the server that works on something, and until when others leave it alone.
+        QUEUE_LEASES: Hash, NEVER, Ours, SITE = "queue:leases";
         /// Mails that wait to be sent.
         MAIL_OUTBOX: SortedSet, NEVER, Ours, MAILS = "mail:outbox";
         /// The same mails, by when they were written.
@@ -165,8 +165,6 @@ schema! {
         DIGEST_DAILY: SortedSet, NEVER, Ours, MAILS = "mail:digest:daily";
         /// Users who get a digest every week.
         DIGEST_WEEKLY: SortedSet, NEVER, Ours, MAILS = "mail:digest:weekly";
-        /// Counts how often digests were put into the outbox.
-        DIGEST_TURN: String, NEVER, Ours, MAILS = "mail:digest:turn";
         /// Stories by rank.
         NEWS_TOP: SortedSet, NEVER, LamerNews, POSTS = "news.top";
         /// Stories by time of posting.
@@ -378,8 +376,6 @@ schema! {
         /// The outcomes of the last messages to a webhook.
         HOOK_RESULTS: SortedSet, NEVER, Ours, SITE [OldestLeaves (limits::HOOK_RESULTS)] =
             hook_results(id: HookId) "hooks:results:" {id, "hook id"};
-        /// A server is sending this mail.
-        MAIL_LEASE: String, MINUTE, Ours, MAILS = mail_lease(member: &str) "mail:lease:" {member, "mail"};
         /// Entries of the inbox that were mailed to this user.
         LIMIT_MAILED_ENTRIES: String, DAY, Ours, LIMITS =
             mailed_entries(id: UserId) "limit:mailed_entries:" {id, "user id"};
@@ -471,8 +467,6 @@ schema! {
             user_notified(id: UserId, day: Day) "user:" {id, "user id"} ":notified:" {day, "date"};
         /// The progress of a job.
         TIMELINE_JOB: Hash, NEVER, Ours, SITE = timeline_job(name: &str) "timeline:job:" {name, "job"};
-        /// The server that works on a job.
-        TIMELINE_LEASE: String, 10, Ours, SITE = timeline_lease(name: &str) "timeline:lease:" {name, "job"};
         /// An appeal against a decision of moderators.
         APPEAL: Hash, NEVER, Ours, LOG = appeal(id: ModerationId) "appeal:" {id, "moderation id"};
         /// A thread of messages between a member and the moderators.
@@ -595,3 +589,6 @@ pub fn id_of_tweet(key: &str) -> Option<TweetId> {
         _ => None,
     }
 }
+
+/// The notes of earlier versions about who sends what, until layout 11.
+pub(crate) const EARLIER_TURNS: [&str; 2] = ["hooks:rests", "mail:digest:turn"];

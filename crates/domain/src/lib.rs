@@ -77,6 +77,7 @@ pub mod marks;
 pub mod passwords;
 pub mod post_rules;
 pub mod process_state;
+pub mod queue;
 pub mod rates;
 mod records;
 pub mod repeats;

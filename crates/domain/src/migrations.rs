@@ -12,7 +12,6 @@ mod unseen;
 use crate::accounts::confirmation;
 use crate::accounts::karma;
 use crate::accounts::names;
-use crate::accounts::outbox;
 use crate::accounts::users::DEACTIVATED;
 use crate::comments::comment::Comment;
 use crate::draws;
@@ -33,7 +32,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 11;
+pub const LAYOUT_VERSION: u64 = 12;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -51,15 +50,15 @@ pub struct Migration {
     pub to: u64,
     /// A description of the step, for the log: "give ...".
     pub what: &'static str,
-    /// Whether it only adds keys and fields, so that programs of the earlier version can still
-    /// use the store.
+    /// Whether it keeps all keys and fields that programs of the earlier version need, so that they can
+    /// still use the store.
     pub only_adds: bool,
     /// Does it. It may have been done before, in part or completely.
     pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 11] = [
+pub static MIGRATIONS: [Migration; 12] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -128,7 +127,23 @@ pub static MIGRATIONS: [Migration; 11] = [
         only_adds: false,
         run: |site, advance| Box::pin(removed_by::move_all(site, advance)),
     },
+    Migration {
+        to: 12,
+        what: "forget what earlier versions noted about who sends mails and messages, and until when nobody does",
+        only_adds: true,
+        run: |site, _| Box::pin(forget_turns(site)),
+    },
 ];
+
+/// Forgets who sends what, and until when nobody does, as earlier versions noted it. What waits stays where it is, and is
+/// due as before; a receiver that rested is tried at once. Rounds: 1.
+async fn forget_turns(site: &Site) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    keys::EARLIER_TURNS.iter().for_each(|key| batch.delete(*key));
+    batch.delete_field(keys::HUB_STATE, "due");
+    apply(&site.store, batch).await?;
+    Ok(())
+}
 
 /// Lists for each user what is saved without the user's own vote up. Rounds: 1 for each 1,000 keys and for
 /// each user, and at most 2 for each 1,000 stories of a user.
@@ -217,7 +232,14 @@ async fn items_of(site: &Site, stories: &[NewsId]) -> Result<Vec<(Timestamp, Ite
 
 async fn confirm_known_addresses(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     confirmation::confirm_known_addresses(site, advance).await?;
-    outbox::note_written(site).await
+    // When the waiting mails were written: as far as is known, when they are due.
+    let all = read::sorted_range(keys::MAIL_OUTBOX, Order::Ascending, 0, u64::MAX);
+    for mails in site.store.fetch(all).await?.chunks(KEYS_AT_ONCE) {
+        let mut batch = Batch::new();
+        mails.iter().for_each(|(mail, due)| batch.sorted_add(keys::MAIL_WRITTEN, mail, *due));
+        apply(&site.store, batch).await?;
+    }
+    Ok(())
 }
 
 /// Adds what a store of Lamer News or of an early version lacks. Lamer News may run on the same
@@ -504,8 +526,46 @@ mod tests {
                 site.store.fetch(read::field(format!("user:{id}"), "confirmed_email")).await.unwrap();
             assert_eq!(confirmed.as_deref(), expected, "{id}");
         }
-        let status = outbox::status(&site).await.unwrap();
-        assert_eq!((status.waiting, status.oldest.map(|oldest| oldest.0)), (1, Some(7)));
+        let written = read::sorted_range(keys::MAIL_WRITTEN, Order::Ascending, 0, 9);
+        assert_eq!(site.store.fetch(written).await.unwrap(), [("digest:1:1-2".to_owned(), 7.0)]);
+    }
+
+    #[tokio::test]
+    async fn what_waits_to_be_sent_in_an_older_store_still_waits() {
+        let site = site().await;
+        let waits = [
+            (keys::MAIL_OUTBOX, "confirm:1:7"),
+            (keys::MAIL_WRITTEN, "confirm:1:7"),
+            ("hooks:outbox:3", "7:story:1"),
+            (keys::TIMELINE_JOBS, "leave:1"),
+            (keys::DIGEST_DAILY, "1"),
+        ];
+        let mut batch = Batch::new();
+        batch.set(keys::LAYOUT_VERSION, "10");
+        waits.iter().for_each(|(key, member)| batch.sorted_add(*key, *member, 7.0));
+        batch.set_field(keys::HUB_FEEDS, "/atom", "4");
+        batch.set_fields(keys::HUB_STATE, [("place", "4"), ("due", "9000000000"), ("failing", "7")]);
+        batch.set_field("hooks:rests", "3", "9000000000");
+        batch.set("mail:digest:turn", "2");
+        site.store.commit(batch).await.unwrap();
+        // Another server may have done it, or one that was killed before it noted the version.
+        for _ in 0..2 {
+            forget_turns(&site).await.unwrap();
+        }
+        run(&site, &MIGRATIONS).await.unwrap();
+        for (key, member) in waits {
+            let range = read::sorted_range(key, Order::Ascending, 0, 9);
+            assert_eq!(site.store.fetch(range).await.unwrap(), [(member.to_owned(), 7.0)], "{key}");
+        }
+        let hub = site.store.fetch((read::hash(keys::HUB_FEEDS), read::hash(keys::HUB_STATE))).await.unwrap();
+        assert_eq!(hub.0.get("/atom"), Some("4"));
+        assert_eq!(
+            (hub.1.get("place"), hub.1.get("due"), hub.1.get("failing")),
+            (Some("4"), None, Some("7"))
+        );
+        for key in keys::EARLIER_TURNS {
+            assert_eq!(site.store.fetch(read::expiry(key)).await.unwrap(), Expiry::Absent, "{key}");
+        }
     }
 
     #[tokio::test]

@@ -210,9 +210,6 @@ fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
 /// Where the counters that draw ids are checked.
 #[cfg(test)]
 const COUNTERS: &str = "counters.rs compares it with the ids that a walk has seen";
-/// Why nothing more is checked of what expires by itself.
-#[cfg(test)]
-const EXPIRES: &str = "it expires by itself, and nothing follows from it";
 /// Why nothing more is checked of lists that are made anew.
 #[cfg(test)]
 const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
@@ -231,8 +228,6 @@ static WITHOUT_RULES: &[(&Family, &str)] = &[
     (&families::HOOKS_COUNT, COUNTERS),
     (&families::TWEET_IDS, COUNTERS),
     (&families::USERS_COUNT, COUNTERS),
-    (&families::MAIL_LEASE, EXPIRES),
-    (&families::TIMELINE_LEASE, EXPIRES),
     (&families::BUILT, MADE_ANEW),
     (&families::PAST, MADE_ANEW),
     (&families::SCORE_OF, MADE_ANEW),

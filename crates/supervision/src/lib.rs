@@ -12,10 +12,13 @@ pub mod steps;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use std::fmt::Display;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::time::MissedTickBehavior;
 use tracing::Instrument;
 
 /// The exit status of a process whose vital worker has failed: `EX_SOFTWARE` of `sysexits.h`.
@@ -71,6 +74,49 @@ pub fn supervise<'a, Worker: Future<Output = ()> + Send + 'a>(
     mut make: impl FnMut() -> Worker + Send + 'a,
 ) -> BoxFuture<'a, ()> {
     Box::pin(run(name, policy, Box::new(move || Box::pin(make()))))
+}
+
+/// Runs a worker that does the same again and again until the future is dropped: the first time after a pause, later when so
+/// long has passed since the time before.
+pub fn repeat<'a, Work: Future<Output = ()> + Send + 'a>(
+    name: &'static str,
+    (first, every): (Duration, Duration),
+    work: impl Fn() -> Work + Send + Sync + 'a,
+) -> BoxFuture<'a, ()> {
+    let work = Arc::new(work);
+    supervise(name, Policy::Forever, move || {
+        let work = work.clone();
+        async move {
+            let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + first, every);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                work().await;
+            }
+        }
+    })
+}
+
+/// [`repeat`] for work that can fail, and is tried again then.
+pub fn retry<'a, Work, Done, Failure>(
+    name: &'static str,
+    times: (Duration, Duration),
+    work: impl Fn() -> Work + Send + Sync + 'a,
+) -> BoxFuture<'a, ()>
+where
+    Work: Future<Output = Result<Done, Failure>> + Send + 'a,
+    Done: Send + 'a,
+    Failure: Display + Send + 'a,
+{
+    repeat(name, times, move || {
+        let working = work();
+        async move {
+            if let Err(error) = working.await {
+                // Requests report what is wrong with the store.
+                tracing::debug!(%error, "background work failed; it will be tried again");
+            }
+        }
+    })
 }
 
 /// Makes a worker.

@@ -221,8 +221,6 @@ pub const OUTGOING_ADDRESSES: usize = 4;
 pub const OUTGOING_HEAD_BYTES: usize = 16 * 1024;
 /// How long a webhook may take to answer.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
-/// After how long a server stops writing to a webhook until its next look.
-pub const HOOK_TURN: Duration = Duration::from_secs(10);
 /// Fetches of titles of other sites' pages at the same time.
 pub const MAX_TITLE_FETCHES: usize = 16;
 /// Of these, those of one account.

@@ -9,7 +9,7 @@ use crate::features::administration::hooks::sending;
 use crate::features::feeds::hub;
 use crate::features::inbox::outbox;
 use crate::features::search::following;
-use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT};
+use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, TRAFFIC_SAMPLE_EVERY};
 use crate::request::request_rates::CountedRequest;
 use crate::request::response_cache::{SharedAddresses, answer_cached};
 use crate::request::viewer::OnlyHead;
@@ -25,7 +25,7 @@ use crate::server::host::HostRule;
 use crate::server::listening::Listening;
 use crate::server::request_id::{REQUEST_ID, RequestId};
 use crate::server::request_log::RequestLog;
-use crate::server::traffic::{self, Answered};
+use crate::server::traffic::Answered;
 use crate::{App, router};
 use axum::Router;
 use axum::body::HttpBody;
@@ -45,7 +45,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::background;
 use tidings_keyspace::count_rounds;
-use tidings_supervision::{Policy, supervise};
+use tidings_supervision::{Policy, repeat, retry, supervise};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
@@ -54,6 +54,9 @@ use tower_service::Service;
 const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// How long it may take after that to store what is only in memory, if the store does not answer.
 const STORE_TIME: Duration = Duration::from_secs(10);
+
+/// How often a server looks for something to send, and how long after its start.
+const SEND_EVERY: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(1));
 
 /// Serves the site on a listener until `shutdown` completes, then answers everything that was
 /// sent before it closes connections, for ten seconds at most. Runs the background jobs of the site
@@ -80,17 +83,20 @@ async fn serve_until(
     mut listening: Listening,
     mut shutdown: Pin<&mut (dyn Future<Output = ()> + Send + '_)>,
 ) {
+    let keep_every = app.settings.keep_figures_every;
     let background = tokio::spawn({
         let app = app.clone();
         async move {
             tokio::join!(
                 background::run(app.site.clone(), app.clock.clone()),
                 supervise("search", Policy::UntilDone, || following::run(app.clone())),
-                supervise("outbox", Policy::UntilDone, || outbox::run(app.clone())),
-                supervise("hub of the feeds", Policy::UntilDone, || hub::run(app.clone())),
-                supervise("webhooks", Policy::Forever, || sending::run(app.clone())),
-                supervise("traffic", Policy::Forever, || traffic::watch(&app.traffic)),
-                supervise("figures", Policy::Forever, || figures::run(&app)),
+                retry("outbox", SEND_EVERY, || outbox::send_due(&app)),
+                retry("hub of the feeds", SEND_EVERY, || hub::look(&app)),
+                retry("webhooks", SEND_EVERY, || sending::look(&app)),
+                repeat("traffic", (Duration::ZERO, TRAFFIC_SAMPLE_EVERY), async || app
+                    .traffic
+                    .sample(Instant::now())),
+                repeat("figures", (keep_every, keep_every), || figures::keep(&app)),
                 supervise("health", Policy::Forever, || health::watch(&app)),
             )
         }

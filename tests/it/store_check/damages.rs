@@ -215,7 +215,7 @@ pub const DAMAGES: &[Damage] = &[
     mended("an event that is none", "hooks:events", |b, key| b.sorted_add(key, "x", 1.0)),
     mended("a message to nobody", "hooks:outbox:7", |b, key| b.sorted_add(key, "1:test", 1.0)),
     mended("a result of nobody", "hooks:results:7", |b, key| b.sorted_add(key, "{}", 1.0)),
-    named("a rest without an end", "hooks:rests", |b, key| b.set_field(key, "7", "x")),
+    named("a lease without an end", "queue:leases", |b, key| b.set_field(key, "hub", "x")),
     mended("a mail that is none", "mail:outbox", |b, key| b.sorted_add(key, "x", 1e12)),
     mended("a line of the log is not listed", "moderation:log", |b, key| b.sorted_remove(key, "2")),
     named("a line of the log is gone", "moderation:log", |b, _| b.delete("moderation:2")),

@@ -10,7 +10,7 @@ use crate::action::{Decision, Logging};
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::fields;
-use crate::hooks::{of_hash, write_removal, write_test};
+use crate::hooks::{of_hash, write_no_rest, write_removal, write_test};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -128,7 +128,7 @@ pub async fn change(
                 batch.field_equals(keys::HOOKS, id.to_string(), before);
                 batch.set_field(keys::HOOKS, id.to_string(), hook.to_json());
                 // Perhaps it works now.
-                batch.delete_field(keys::HOOK_RESTS, id.to_string());
+                write_no_rest(&mut batch, *id);
                 *id
             }
             HookChange::Remove(id) => {
@@ -138,7 +138,6 @@ pub async fn change(
             }
             HookChange::Test(id) => {
                 batch.field_equals(keys::HOOKS, id.to_string(), present(*id)?);
-                batch.delete_field(keys::HOOK_RESTS, id.to_string());
                 write_test(&mut batch, now, *id);
                 *id
             }

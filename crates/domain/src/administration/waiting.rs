@@ -1,12 +1,12 @@
 //! Work that waits for somebody, read for the page of administrators.
 
-use crate::accounts::outbox::MailStatus;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
-use crate::jobs;
+use crate::hooks::of_hash;
+use crate::jobs::JobStatus;
 use crate::keys;
+use crate::queue::{Lane, LaneFigures};
 use crate::site::Site;
-use crate::values::clock::Timestamp;
 use tidings_keyspace::{Expiry, Store, read};
 
 /// Work that waits for somebody, or that is held up.
@@ -29,22 +29,30 @@ pub async fn waiting(visit: &mut Visit) -> Result<Backlog, Error> {
     Ok(Backlog { reviews, signup_burst_seconds })
 }
 
-/// Work that waits for the servers of the site.
+/// The work that waits for the servers of the site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queues {
     /// Background jobs.
-    pub jobs: u64,
-    /// When the oldest of them was queued, or since when it cannot be done.
-    pub oldest_job: Option<Timestamp>,
+    pub jobs: JobStatus,
     /// Mails.
-    pub mails: MailStatus,
+    pub mails: LaneFigures,
+    /// Messages to all webhooks.
+    pub messages: u64,
+    /// Feeds of which the hub is to be told.
+    pub feeds: u64,
 }
 
-/// Reads it from the store of a site, counted in its place. Rounds: 1.
-///
-/// # Errors
-/// The store's.
-pub async fn queues(site: &Site, store: &Store) -> Result<Queues, Error> {
-    let ((jobs, oldest), mails) = store.fetch((jobs::waiting(site), MailStatus::read())).await?;
-    Ok(Queues { jobs, oldest_job: oldest.map(|oldest| oldest.timestamp()), mails })
+impl Queues {
+    /// Reads it from the store of a site, counted in its place. Rounds: 1, and 1 with webhooks.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn read(site: &Site, store: &Store) -> Result<Self, Error> {
+        let others = (read::field_count(keys::HUB_FEEDS), read::hash(keys::HOOKS));
+        let (jobs, mails, (feeds, hooks)) =
+            store.fetch((JobStatus::read(site), Lane::MAILS.waiting(), others)).await?;
+        let lanes: Vec<_> = of_hash(&hooks).keys().map(|hook| Lane::of_hook(*hook).waiting()).collect();
+        let lanes = if lanes.is_empty() { Vec::new() } else { store.fetch(lanes).await? };
+        Ok(Self { jobs, mails, messages: lanes.iter().map(|lane| lane.count).sum(), feeds })
+    }
 }

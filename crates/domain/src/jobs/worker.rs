@@ -1,17 +1,18 @@
 //! The worker of a server: it does the jobs that the server's own actions have queued, and
 //! takes over abandoned jobs.
 
-use super::{Job, JobKind, LONGEST_DELAY, StepOutcome, do_some_steps, warn_of_unknown_kind};
+use super::{Job, JobKind, StepOutcome, do_some_steps, warn_of_unknown_kind};
 use crate::error::Error;
 use crate::jobs::Jobs;
 use crate::keys;
+use crate::queue::{Lane, Lease};
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::limits::JOB_SCAN;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Store, read};
+use tidings_keyspace::{Batch, EngineClock, Store};
 use tidings_supervision::catch;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Receiver;
@@ -44,7 +45,7 @@ pub(crate) async fn run(site: Arc<Site>, clock: EngineClock, kinds: &'static [Jo
 async fn queue_again(site: &Site, job: &Job, now: Moment) {
     let mut batch = Batch::new();
     batch.key_present(keys::timeline_job(&job.0));
-    batch.sorted_add(keys::TIMELINE_JOBS, &job.0, now.as_score());
+    Lane::JOBS.write(&mut batch, &job.0, now.as_score());
     if let Err(error) = site.apply(batch).await {
         tracing::debug!(%job, %error, "background job not queued again");
     }
@@ -142,37 +143,27 @@ impl Worker {
 
     /// Jobs that no server is working on. Rounds: 2.
     async fn abandoned(&self) -> Result<Vec<(Job, Moment)>, Error> {
-        let waiting =
-            self.store.fetch(read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, JOB_SCAN)).await?;
-        if u64::try_from(waiting.len()).is_ok_and(|waiting| waiting < JOB_SCAN) {
-            let names: HashSet<&str> = waiting.iter().map(|(name, _)| name.as_str()).collect();
+        let due = self.store.fetch(Lane::JOBS.due(Moment::now(&self.clock).timestamp(), JOB_SCAN)).await?;
+        if u64::try_from(due.len()).is_ok_and(|due| due < JOB_SCAN) {
+            let names: HashSet<&str> = due.iter().map(|(name, _)| name.as_str()).collect();
             self.site.of::<Jobs>().note_waiting(|job| names.contains(job.0.as_str()));
         }
-        let leases = waiting.iter().map(|(name, _)| read::expiry(keys::timeline_lease(name)));
-        let leases = self.store.fetch(leases.collect::<Vec<_>>()).await?;
-        let is_shared = self.site.store.is_shared();
+        let leases = due.iter().map(|(name, _)| Lease::of(name)).collect::<Vec<_>>();
+        let leases = self.store.fetch(leases).await?;
         let now = Moment::now(&self.clock);
         let mut jobs = Vec::new();
-        for ((name, score), lease) in waiting.into_iter().zip(leases) {
+        for ((name, score), held) in due.into_iter().zip(leases) {
             let job = Job::from_name(name);
-            let is_leased = lease != Expiry::Absent;
-            let begun = moment_of(score);
-            let is_fresh = now.0.abs_diff(begun.0) < FRESH_MS;
-            let is_due = now.has_come(begun, LONGEST_DELAY);
+            let begun = Moment::from_score(score);
+            let is_left = now.0.abs_diff(begun.0) < FRESH_MS || !held.is_free(&self.site, now);
+            let is_left = is_left && self.site.store.is_shared();
             let at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner).contains(&job);
             if job.kind_in(self.kinds).is_none() {
                 warn_of_unknown_kind(&self.site, &job, now);
-            } else if is_due && !at_work && !(is_shared && (is_leased || is_fresh)) {
+            } else if !at_work && !is_left {
                 jobs.push((job, begun));
             }
         }
         Ok(jobs)
     }
-}
-
-/// The moment of a score in seconds.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn moment_of(score: f64) -> Moment {
-    // The cast saturates; NaN becomes 0.
-    Moment((score * 1000.0).round() as u64)
 }

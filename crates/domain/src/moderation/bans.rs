@@ -24,9 +24,8 @@ use crate::values::limits::ENDED_BANS_CHUNK;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::secrets::random_token;
 use crate::values::voter_id::VoterId;
-use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Order, Store, read};
+use tidings_keyspace::{Batch, Order, Store, read};
 
 /// The jobs `siteban:<user id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box::pin(step(current)) };
@@ -35,7 +34,7 @@ pub(crate) const KIND: JobKind = JobKind { name: "siteban", step: |current| Box:
 const KINDS: [RestrictionKind; 2] = [RestrictionKind::Ban, RestrictionKind::Discount];
 
 /// How often a server looks for bans that have ended.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+pub(crate) const EVERY: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(2));
 
 fn job(user: UserId) -> Job {
     Job::new(KIND.name, user)
@@ -122,18 +121,4 @@ pub(crate) async fn follow_ended(site: &Site, store: &Store, now: Moment) -> Res
         }
     }
     Ok(())
-}
-
-/// Does that every two seconds, until the future is dropped. Rounds: 1 every two seconds.
-pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
-    let store = site.store.counted_apart();
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        looks.tick().await;
-        if let Err(error) = follow_ended(&site, &store, Moment::now(&clock)).await {
-            // Requests report the failure; the next look may succeed.
-            tracing::debug!(%error, "cannot look for bans that have ended");
-        }
-    }
 }

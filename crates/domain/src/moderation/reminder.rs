@@ -11,22 +11,11 @@ use crate::review;
 use crate::site::{Applied, Site};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::words::{counted, span};
-use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, read};
+use tidings_keyspace::{Batch, read};
 
-/// How often a server looks whether something has waited for long.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
-
-/// Reminds moderators until the future is dropped. Rounds: 1 each minute, and those of a reminder.
-pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if let Err(error) = remind(&site, Moment::now(&clock)).await {
-            tracing::debug!(%error, "cannot remind the moderators of what waits");
-        }
-    }
-}
+/// How long after its start, and how often a server looks whether something has waited for long.
+pub(crate) const EVERY: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(60));
 
 /// Reminds all moderators, if something has waited for `moderation.remind_after` and did not wait
 /// already when they were reminded last. Returns whether it did. Rounds: 2; for a reminder, those of

@@ -23,31 +23,17 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Fetch, Order, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
-/// How often a server looks whether a day has passed.
-const LOOK_EVERY: Duration = Duration::from_secs(600);
-/// How often the log is gone through, in seconds.
-const EVERY: u64 = 86_400;
+/// How long after its start, and how often a server looks whether a day has passed.
+pub(crate) const EVERY: (Duration, Duration) = (Duration::from_secs(600), Duration::from_secs(600));
 const SECONDS_A_DAY: u64 = 86_400;
 
 /// The field with the time of the last run.
 const SWEPT: &str = "swept";
 /// The field with the last line whose texts are erased.
 const ERASED_TO: &str = "erased_to";
-
-/// Forgets what is to be forgotten until the future is dropped. Rounds: 1 each ten minutes, and those of
-/// [`sweep`] once a day.
-pub(crate) async fn watch(site: Arc<Site>, clock: EngineClock) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if let Err(error) = sweep(&site, Moment::now(&clock)).await {
-            tracing::warn!(%error, "cannot erase what was kept long enough");
-        }
-    }
-}
 
 /// Goes through the log, if nobody has for a day. Returns whether it did. Rounds: 1; for a run at most 4 for
 /// each 200 lines, 2 for each person whose name is forgotten, and those of the erasures.
@@ -58,7 +44,7 @@ pub async fn sweep(site: &Site, now: Moment) -> Result<bool, Error> {
     let time = now.timestamp();
     let [swept, erased_to] = site.store.fetch(read::fields(keys::RETENTION, [SWEPT, ERASED_TO])).await?;
     let last: u64 = fields::read(swept.as_deref(), || keys::RETENTION.to_owned(), SWEPT).unwrap_or(0);
-    if time.0.saturating_sub(last) < EVERY && last <= time.0 {
+    if time.0.saturating_sub(last) < SECONDS_A_DAY && last <= time.0 {
         return Ok(false);
     }
     let mut batch = Batch::new();

@@ -18,10 +18,10 @@ use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::MAX_VISITED_THREADS;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
-use tidings_keyspace::{Batch, EngineClock, Fetch, Hash, Store, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Store, read};
 
 /// How often a server looks whether there are marks to store.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const EVERY: (Duration, Duration) = (Duration::ZERO, Duration::from_secs(1));
 
 crate::cache_kind! {
     /// The stored marks of readers.
@@ -87,15 +87,9 @@ impl ReaderMarks {
     }
 }
 
-/// Stores marks of readers until the future is dropped. Rounds: 2 for each group of marks,
-/// which are counted separately.
-pub(crate) async fn run(site: &Site, clock: &EngineClock) {
-    let mut looks = tokio::time::interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        looks.tick().await;
-        store_marks(site, Timestamp::now(clock), WhichMarks::Due).await;
-    }
+/// Stores the marks of readers that are due. Rounds: 2 for each group of marks, which are counted separately.
+pub(crate) async fn store_due(site: &Site, now: Timestamp) {
+    store_marks(site, now, WhichMarks::Due).await;
 }
 
 /// Stores all marks, when the server stops.

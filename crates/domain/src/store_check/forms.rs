@@ -6,6 +6,7 @@ use crate::changes::Findable;
 use crate::hub;
 use crate::keys;
 use crate::keys::families::{self, Family};
+use crate::queue::StoredLease;
 use crate::store_rules::claims::{Claims, Mend};
 use crate::store_rules::subject::Subject;
 use crate::store_rules::{Check, Rule};
@@ -35,13 +36,12 @@ macro_rules! forms {
 
 forms! {
     CONFIRM_EMAIL = Form::Text(is_user_and_digest), "the id of a user and 16 hexadecimal digits";
-    HOOK_RESTS = Form::Field(|hook, time| is_number(hook) && is_number(time)), "numbers of webhooks with times";
+    QUEUE_LEASES = Form::Field(|_, held| held.parse::<StoredLease>().is_ok()), "who works on what, and until when";
     HUB_FEEDS = Form::Field(|feed, place| feed.starts_with('/') && is_number(place)), "addresses of feeds with places";
     HUB_LOST = Form::Member(|member| member.parse::<Findable>().is_ok()), "things that feeds have lost";
     HUB_STATE = Form::Field(|field, value| hub::FIELDS.contains(&field) && is_number(value)), "a place and times";
     ERASED_LAST = Form::Text(is_number), "a whole number";
     LAYOUT_VERSION = Form::Text(is_number), "a whole number";
-    DIGEST_TURN = Form::Text(is_number), "a whole number";
     NETWORK = Form::Member(is_user), "ids of users";
     NETWORKS_SECRET = Form::Text(is_secret), "40 hexadecimal digits";
     STORE_NUMBER = Form::Text(is_secret), "40 hexadecimal digits";

@@ -362,8 +362,6 @@ pub const MAX_DAILY_MAILS: u64 = 50;
 pub const MAX_REFUSED_MAILS: u64 = 3;
 /// Characters of a text that a mail repeats.
 pub const MAX_MAILED_TEXT: usize = 4_000;
-/// How long a mail that the relay does not accept is tried again, in seconds.
-pub const MAIL_PATIENCE_SECONDS: u64 = 86_400;
 /// Changes that are read at once for the hub of the feeds.
 pub const HUB_CHANGES_AT_ONCE: u64 = 200;
 /// Feeds that the hub is told of in one attempt.

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tidings_domain::administration::Queues;
+use tidings_domain::queue::LaneFigures;
 use tidings_domain::report::BackupState;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
@@ -194,11 +195,7 @@ pub const KINDS: [Kind; 14] = [
         meaning: "background jobs are not done",
         what_to_do: "look for \"background job\" in the log",
         end: "background jobs are done again",
-        found: |facts| {
-            let late = facts.now.seconds_since(facts.queues.oldest_job?);
-            let waiting = counted(facts.queues.jobs, "job is waiting", "jobs are waiting");
-            (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
-        },
+        found: |facts| late(facts, facts.queues.jobs.waiting, ("job is waiting", "jobs are waiting")),
     },
     Kind {
         name: "mails_late",
@@ -208,10 +205,7 @@ pub const KINDS: [Kind; 14] = [
         end: "mails are sent again",
         found: |facts| {
             // An attempt puts off when a mail is due, not when it was written.
-            let mails = &facts.queues.mails;
-            let late = facts.now.seconds_since(mails.oldest?);
-            let waiting = counted(mails.waiting, "mail is waiting", "mails are waiting");
-            (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
+            late(facts, facts.queues.mails, ("mail is waiting", "mails are waiting"))
         },
     },
     Kind {
@@ -427,6 +421,13 @@ fn tell(kind: &Kind, cause: &str, news: News) {
     }
 }
 
+/// A sentence about a lane of the queue, if its oldest part has waited for long.
+fn late(facts: &Facts, waiting: LaneFigures, (one, several): (&str, &str)) -> Option<String> {
+    let late = waiting.oldest_seconds(facts.now);
+    let waiting = counted(waiting.count, one, several);
+    (late >= LATE_SECONDS).then(|| format!("{waiting}, the oldest for {}", age(late)))
+}
+
 /// The part of the program that lines of the log about conditions name.
 const TARGET: &str = "tidings_web::server::health";
 
@@ -434,7 +435,7 @@ const TARGET: &str = "tidings_web::server::health";
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use tidings_domain::accounts::outbox::MailStatus;
+    use tidings_domain::values::clock::Moment;
     use tidings_keyspace::CommitTimes;
 
     const NOW: Timestamp = Timestamp(1_800_000_000);
@@ -446,6 +447,7 @@ mod tests {
     /// Facts under which a condition, and no other, is there.
     fn bad(name: &str) -> Facts {
         let old = Timestamp(NOW.0 - 3_600);
+        let waiting = |count| LaneFigures { count, oldest: Some(Moment::from_timestamp(old)) };
         let mut facts = good();
         match name {
             "store_unavailable" => facts.store = StoreHealth::Unavailable("refused".into()),
@@ -459,8 +461,8 @@ mod tests {
             "redis_evicts" => facts.signs.evicts = Some("allkeys-lru".into()),
             "disk_low" => facts.free_bytes = Some(12 << 20),
             "clock_set_back" => facts.latest = Timestamp(NOW.0 + 86_400),
-            "jobs_late" => (facts.queues.jobs, facts.queues.oldest_job) = (4, Some(old)),
-            "mails_late" => facts.queues.mails = MailStatus { waiting: 5, oldest: Some(old) },
+            "jobs_late" => facts.queues.jobs.waiting = waiting(4),
+            "mails_late" => facts.queues.mails = waiting(5),
             "backup_failed" => facts.backup.last_failure = Some((old, "no room".into())),
             "backup_late" => {
                 facts.backup.is_on = true;

@@ -5,21 +5,9 @@ use crate::App;
 use std::time::Duration;
 use tidings_domain::activity::Answered;
 use tidings_domain::statistics;
-use tokio::time::{Instant, MissedTickBehavior};
 
 /// How often the figures are stored, unless a test sets another time.
 pub const KEEP_FIGURES_EVERY: Duration = Duration::from_secs(60);
-
-/// Stores the figures once a minute until the future is dropped.
-pub async fn run(app: &App) {
-    let every = app.settings.keep_figures_every;
-    let mut ticks = tokio::time::interval_at(Instant::now() + every, every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        keep(app).await;
-    }
-}
 
 /// Stores the figures that this server has counted so far. Those that cannot be stored are kept in memory.
 pub async fn keep(app: &App) {

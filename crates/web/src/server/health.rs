@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tidings_domain::administration::{self, Queues};
+use tidings_domain::administration::Queues;
 use tidings_domain::report::BackupReport;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::StoreHealth;
@@ -180,7 +180,7 @@ pub async fn readiness(app: &App) -> Arc<Readiness> {
 
 /// The conditions at this moment, also those of the queues. Rounds: 1, and a look at the store.
 pub async fn conditions_now(app: &App) -> Vec<Condition> {
-    let queues = administration::queues(&app.site, &app.site.store.counted_apart()).await.ok();
+    let queues = Queues::read(&app.site, &app.site.store.counted_apart()).await.ok();
     let mut seen = app.health.seen.lock().await;
     seen.queues = queues.unwrap_or(seen.queues);
     look(app, seen, Duration::ZERO).await.conditions.clone()
@@ -244,7 +244,7 @@ pub async fn watch(app: &App) {
         if queues_read.is_none_or(|then| then.elapsed() >= QUEUES_READ_EVERY) {
             queues_read = Some(Instant::now());
             // While the store is away, the last ones stay.
-            queues = administration::queues(&app.site, &store).await.ok();
+            queues = Queues::read(&app.site, &store).await.ok();
         }
         // A failure that requests met before this look may be over by now.
         let failure = app.health.take_failure();

@@ -12,7 +12,7 @@ mod times;
 pub use routes::RouteId;
 pub use times::{TIME_BINS, Times, bin_bound, percentile};
 
-use crate::limits::{TRAFFIC_SAMPLE_EVERY, TRAFFIC_WINDOW};
+use crate::limits::TRAFFIC_WINDOW;
 use axum::http::{Method, StatusCode};
 use routes::Routes;
 use std::array;
@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use times::{SLOTS, slot_of};
-use tokio::time::MissedTickBehavior;
 
 /// Copies of the counters, so that threads seldom write to the same memory.
 const SHARDS: usize = 8;
@@ -172,7 +171,7 @@ impl Traffic {
     }
 
     /// Remembers the totals of now, for the averages of the last minute.
-    fn sample(&self, now: Instant) {
+    pub fn sample(&self, now: Instant) {
         let mut samples = lock(&self.samples);
         samples.push_back((now, self.totals()));
         let is_old = |(then, _): &(Instant, Totals)| now.saturating_duration_since(*then) >= TRAFFIC_WINDOW;
@@ -200,16 +199,6 @@ impl Traffic {
             totals.refused += shard.refused.load(Ordering::Relaxed);
         }
         totals
-    }
-}
-
-/// Keeps the averages of the last minute until the future is dropped.
-pub async fn watch(traffic: &Traffic) {
-    let mut ticks = tokio::time::interval(TRAFFIC_SAMPLE_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        traffic.sample(Instant::now());
     }
 }
 

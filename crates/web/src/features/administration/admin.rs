@@ -20,13 +20,14 @@ use crate::server::figures as app_figures;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
+use tidings_domain::administration::Queues;
 use tidings_domain::cache::CacheStatus;
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
 use tidings_domain::news::{lists, ranks};
 use tidings_domain::statistics::{self, Chronicle, SiteCounts};
 use tidings_domain::values::rules::Economy;
 use tidings_domain::values::words;
-use tidings_domain::{Error, administration, jobs};
+use tidings_domain::{Error, administration};
 
 /// The administration page.
 struct AdminPage<'a> {
@@ -148,7 +149,7 @@ impl AdminPage<'_> {
     }
 
     fn facts_in_numbers(&self) -> Markup {
-        let (jobs, server) = (&self.facts.jobs, &self.server);
+        let (Queues { jobs, mails, messages, feeds }, server) = (&self.facts.queues, &self.server);
         html! {
             dl.facts {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
@@ -158,7 +159,10 @@ impl AdminPage<'_> {
                 div { dt { "this server has been up for" } dd { (words::age(server.uptime_seconds)) } }
                 div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
                 div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
-                div { dt { "jobs waiting" } dd { (number(jobs.waiting)) } }
+                div { dt { "jobs waiting" } dd { (number(jobs.waiting.count)) } }
+                div { dt { "mails waiting" } dd { (number(mails.count)) } }
+                div { dt { "messages to webhooks waiting" } dd { (number(*messages)) } }
+                div { dt { "feeds waiting for the hub" } dd { (number(*feeds)) } }
                 div { dt { "jobs done by this server" } dd { (number(jobs.finished)) } }
                 @if jobs.finished > 0 {
                     div { dt { "the last job took" } dd { (number(jobs.last_milliseconds)) " ms" } }
@@ -255,11 +259,11 @@ pub async fn admin(
     let counts = statistics::counts(&mut visit).await?;
     let waiting = administration::waiting(&mut visit).await?;
     let chronicle = statistics::chronicle(&mut visit).await?;
-    let jobs = jobs::status(&app.site).await?;
+    let queues = Queues::read(&app.site, &app.site.store).await?;
     let top = lists::top(&mut visit, 0, ADMIN_STORIES).await?.lines;
     let caches = app.site.caches.status();
     let errors = chronicle.last_day().answered.errors;
-    let facts = Facts::of(&app, &user, (waiting, jobs), errors).await;
+    let facts = Facts::of(&app, &user, (waiting, queues), errors).await;
     let page = AdminPage {
         facts,
         chronicle: &chronicle,
@@ -305,6 +309,7 @@ mod tests {
     use crate::markup::test_support::{framed, line, news, user};
     use tidings_domain::administration::Backlog;
     use tidings_domain::jobs::JobStatus;
+    use tidings_domain::queue::LaneFigures;
 
     #[test]
     fn the_page_counts_and_shows_score_and_rank() {
@@ -314,7 +319,12 @@ mod tests {
             facts: Facts {
                 has_email: true,
                 waiting: Backlog { reviews: 3, ..Backlog::default() },
-                jobs: JobStatus { waiting: 2, finished: 7, last_milliseconds: 15, oldest: None },
+                queues: Queues {
+                    jobs: JobStatus { finished: 7, last_milliseconds: 15, ..JobStatus::default() },
+                    mails: LaneFigures { count: 23, oldest: None },
+                    messages: 24,
+                    feeds: 25,
+                },
                 conditions: Vec::new(),
                 errors: 0,
                 panics: 0,
@@ -345,6 +355,9 @@ mod tests {
         for part in [
             "<dd>12</dd>",
             "<dd>345</dd>",
+            "<dd>23</dd>",
+            "<dd>24</dd>",
+            "<dd>25</dd>",
             "<dd>15 ms</dd>",
             "<dd>1,234 ms</dd>",
             "<dd>2 hours</dd>",

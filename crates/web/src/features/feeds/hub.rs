@@ -15,15 +15,14 @@ use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
 use tidings_domain::found::{self, Finding};
-use tidings_domain::hub::{self, FeedChanges, HubState, Next, PingOutcome, WaitingFeed};
+use tidings_domain::hub::{self, FeedChanges, HubState, WaitingFeed};
 use tidings_domain::items::Item;
 use tidings_domain::numbered;
+use tidings_domain::queue::Fate;
 use tidings_domain::values::topic::TopicChoice;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 use url::{Url, form_urlencoded};
 
-/// How often it looks for changes.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// With more changes than this that are not told, only the feeds of the whole site are.
 const MOST_CHANGES_BEHIND: u64 = 5_000;
 
@@ -44,20 +43,6 @@ impl HubError {
     }
 }
 
-/// Tells the hub of changes until the future is dropped. Ends at once if there is no hub. Rounds: at most 3 a second,
-/// and those of the changes.
-pub async fn run(app: App) {
-    let Some(hub) = app.settings.hub.clone() else { return };
-    let mut looks = interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        looks.tick().await;
-        if let Err(error) = look(&app, &hub).await {
-            tracing::debug!(%error, "cannot look for changes of feeds");
-        }
-    }
-}
-
 /// How far the hub has been told, and what visitors see on the front page. Rounds: 1, and 2 for stories that are not
 /// cached.
 async fn state_of(app: &App) -> Result<HubState, Error> {
@@ -67,9 +52,10 @@ async fn state_of(app: &App) -> Result<HubState, Error> {
     Ok(state)
 }
 
-/// Notes what has changed, and tells the hub if that is due. Rounds: those of [`state_of`], at most 10 more with
-/// changes, and 4 with feeds that are due.
-async fn look(app: &App, hub: &Url) -> Result<(), Error> {
+/// Notes what has changed, and tells the hub if that is due. Rounds: none without a hub; else those of [`state_of`], at
+/// most 10 more with changes, and 5 with feeds that are due.
+pub async fn look(app: &App) -> Result<(), Error> {
+    let Some(hub) = &app.settings.hub else { return Ok(()) };
     let mut state = state_of(app).await?;
     let Some(place) = state.place else {
         // Changes from before the site had a hub are not new.
@@ -79,10 +65,7 @@ async fn look(app: &App, hub: &Url) -> Result<(), Error> {
         note_changes(app, &state, place).await?;
         state = state_of(app).await?;
     }
-    if state.is_due(app.now()) {
-        tell(app, hub, &state).await?;
-    }
-    Ok(())
+    tell(app, hub, &state).await
 }
 
 /// Notes in which feeds the next changes are.
@@ -161,30 +144,49 @@ fn addresses(kinds: &[FeedKind]) -> BTreeSet<String> {
     kinds.iter().flat_map(of_kind).collect()
 }
 
-/// Tells the hub of some feeds.
+/// Tells the hub of some feeds, if it is this server's turn.
 async fn tell(app: &App, hub: &Url, state: &HubState) -> Result<(), Error> {
-    let feeds = hub::claim(&app.site, app.now(), state).await?;
-    let (mut told, mut attempt) = (Vec::<WaitingFeed>::new(), PingOutcome::Told);
-    for feed in feeds {
-        match post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await {
-            Ok(()) => told.push(feed),
-            Err(error) if error.is_final() => {
-                tracing::warn!(feed = feed.address, %error, "the hub was not told of a feed, and is not again");
-                told.push(feed);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the hub was not told of changed feeds");
-                attempt = PingOutcome::Failed;
-                break;
-            }
+    let Some((turn, feeds)) = hub::begin(&app.site, app.now(), state).await? else { return Ok(()) };
+    let mut last = Ok(None);
+    for feed in &feeds {
+        if !turn.goes_on(&last) {
+            break;
         }
+        last = tell_of(app, hub, state, feed).await;
     }
-    match hub::finish(&app.site, app.now(), state, &told, attempt).await? {
-        Next::Now => {}
-        Next::After(seconds) => tracing::warn!(seconds, "the hub will be told again"),
-        Next::GivenUp => tracing::error!("the hub has failed for a day, and is not told of the changes"),
-    }
-    Ok(())
+    turn.end(&app.site, app.moment(), last).await
+}
+
+/// Tells the hub of a feed. Returns how long the hub is to rest then.
+async fn tell_of(
+    app: &App,
+    hub: &Url,
+    state: &HubState,
+    feed: &WaitingFeed,
+) -> Result<Option<Duration>, Error> {
+    let told = post(hub, &app.settings.site.url, &app.settings.site.link(&feed.address)).await;
+    let is_over = match &told {
+        Ok(()) => true,
+        Err(error) if error.is_final() => {
+            tracing::warn!(feed = feed.address, %error, "the hub was not told of a feed, and is not again");
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the hub was not told of changed feeds");
+            false
+        }
+    };
+    Ok(match hub::finish(&app.site, app.now(), state, (feed, is_over)).await? {
+        Fate::Over => None,
+        Fate::After(seconds) => {
+            tracing::warn!(seconds, "the hub will be told again");
+            Some(Duration::from_secs(seconds))
+        }
+        Fate::GivenUp => {
+            tracing::error!("the hub has failed for a day, and is not told of the changes");
+            Some(Duration::ZERO)
+        }
+    })
 }
 
 /// Tells the hub that the feed at an address has changed. `home` is the address of this site, which the hub is told.

@@ -5,54 +5,38 @@ use crate::App;
 use crate::features::accounts::{account_mail, signup_mail};
 use crate::mail::{Failure, Letter, SendError, SendMail};
 use std::sync::Arc;
-use std::time::Duration;
 use tidings_domain::accounts::confirmation;
 use tidings_domain::accounts::notices::Notice;
-use tidings_domain::accounts::outbox::{self, ClaimedMail, MailSubject, Postponed, WaitingMail};
+use tidings_domain::accounts::outbox::{self, ClaimedMail, MailOutcome, MailSubject, MailTurn, WaitingMail};
 use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{self, Candidates, last_due};
 use tidings_domain::error::Error;
 use tidings_domain::inbox;
-use tidings_domain::values::clock::Timestamp;
-use tokio::time::{MissedTickBehavior, interval};
+use tidings_domain::queue::{Fate, SendingTurn};
 
-/// How often the outbox is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// Sends what is due until the future is dropped. Ends at once if no relay is configured.
-/// Rounds: 1 a second, and those of the mails.
-pub async fn run(app: App) {
-    if app.mailer.is_none() {
-        return;
-    }
-    let mut looks = interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        looks.tick().await;
-        if let Err(error) = send_due(&app).await {
-            tracing::debug!(%error, "cannot look for mails to send");
-        }
-    }
-}
-
-/// Sends some of the mails that are due, one after the other. Returns how many were due.
+/// Sends some of the mails that are due, one after the other, unless another server does. Returns how many were due.
+/// Rounds: 1, and those of the mails.
 pub async fn send_due(app: &App) -> Result<usize, Error> {
-    let Some(mailer) = app.mailer.clone() else {
+    let Some(mailer) = app.mailer.clone() else { return Ok(0) };
+    let due = last_due(app.now(), app.settings.digest_hour);
+    let Some(MailTurn { mails, turn }) = outbox::begin(&app.site, app.now(), due).await? else {
         return Ok(0);
     };
-    let due = last_due(app.now(), app.settings.digest_hour);
-    // These rounds are not those of any request.
-    let mails = outbox::look(&app.site.store.counted_apart(), app.now(), due).await?;
-    let mut turn = Turn { app, mailer, candidates: None };
+    let mut sending = Sending { app, mailer, candidates: None };
+    let mut last = Ok(None);
     for mail in &mails {
-        turn.send(mail).await?;
+        if !turn.goes_on(&last) {
+            break;
+        }
+        last = sending.send(&turn, mail).await.map(|()| None);
     }
+    turn.end(&app.site, app.moment(), last).await?;
     Ok(mails.len())
 }
 
 /// Some mails that are sent together.
-struct Turn<'a> {
+struct Sending<'a> {
     app: &'a App,
     mailer: Arc<dyn SendMail>,
     /// The stories that digests choose from, once they are read.
@@ -62,8 +46,6 @@ struct Turn<'a> {
 /// A mail before it is claimed.
 struct Draft {
     content: Content,
-    /// When it was first due.
-    since: Timestamp,
     to: Recipient,
 }
 
@@ -92,32 +74,34 @@ impl Recipient {
     }
 }
 
-impl Turn<'_> {
-    /// Sends a mail if it is still wanted and no other server does.
-    async fn send(&mut self, mail: &WaitingMail) -> Result<(), Error> {
+impl Sending<'_> {
+    /// Sends a mail if it is still wanted.
+    async fn send(&mut self, turn: &SendingTurn, mail: &WaitingMail) -> Result<(), Error> {
         let (app, user) = (self.app, mail.user);
-        let Some(Draft { content, since, to }) = self.draft(mail).await? else {
-            return outbox::remove(&app.site, mail).await;
+        let finish = async |outcome| outbox::finish(&app.site, app.now(), mail, outcome).await;
+        let Some(Draft { content, to }) = self.draft(mail).await? else {
+            return finish(MailOutcome::Dropped).await.map(drop);
         };
-        let Some(claim) = outbox::claim(&app.site, app.now(), mail).await? else {
+        let Some(claim) = outbox::claim(&app.site, turn, mail).await? else {
             return Ok(());
         };
         let error = match self.transmit(mail, &claim, content, &to.address).await? {
-            Ok(()) => return outbox::accepted(&app.site, mail, to.has_refused).await,
+            Ok(()) => {
+                return finish(MailOutcome::Accepted { had_refused: to.has_refused }).await.map(drop);
+            }
             Err(error) => error,
         };
-        if error.failure != Failure::Temporary {
-            tracing::warn!(%user, %error, "mail not sent, and not tried again");
-            return match error.failure {
-                Failure::NoMailbox => outbox::refused(&app.site, mail, &to.address).await,
-                _ => outbox::remove(&app.site, mail).await,
-            };
-        }
-        match outbox::postpone(&app.site, app.now(), mail, since).await? {
-            Postponed::For(seconds) => {
+        let outcome = match error.failure {
+            Failure::Temporary => MailOutcome::Failed,
+            Failure::NoMailbox => MailOutcome::NoMailbox(&to.address),
+            _ => MailOutcome::Dropped,
+        };
+        match finish(outcome).await? {
+            Fate::After(seconds) => {
                 tracing::warn!(%user, %error, seconds, "mail not sent; it will be tried again");
             }
-            Postponed::GivenUp => tracing::error!(%user, %error, "mail not sent, and given up"),
+            Fate::GivenUp => tracing::error!(%user, %error, "mail not sent, and given up"),
+            Fate::Over => tracing::warn!(%user, %error, "mail not sent, and not tried again"),
         }
         Ok(())
     }
@@ -159,49 +143,47 @@ impl Turn<'_> {
     async fn draft(&mut self, mail: &WaitingMail) -> Result<Option<Draft>, Error> {
         let app = self.app;
         let mut visit = app.visitor();
-        match &mail.subject {
+        let draft = match &mail.subject {
             MailSubject::Entry(entry) => {
                 let found = inbox::to_mail(&mut visit, mail.user, *entry).await?;
-                Ok(found.and_then(|(user, entry)| {
-                    let (since, to) = (entry.time(), Recipient::of(Some(&user), user.email.clone())?);
-                    let content = Content::Entry(Box::new(letters::EntryLetter { user, entry }));
-                    Some(Draft { content, since, to })
-                }))
+                found.and_then(|(user, entry)| {
+                    let to = Recipient::of(Some(&user), user.email.clone())?;
+                    Some((Content::Entry(Box::new(letters::EntryLetter { user, entry })), to))
+                })
             }
-            MailSubject::Digest { since, until } => {
+            MailSubject::Digest { since, .. } => {
                 if self.candidates.is_none() {
                     self.candidates = Some(digests::candidates(&app.site, app.now()).await?);
                 }
                 let Some(candidates) = &self.candidates else { return Ok(None) };
                 let digest = digests::of_user(&mut visit, candidates, mail.user, *since).await?;
-                Ok(digest.and_then(|digest| {
+                digest.and_then(|digest| {
                     let to = Recipient::of(Some(&digest.user), digest.user.email.clone())?;
-                    Some(Draft { content: Content::Digest(Box::new(digest)), since: *until, to })
-                }))
+                    Some((Content::Digest(Box::new(digest)), to))
+                })
             }
-            MailSubject::Notice { notice, at, address } => {
+            MailSubject::Notice { notice, address, .. } => {
                 let user = outbox::account(&app.site, mail.user).await?;
                 // The address may be an earlier one. The owner of a deactivated account is told, too:
                 // perhaps somebody else has deactivated it.
                 let to = Recipient::of(user.as_ref(), address.clone());
                 let username = user.map(|user| user.username).unwrap_or_default();
-                let content = Content::Notice { notice: *notice, username };
-                Ok(to.map(|to| Draft { content, since: *at, to }))
+                to.map(|to| (Content::Notice { notice: *notice, username }, to))
             }
-            MailSubject::HostMove { at, hosts } => {
+            MailSubject::HostMove { hosts, .. } => {
                 let user = outbox::account(&app.site, mail.user).await?;
-                Ok(user.and_then(|user| {
+                user.and_then(|user| {
                     let to = Recipient::of(Some(&user), user.email.clone())?;
-                    let content = Content::HostMove { hosts: hosts.clone(), username: user.username };
-                    Some(Draft { content, since: *at, to })
-                }))
+                    Some((Content::HostMove { hosts: hosts.clone(), username: user.username }, to))
+                })
             }
-            MailSubject::Confirmation { at } => {
+            MailSubject::Confirmation { .. } => {
                 let user = outbox::account(&app.site, mail.user).await?;
                 let address = user.as_ref().and_then(User::email_to_confirm).map(str::to_owned);
                 let to = address.and_then(|address| Recipient::of(user.as_ref(), address));
-                Ok(to.map(|to| Draft { content: Content::Confirmation, since: *at, to }))
+                to.map(|to| (Content::Confirmation, to))
             }
-        }
+        };
+        Ok(draft.map(|(content, to)| Draft { content, to }))
     }
 }

@@ -8,12 +8,13 @@ use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
-use tidings_domain::accounts::outbox::{self, MailKind, Subscriber};
+use tidings_domain::accounts::outbox::MailKind;
+use tidings_domain::accounts::unsubscribing::{self, Subscriber};
 
 const HEADING: &str = "Unsubscribe";
 
 async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> {
-    outbox::subscriber(&app.site, token).await?.ok_or(RequestError::NotFound)
+    unsubscribing::subscriber(&app.site, token).await?.ok_or(RequestError::NotFound)
 }
 
 /// GET /unsubscribe/:token: asks. Programs that look at the links of a mail change nothing.
@@ -45,7 +46,7 @@ pub async fn unsubscribe(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
-    outbox::unsubscribe(&app.site, app.now(), &subscriber).await?;
+    unsubscribing::unsubscribe(&app.site, app.now(), &subscriber).await?;
     Ok(done_page(&Frame::anonymous(&app, &here).await, subscriber.kind))
 }
 

@@ -5,8 +5,7 @@ use crate::server::conditions::{Condition, Severity};
 use crate::server::health::conditions_now;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
-use tidings_domain::administration::Backlog;
-use tidings_domain::jobs::JobStatus;
+use tidings_domain::administration::{Backlog, Queues};
 use tidings_domain::report::{BackgroundCheck, BackupReport, VoteRingReport};
 use tidings_domain::supervision::panics;
 use tidings_domain::values::day;
@@ -17,7 +16,7 @@ pub struct Facts {
     /// Whether the viewer has an e-mail address.
     pub has_email: bool,
     pub waiting: Backlog,
-    pub jobs: JobStatus,
+    pub queues: Queues,
     pub conditions: Vec<Condition>,
     /// Requests of the last 24 hours that failed.
     pub errors: u64,
@@ -30,13 +29,13 @@ pub struct Facts {
 
 impl Facts {
     /// The facts: those that were already read, and the current state of the server.
-    pub async fn of(app: &App, viewer: &User, read: (Backlog, JobStatus), errors: u64) -> Self {
+    pub async fn of(app: &App, viewer: &User, read: (Backlog, Queues), errors: u64) -> Self {
         let rings = app.site.of::<BackgroundCheck<VoteRingReport>>().last();
         let groups = |report: &VoteRingReport| report.groups.len();
         Self {
             has_email: !viewer.email.is_empty(),
             waiting: read.0,
-            jobs: read.1,
+            queues: read.1,
             conditions: conditions_now(app).await,
             errors,
             panics: panics::count(),
@@ -198,7 +197,7 @@ mod tests {
         let mut facts = Facts {
             has_email: true,
             waiting: Backlog::default(),
-            jobs: JobStatus::default(),
+            queues: Queues::default(),
             conditions: Vec::new(),
             errors: 0,
             panics: 0,

@@ -5,19 +5,18 @@
 
 use super::messages;
 use crate::App;
-use crate::limits::{HOOK_TIMEOUT, HOOK_TURN};
+use crate::limits::HOOK_TIMEOUT;
 use crate::server::outgoing::{self, OutgoingError, Ports};
 use axum::http::header::{self, HeaderName};
 use futures_util::future::join_all;
 use std::time::{Duration, Instant};
 use tidings_domain::error::Error;
-use tidings_domain::hooks::{self, Due, Fate, HookMessage};
+use tidings_domain::hooks::{self, Due, HookMessage};
+use tidings_domain::queue::Fate;
 use tidings_domain::values::hook::{Hook, HookResult};
 use tidings_domain::values::ids::HookId;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 
-/// How often it looks for events and for messages that are due.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The id of a message: the same if it is sent again.
 const DELIVERY: HeaderName = HeaderName::from_static("x-tidings-delivery");
 /// The kind of a message.
@@ -25,21 +24,9 @@ const KIND: HeaderName = HeaderName::from_static("x-tidings-kind");
 /// The signature of a message.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-tidings-signature");
 
-/// Sends what is due until the future is dropped. Rounds: 1 a second without hooks, 2 with some, and those of the
-/// messages.
-pub async fn run(app: App) {
-    let mut looks = interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        looks.tick().await;
-        if let Err(error) = look(&app).await {
-            tracing::debug!(%error, "cannot look for messages to webhooks");
-        }
-    }
-}
-
-/// Makes messages of what has happened, and sends those that are due.
-async fn look(app: &App) -> Result<(), Error> {
+/// Makes messages of what has happened, and sends those that are due. Rounds: 1 without hooks, 2 with some, and those of
+/// the messages.
+pub async fn look(app: &App) -> Result<(), Error> {
     let store = app.site.store.counted_apart();
     let look = hooks::look(&store).await?;
     if look.hooks.is_empty() {
@@ -55,19 +42,23 @@ async fn look(app: &App) -> Result<(), Error> {
 
 /// Sends a hook its messages, one after the other, until one fails.
 async fn take_turn(app: &App, hook: &Hook, due: &Due) -> Result<(), Error> {
-    let Some(turn) = due.claim(&app.site, app.now()).await? else { return Ok(()) };
-    let (began, mut has_failed) = (Instant::now(), false);
+    let Some(turn) = due.begin(&app.site, app.now()).await? else { return Ok(()) };
+    let mut last = Ok(None);
     for message in &due.messages {
-        if has_failed || began.elapsed() >= HOOK_TURN {
+        if !turn.goes_on(&last) {
             break;
         }
-        has_failed = !tell(app, (due.hook, hook), message).await?;
+        last = tell(app, (due.hook, hook), message).await;
     }
-    turn.end(&app.site, app.now(), has_failed).await
+    turn.end(&app.site, app.moment(), last).await
 }
 
-/// Sends a hook a message. Returns whether the hook has not failed.
-async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> Result<bool, Error> {
+/// Sends a hook a message. Returns how long the hook is to rest, if it has failed.
+async fn tell(
+    app: &App,
+    (id, hook): (HookId, &Hook),
+    message: &HookMessage,
+) -> Result<Option<Duration>, Error> {
     let began = Instant::now();
     let sent = match messages::body(app, message, hook.format).await {
         Ok(Some(body)) => timeout(HOOK_TIMEOUT, post(app, hook, message, body))
@@ -76,7 +67,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> 
             .map_err(|error| error.to_string()),
         Ok(None) => {
             hooks::finish(&app.site, app.now(), id, (message, Fate::Over), None).await?;
-            return Ok(true);
+            return Ok(None);
         }
         Err(error) => {
             tracing::debug!(%error, "cannot read what a webhook is to be told");
@@ -95,7 +86,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> 
         outcome,
         milliseconds: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    let fate = if result.is_success() { Fate::Over } else { hooks::after_failure(app.now(), message) };
+    let fate = if result.is_success() { Fate::Over } else { Fate::after_failure(app.now(), message.since) };
     hooks::finish(&app.site, app.now(), id, (message, fate), Some(&result)).await?;
     let HookResult { status, outcome, .. } = &result;
     match fate {
@@ -107,7 +98,7 @@ async fn tell(app: &App, (id, hook): (HookId, &Hook), message: &HookMessage) -> 
             tracing::error!(hook = %id, status, outcome, "a webhook has not taken a message for a day; it is dropped");
         }
     }
-    Ok(fate == Fate::Over)
+    Ok((fate != Fate::Over).then_some(hooks::REST))
 }
 
 /// Sends the body of a message, signed.

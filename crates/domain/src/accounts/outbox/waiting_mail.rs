@@ -1,0 +1,190 @@
+//! The mails that wait, as they are named in the outbox.
+
+use crate::accounts::inbox::EntryId;
+use crate::accounts::notices::Notice;
+use crate::accounts::two_factor::HostMove;
+use crate::keys;
+use crate::values::clock::Timestamp;
+use crate::values::hostname::Hostname;
+use crate::values::ids::UserId;
+use crate::values::limits::{MAX_DAILY_CONFIRMATIONS, MAX_DAILY_MAILS, MAX_DAILY_NOTICES};
+use crate::values::text_forms::read_text;
+use std::fmt;
+
+/// The names of the kinds of mails that nobody switches on or off.
+const NOTICE: &str = "notice";
+const CONFIRMATION: &str = "confirm";
+const HOST_MOVE: &str = "host_move";
+
+/// The kinds of mails that people switch on and off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MailKind {
+    /// Entries of the inbox.
+    Replies,
+    /// Digests.
+    Digest,
+}
+
+impl MailKind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Replies => "replies",
+            Self::Digest => "digest",
+        }
+    }
+}
+
+/// A mail that waits to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingMail {
+    /// To whom.
+    pub user: UserId,
+    /// The subject.
+    pub subject: MailSubject,
+}
+
+/// The subject of a waiting mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MailSubject {
+    /// An entry of the inbox.
+    Entry(EntryId),
+    /// The stories between two times.
+    Digest {
+        /// When the last digest was made.
+        since: Timestamp,
+        /// When this one became due.
+        until: Timestamp,
+    },
+    /// A change of the account, for its owner.
+    Notice {
+        /// The message.
+        notice: Notice,
+        /// When the change was made.
+        at: Timestamp,
+        /// The address that is told. The account may have another one by now.
+        address: String,
+    },
+    /// The link that confirms the e-mail address of the account.
+    Confirmation {
+        /// When it was asked for.
+        at: Timestamp,
+    },
+    /// The site moves to another host, where the passkeys of the account do not work.
+    HostMove {
+        /// When the mail was asked for.
+        at: Timestamp,
+        /// From where to where.
+        hosts: HostMove,
+    },
+}
+
+impl WaitingMail {
+    /// The kind of the mail; `None` if nobody switches it on or off.
+    pub const fn kind(&self) -> Option<MailKind> {
+        match self.subject {
+            MailSubject::Entry(_) => Some(MailKind::Replies),
+            MailSubject::Digest { .. } => Some(MailKind::Digest),
+            MailSubject::Notice { .. } | MailSubject::Confirmation { .. } | MailSubject::HostMove { .. } => {
+                None
+            }
+        }
+    }
+
+    /// The key that counts such mails to one user, and how many there may be in a day.
+    pub(super) fn limit(&self) -> Option<(String, u64)> {
+        match self.subject {
+            // One more says that there is more.
+            MailSubject::Entry(_) => Some((keys::mailed_entries(self.user), MAX_DAILY_MAILS + 1)),
+            MailSubject::Digest { .. } => None,
+            MailSubject::Notice { .. } | MailSubject::HostMove { .. } => {
+                Some((keys::account_notices(self.user), MAX_DAILY_NOTICES))
+            }
+            MailSubject::Confirmation { .. } => {
+                Some((keys::confirmation_mails(self.user), MAX_DAILY_CONFIRMATIONS))
+            }
+        }
+    }
+}
+
+impl fmt::Display for WaitingMail {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind().map(MailKind::name);
+        let user = self.user;
+        match &self.subject {
+            MailSubject::Entry(entry) => write!(formatter, "{}:{user}:{entry}", kind.unwrap_or_default()),
+            MailSubject::Digest { since, until } => {
+                write!(formatter, "{}:{user}:{since}-{until}", kind.unwrap_or_default())
+            }
+            MailSubject::Notice { notice, at, address } => {
+                write!(formatter, "{NOTICE}:{user}:{}-{at}-{address}", notice.name())
+            }
+            MailSubject::Confirmation { at } => write!(formatter, "{CONFIRMATION}:{user}:{at}"),
+            MailSubject::HostMove { at, hosts: HostMove { from, to } } => {
+                write!(formatter, "{HOST_MOVE}:{user}:{at}/{from}/{to}")
+            }
+        }
+    }
+}
+
+/// The text is not the name of a waiting mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of a waiting mail")]
+pub struct NotAMail;
+
+read_text!(WaitingMail or NotAMail: |text| {
+    let mut parts = text.splitn(3, ':');
+    let (kind, user, about) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+    let time = |text: &str| text.parse().ok().map(Timestamp);
+    let subject = if kind == MailKind::Replies.name() {
+        MailSubject::Entry(about.parse().ok()?)
+    } else if kind == MailKind::Digest.name() {
+        let (since, until) = about.split_once('-')?;
+        MailSubject::Digest { since: time(since)?, until: time(until)? }
+    } else if kind == NOTICE {
+        let (notice, rest) = about.split_once('-')?;
+        let (at, address) = rest.split_once('-')?;
+        MailSubject::Notice { notice: Notice::parse(notice)?, at: time(at)?, address: address.to_owned() }
+    } else if kind == CONFIRMATION {
+        MailSubject::Confirmation { at: time(about)? }
+    } else if kind == HOST_MOVE {
+        let mut parts = about.split('/');
+        let at = time(parts.next()?)?;
+        let mut host = || Hostname::parse(parts.next()?).ok();
+        MailSubject::HostMove { at, hosts: HostMove { from: host()?, to: host()? } }
+    } else {
+        return None;
+    };
+    Some(Self { user, subject })
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_mail_is_its_name() {
+        for text in [
+            "replies:1:reply:3-14",
+            "replies:7:mention:tweet:5",
+            "digest:2:1800000000-1800086400",
+            "notice:3:email_left-1800000000-a-b:c@d-e.example",
+            "confirm:4:1800000000",
+        ] {
+            assert_eq!(text.parse::<WaitingMail>().map(|mail| mail.to_string()), Ok(text.to_owned()));
+        }
+        for bad in [
+            "",
+            "replies",
+            "replies:1",
+            "replies:x:reply:1-1",
+            "digest:2:1",
+            "digest:2:a-b",
+            "x:1:follow:2",
+            "notice:3:password-1800000000",
+            "notice:3:other-1800000000-a@b",
+            "confirm:4:x",
+        ] {
+            assert_eq!(bad.parse::<WaitingMail>(), Err(NotAMail), "{bad}");
+        }
+    }
+}
