@@ -521,7 +521,7 @@ async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
 
 #[tokio::test]
 async fn the_badge_counts_entries_until_they_are_marked_as_read() {
-    let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
+    let Community { server: _server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     for path in ["/", "/latest/0", "/inbox", "/inbox"] {
         assert_eq!(badge(&bob, path).await.as_deref(), Some("3 unread"), "{path}");
     }

@@ -17,12 +17,10 @@
 //! operator; the rest is for other wings.
 
 pub(crate) mod members;
-mod paused;
 mod status;
 pub(crate) mod store_rules;
 mod worker;
 
-pub(crate) use paused::{Paused, resume};
 pub use status::{JobStatus, Jobs, status};
 pub(crate) use worker::run;
 
