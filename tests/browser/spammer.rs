@@ -110,8 +110,7 @@ impl Community {
         let inbox = ok(self.reader.api_get("/api/inbox?unread=1&count=100").await);
         let unread = inbox["entries"].as_array().unwrap().len();
         seen.insert("unread entries".to_owned(), u64::try_from(unread).unwrap());
-        let badge = self.server.number(&format!("user:{}", self.reader.user_id), "replies").await;
-        seen.insert("badge".to_owned(), u64::try_from(badge).unwrap());
+        seen.insert("badge".to_owned(), inbox["unread"].as_u64().unwrap());
         let stories = ok(self.reader.api_get("/api/getnews/latest/0/1").await)["count"].as_u64();
         seen.insert("stories".to_owned(), stories.unwrap());
         let comments = self.server.number("news:1", "comments").await;

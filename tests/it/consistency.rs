@@ -9,6 +9,8 @@ use tidings_keyspace::Value;
 
 use crate::server::Server;
 
+mod comments;
+
 /// Everything that a store holds.
 pub type Dump = BTreeMap<String, Value>;
 
@@ -333,7 +335,7 @@ fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
         let listed = members(dump, list).contains(&id.to_string());
         assert_eq!(listed, is_listed(news), "item {id} in {list}");
     }
-    check_thread(dump, id, number(news, "comments"));
+    comments::check_thread(dump, id, number(news, "comments"));
     check_discounted(dump, id);
 }
 
@@ -449,30 +451,6 @@ fn check_articles(dump: &Dump) {
     assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
 }
 
-fn check_thread(dump: &Dump, id: u64, counted: usize) {
-    let mut thread = hash(dump, &format!("thread:comment:{id}"));
-    let drawn: u64 = thread.remove("nextid").map_or(0, |nextid| nextid.parse().unwrap());
-    let mut alive = 0;
-    for (comment, json) in &thread {
-        assert!(comment.parse::<u64>().unwrap() <= drawn, "comment {id}-{comment}");
-        let comment_json: serde_json::Value = serde_json::from_str(json).unwrap();
-        let author = &comment_json["user_id"];
-        let listed = members(dump, &format!("user.comments:{author}"));
-        // A comment that waits, or was rejected, was never shown, also if it was erased then.
-        let state = comment_json["withheld"].as_str().unwrap_or_default();
-        let is_hidden = ["held:", "removed:", "erased:"].iter().any(|hidden| state.starts_with(hidden));
-        assert!(is_hidden || listed.contains(&format!("{id}-{comment}")), "comment {id}-{comment}");
-        let voters = |field: &str| -> Vec<u64> {
-            comment_json[field].as_array().into_iter().flatten().map(|id| id.as_u64().unwrap()).collect()
-        };
-        let all: Vec<u64> = [voters("up"), voters("down")].concat();
-        let different: BTreeSet<&u64> = all.iter().collect();
-        assert_eq!(different.len(), all.len(), "comment {id}-{comment} is voted on twice by a user");
-        alive += usize::from(comment_json["del"] != 1 && !is_hidden);
-    }
-    assert_eq!(counted, alive, "comments of item {id}");
-}
-
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     assert_eq!(user["id"], id.to_string());
     let waits =
@@ -498,11 +476,7 @@ fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {
     let [followed, muted] =
         ["followed", "muted"].map(|stance| members(dump, &format!("user:{id}:topics_{stance}")));
     assert!(followed.iter().all(|topic| !muted.contains(topic)), "user {id} follows and mutes a topic");
-    for address in members(dump, &format!("user.comments:{id}")) {
-        let (news, comment) = address.split_once('-').unwrap();
-        let thread = hash(dump, &format!("thread:comment:{news}"));
-        assert!(thread.contains_key(comment), "user.comments:{id} has {address}");
-    }
+    comments::check_lists(dump, id);
 }
 
 /// Of an account that was given up nothing is left but what it wrote, its

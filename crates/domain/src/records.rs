@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use tidings_keyspace::{Batch, CheckId};
+use tidings_keyspace::{Batch, Check, CheckId};
 
 /// The fields of a record; `None` for one that is absent.
 pub(crate) type Fields = Vec<(String, Option<String>)>;
@@ -116,6 +116,8 @@ impl<R: Stored> AsRead<R> {
         let key = self.record.key();
         let mut check = None;
         for ((field, text), (_, value)) in self.text.iter().zip(after.fields()) {
+            // Both checks of two changes would hold, and the second change would undo the first.
+            debug_assert!(!is_checked(batch, &key, field), "{field} of {key} is changed twice");
             let unchanged = batch.field_unchanged(&key, field, text.as_deref());
             check = check.or(Some(unchanged));
             match value {
@@ -126,6 +128,17 @@ impl<R: Stored> AsRead<R> {
         }
         check
     }
+}
+
+/// Whether a batch checks a field already.
+fn is_checked(batch: &Batch, key: &str, field: &str) -> bool {
+    let is_it = |check: &Check| match check {
+        Check::FieldEquals(checked, name, _) | Check::FieldAbsent(checked, name) => {
+            (&**checked, &**name) == (key, field)
+        }
+        _ => false,
+    };
+    batch.checks().iter().any(is_it)
 }
 
 /// Adds to a batch that a record becomes another: its fields, and what exists because of it. A record is changed at most

@@ -39,7 +39,7 @@ crate::cache_kind! {
 
 /// The newest unread entries of which it is found out whether the viewer can see what they are about: the badge is at most
 /// this.
-pub(crate) const COUNTED_UNREAD: u64 = 100;
+pub(crate) const COUNTED_UNREAD: u64 = 300;
 
 /// One request: the site, the time, and who is viewing, as far as it is known.
 pub struct Visit {
