@@ -308,30 +308,26 @@ async fn with_stored_economy(config: Config) -> Config {
     if !config.leaves_economy_to_store() {
         return config;
     }
-    let mut said = Vec::new();
-    let economy = match control::find(&config).await {
-        Ok(Some(server)) => {
-            let command = [PROGRAM, "config"].map(OsString::from);
-            let asked = server.run(command, Surroundings::default(), |call| {
-                if let Call::Print(text) = call {
-                    said.extend(text);
-                }
-                Ok(Vec::new())
-            });
-            asked.ok().and_then(|()| Economy::parse(String::from_utf8(said).ok()?.trim()))
-        }
-        // As it is: this only looks.
-        Ok(None) => match open_existing_store(config.server.store.as_str(), &config).await {
-            Ok(store) => {
-                let economy = karma::stored_economy(&store).await;
-                store.close().await;
-                economy.ok().flatten()
-            }
-            Err(_) => None,
-        },
-        Err(_) => None,
-    };
+    let economy = stored_economy(&config).await.ok().flatten();
     config.with_stored_economy(economy)
+}
+
+async fn stored_economy(config: &Config) -> anyhow::Result<Option<Economy>> {
+    if let Some(server) = control::find(config).await? {
+        let (command, mut said) = ([PROGRAM, "config"].map(OsString::from), Vec::new());
+        server.run(command, Surroundings::default(), |call| {
+            if let Call::Print(text) = call {
+                said.extend(text);
+            }
+            Ok(Vec::new())
+        })?;
+        return Ok(Economy::parse(String::from_utf8(said)?.trim()));
+    }
+    // As it is: this only looks.
+    let store = open_existing_store(config.server.store.as_str(), config).await?;
+    let economy = karma::stored_economy(&store).await;
+    store.close().await;
+    Ok(economy?)
 }
 
 /// Runs a command that another process has sent to this server. The settings and the store are the server's.

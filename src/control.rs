@@ -188,7 +188,8 @@ pub async fn find_at(url: &str, config: &Config) -> anyhow::Result<Option<Runnin
             bail!(
                 "what has the store open does not listen for commands on {}: a server that cannot make this \
                  socket (its log says why, and it tries again), a server with another server.control, or a \
-                 command that is under way: cannot open the store {url}: another process has it open",
+                 command that is under way: cannot open the store {url}: another process has it open; stop that \
+                 process, or name another store",
                 control.path.display()
             );
         }
