@@ -13,6 +13,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::timelines::entries::TweetEntries;
 use crate::timelines::home_jobs::{deliver, sweep};
+use crate::timelines::homes::set_pulled;
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::unseen;
 use crate::values::clock::Moment;
@@ -86,12 +87,11 @@ impl TweetReturn {
     /// [`Refusal::NoSuchTweet`] when the author's account is deactivated, or the store's.
     pub(crate) async fn read(site: &Site, tweet: Tweet, removed: RemovedBy) -> Result<Self, Error> {
         let deactivated = read::field(keys::user(tweet.user_id), DEACTIVATED);
-        let (audience, deactivated) =
-            site.store.fetch((Audience::of(site, tweet.user_id), deactivated)).await?;
+        let (audience, deactivated) = site.store.fetch((Audience::of(tweet.user_id), deactivated)).await?;
         if deactivated.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        Ok(Self { tweet, earlier: removed.earlier, audience: audience? })
+        Ok(Self { tweet, earlier: removed.earlier, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
@@ -132,7 +132,7 @@ impl Returning for TweetReturn {
             jobs::add(batch, &job, now, author);
             deliver::follow_sweep(batch, &job);
         } else {
-            batch.add_member(keys::PULLED_AUTHORS, author.to_string());
+            set_pulled(batch, author, true);
         }
     }
 
