@@ -170,14 +170,16 @@ actions! {
     Split = "split", "split off", {};
     /// The thread of a story was locked.
     Lock = "lock", "locked the thread of", {
+        object: "a story",
         told: Some("A moderator locked the thread of your {}"),
         verdict: CLOSED,
         undo: Undo::Deed(|_| Some(Deed::Unlock)),
     };
     /// The thread is open again.
-    Unlock = "unlock", "unlocked the thread of", { undo: Undo::Deed(|_| Some(Deed::Lock)) };
+    Unlock = "unlock", "unlocked the thread of", { object: "a story", undo: Undo::Deed(|_| Some(Deed::Lock)) };
     /// A person's posts wait for approval.
     Hold(Hours) = "hold", "now holds the posts of", {
+        object: "a person",
         told: Some("A moderator put your posts on hold for approval"),
         verdict: UPHELD,
         restriction: Some(RestrictionKind::Hold),
@@ -185,6 +187,7 @@ actions! {
     };
     /// A person's posts no longer wait.
     Unhold = "unhold", "no longer holds the posts of", {
+        object: "a person",
         restriction: Some(RestrictionKind::Hold),
         undo: Undo::Deed(|_| Some(Deed::Hold(None))),
     };
@@ -197,6 +200,7 @@ actions! {
     };
     /// The silence was lifted.
     Unsilence = "unsilence", "lifted the silence of", {
+        object: "a person",
         restriction: Some(RestrictionKind::Silence),
         undo: Undo::Deed(|_| Some(Deed::Silence(None))),
     };
@@ -209,11 +213,13 @@ actions! {
     };
     /// The ban was lifted.
     Unban = "unban", "lifted the ban of", {
+        object: "a person",
         restriction: Some(RestrictionKind::Ban),
         undo: Undo::Deed(|_| Some(Deed::Ban(None))),
     };
     /// All posts of a person of the last days, so many, were removed.
     RemoveAll(u64) = "remove_all", "removed everything recent by", {
+        object: "a person",
         told: Some("A moderator removed your recent posts"),
         verdict: UPHELD,
         undo: Undo::Deed(|_| Some(Deed::Restore)),
@@ -245,25 +251,29 @@ actions! {
     /// A person was warned.
     Warn = "warn", "warned", { verdict: UPHELD };
     /// Moderators noted something about a person.
-    Note = "note", "wrote a note about", { undo: Undo::Deed(|_| Some(Deed::Unnote)) };
+    Note = "note", "wrote a note about", { object: "a person", undo: Undo::Deed(|_| Some(Deed::Unnote)) };
     /// The votes of a person do not count.
     Discount(Hours) = "discount", "stopped counting the votes of", {
+        object: "a person",
         told: Some("A moderator stopped counting your votes"),
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Recount)),
     };
     /// The votes of a person count again.
     Recount = "recount", "resumed counting the votes of", {
+        object: "a person",
         restriction: Some(RestrictionKind::Discount),
         undo: Undo::Deed(|_| Some(Deed::Discount(None))),
     };
     /// A person became a moderator.
     MakeModerator = "make_moderator", "made a moderator of", {
+        object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::UnmakeModerator)),
     };
     /// A person is no longer a moderator.
     UnmakeModerator = "unmake_moderator", "removed the moderator role of", {
+        object: "a person",
         is_of_administrators: true,
         undo: Undo::Deed(|_| Some(Deed::MakeModerator)),
     };
@@ -272,11 +282,11 @@ actions! {
     /// A rule was removed.
     Unrule = "unrule", "removed", { object: "a rule", has_own_call: true, undo: Undo::Facts(Action::Rule) };
     /// A note about a person was deleted.
-    Unnote = "unnote", "deleted a note about", { has_own_call: true };
+    Unnote = "unnote", "deleted a note about", { object: "a person", has_own_call: true };
     /// A decision of the queue was taken back: what it was about waits again.
-    Reopen = "reopen", "reopened the case of", { has_own_call: true };
+    Reopen = "reopen", "reopened the case of", { object: "something", has_own_call: true };
     /// A moderator spoke as such.
-    Speak = "speak", "spoke as a moderator in", { has_own_call: true };
+    Speak = "speak", "spoke as a moderator in", { object: "a comment", has_own_call: true };
     /// A network or an e-mail domain was banned.
     Bar(BannedOrigin, BanScope, Hours) = "bar", "banned", {
         object: "a network or domain",

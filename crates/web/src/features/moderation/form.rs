@@ -1,14 +1,17 @@
 //! The fields of the moderators' actions, and the query for lines of the moderation log.
 
+use super::flagging::reason_name;
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
 use crate::request::form::{Fields, FromFields, form, parse, parsed, valid};
 use crate::request::{paging, values};
+use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::moderation::log::LogWindow;
 use tidings_domain::moderation::{ModerationRequest, SeenRow};
 use tidings_domain::values::actions::{Action, Deed, Hours, parse_hours};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::flag::FlagReason;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::{MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS};
 use tidings_domain::values::moderation::{AppealText, Reason, Thing};
@@ -193,7 +196,15 @@ impl TryFrom<ModerationForm> for ModerationRequest {
             }
         };
         let seen = form.since.map(|since| SeenRow { thing: form.row, since });
-        Ok(Self { deed, thing: form.id, reason: form.reason, anonymous: form.anonymous, seen })
+        // The queue suggests the reason of a flag for taking away. It is none for letting something stay, and the log is public.
+        let lets_stay = seen.is_some() && matches!(form.action, Action::Keep | Action::Approve);
+        let is_suggested = |reason| form.reason.as_str() == reason_name(reason);
+        let reason = if lets_stay && FlagReason::iter().any(is_suggested) {
+            Reason::default()
+        } else {
+            form.reason.clone()
+        };
+        Ok(Self { deed, thing: form.id, reason, anonymous: form.anonymous, seen })
     }
 }
 
@@ -384,6 +395,21 @@ mod tests {
             let form = Fields::parse(fields.as_bytes()).unwrap().read::<ModerationForm>().unwrap();
             let asked = ModerationRequest::try_from(form).map(|request| request.deed.action());
             assert_eq!(asked.ok(), (!action.facts().has_own_call).then_some(*action), "{action}");
+        }
+    }
+
+    #[test]
+    fn the_reason_of_a_flag_is_none_for_keeping() {
+        for (action, reason, given) in [
+            ("keep", "spam", ""),
+            ("approve", "broken+link", ""),
+            ("keep", "a+good+story", "a good story"),
+            ("remove", "spam", "spam"),
+        ] {
+            let fields = format!("kind=story&id=7&action={action}&since=5&reason={reason}");
+            let form = Fields::parse(fields.as_bytes()).unwrap().read::<ModerationForm>().unwrap();
+            let request = ModerationRequest::try_from(form).unwrap();
+            assert_eq!(request.reason.as_str(), given, "{fields}");
         }
     }
 }
