@@ -79,10 +79,14 @@ impl Hub {
     }
 }
 
-/// Waits until a feed no longer waits, or does.
+/// Waits until a feed waits, or until none does: each leaves when the hub has been told of it.
 async fn wait_for_feed(server: &Server, feed: &str, waits: bool) {
+    let is_so = async || match waits {
+        true => server.field("hub:feeds", feed).await.is_some(),
+        false => server.hash("hub:feeds").await.is_empty(),
+    };
     let began = Instant::now();
-    while server.field("hub:feeds", feed).await.is_some() != waits {
+    while !is_so().await {
         assert!(began.elapsed() < Duration::from_secs(30), "{feed}");
         tidings_testing::pause().await;
     }
