@@ -12,7 +12,7 @@ use crate::jobs::{self, JobKind};
 use crate::moderation::{bans, discounts, erasing, reminder, remove_all, retention, traces};
 use crate::news::visits;
 use crate::site::Site;
-use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
+use crate::timelines::home_jobs::{clear, deliver, rebuild};
 use crate::values::clock::{Moment, Timestamp};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -20,9 +20,8 @@ use tidings_keyspace::EngineClock;
 use tidings_supervision::{Policy, repeat, retry, supervise};
 
 /// All kinds of jobs.
-static KINDS: [JobKind; 12] = [
+static KINDS: [JobKind; 11] = [
     deliver::KIND,
-    sweep::KIND,
     clear::KIND,
     rebuild::KIND,
     NOTIFY,
@@ -81,7 +80,6 @@ mod tests {
             names,
             HashSet::from([
                 "deliver",
-                "sweep",
                 "clear",
                 "rebuild",
                 "notify",

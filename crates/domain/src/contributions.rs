@@ -149,7 +149,7 @@ impl Contribution {
         Ok(match self {
             Self::Story(news) => Box::new(StoryWithdrawal::read(site, now, *news, state).await?),
             Self::Comment(stored) => Box::new(CommentWithdrawal { comment: stored.comment, state }),
-            Self::Tweet(tweet) => Box::new(TweetWithdrawal::read(site, tweet, state).await?),
+            Self::Tweet(tweet) => Box::new(TweetWithdrawal { tweet, state }),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
         })
     }
@@ -271,14 +271,10 @@ struct CommentWithdrawal {
 }
 
 impl Withdrawing for CommentWithdrawal {
-    fn write(&self, batch: &mut Batch, _: Moment, line: ModerationId) {
+    fn write(&self, batch: &mut Batch, line: ModerationId) {
         let mut comment = Comment::clone(&self.comment);
         comment.remove(line, self.state.clone());
         records::change(batch, &self.comment, &comment);
-    }
-
-    fn job(&self) -> Option<Job> {
-        None
     }
 }
 

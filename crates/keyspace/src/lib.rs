@@ -45,7 +45,7 @@ pub use limits::COUNTER_LIMIT;
 pub use options::{EngineClock, StoreOptions};
 pub use query::{Answer, Answers, Expiry, FromAnswer, Handle, Hash, Order, Query, Read};
 pub use read_set::{ReadSet, Reads, Tracked};
-pub use redis::sharded_sets::{Addition, Removal, Removed, SetPart, SetRead, ShardedSets};
+pub use redis::sharded_sets::{Addition, SetPart, SetRead, ShardedSets};
 pub use rounds::{count_rounds, note_rounds};
 pub use snapshot::{Snapshot, give_way};
 pub use store::Store;

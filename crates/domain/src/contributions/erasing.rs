@@ -16,7 +16,7 @@ use crate::records;
 use crate::review;
 use crate::site::Site;
 use crate::submissions;
-use crate::timelines::tweets::{Tweet, TweetRemoval};
+use crate::timelines::tweets::{self, Tweet};
 use crate::values::clock::Moment;
 use crate::values::ids::{CommentAddress, UserId};
 use crate::values::moderation::Thing;
@@ -37,8 +37,8 @@ const LAST_KEPT: Duration = Duration::from_secs(30 * 86_400);
 pub(crate) struct Erased {
     /// Its author.
     pub(crate) author: UserId,
-    /// The jobs to start once the batch is applied.
-    pub(crate) jobs: Vec<Job>,
+    /// The job to start once the batch is applied: it erases what the log has kept.
+    pub(crate) job: Job,
 }
 
 /// Adds to a batch that a story, a comment or a tweet is erased, whatever its state. Rounds: at most 8, and
@@ -53,10 +53,10 @@ pub(crate) async fn erase(
     thing: &Thing,
     batch: &mut Batch,
 ) -> Result<Erased, Error> {
-    let (author, quote, job) = match thing {
+    let (author, quote) = match thing {
         Thing::Story(id) => {
-            let (news, job) = submissions::erasing::erase(site, now, *id, batch).await?;
-            (news.user_id, place_of(thing), job)
+            let news = submissions::erasing::erase(site, now, *id, batch).await?;
+            (news.user_id, place_of(thing))
         }
         Thing::Comment(address) => {
             let before = comments::comment::read_stored(site, *address).await?.comment;
@@ -66,14 +66,13 @@ pub(crate) async fn erase(
             let mut comment = Comment::clone(&before);
             comment.erase();
             records::change(batch, &before, &comment);
-            (before.user_id, format!("comment “{}”", excerpt(&before.body)), None)
+            (before.user_id, format!("comment “{}”", excerpt(&before.body)))
         }
         Thing::Tweet(id) => {
             let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
             let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
-            let removal = TweetRemoval::read(site, tweet).await?;
-            removal.write(batch, now);
-            (author, quote, removal.job())
+            tweets::delete(batch, &tweet);
+            (author, quote)
         }
         _ => return Err(Refusal::CannotBeFlagged(thing.kind()).into()),
     };
@@ -84,7 +83,7 @@ pub(crate) async fn erase(
     jobs::add(batch, &traces, now, author);
     // Files hold its bytes until they are compacted.
     batch.set_expiring(keys::ERASED_LAST, now.timestamp().to_string(), LAST_KEPT);
-    Ok(Erased { author, jobs: job.into_iter().chain([traces]).collect() })
+    Ok(Erased { author, job: traces })
 }
 
 /// A sentence, without a full stop, about all that erasing something takes away. Rounds: 1.

@@ -141,8 +141,7 @@ async fn delete_held(
     Ok(())
 }
 
-/// Removes the tweets of an author from the home timelines of readers, and deleted tweets,
-/// whose sweep no longer reaches these readers. Apart from the store, the timelines are made anew when
+/// Removes the tweets of an author from the home timelines of readers, and deleted tweets. Apart from the store, the timelines are made anew when
 /// they are read. Rounds: 2.
 async fn remove_from_homes(
     site: &Site,

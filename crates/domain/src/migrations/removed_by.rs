@@ -23,8 +23,8 @@ use tidings_keyspace::{Batch, Order, read};
 const ENTRIES_AT_ONCE: u64 = 500;
 /// The end of the keys with what a removed comment took from the subscribers of its thread.
 const FROM_SUBSCRIBERS: &str = ":subscribers";
-/// Jobs that took entries away or put them back.
-const JOBS: [&str; 3] = ["withdraw", "return", "retract"];
+/// Jobs that took entries away or put them back. There are none of these any more.
+const JOBS: [&str; 4] = ["withdraw", "return", "retract", "sweep"];
 
 /// Goes over all keys. Rounds: 1 for each 1,000 keys, and at most 4 for each removed comment and tweet and for each 500
 /// subscribers.

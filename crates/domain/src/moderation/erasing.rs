@@ -9,7 +9,7 @@ use crate::contributions::erasing::{self, ERASE_ALL, Erased};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::flags;
-use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
+use crate::jobs::{self, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
@@ -42,13 +42,11 @@ pub(super) async fn erase(case: &Case<'_>, confirmed: Option<&str>) -> Result<Ef
         return Err(Refusal::ErasureUnconfirmed { what, confirm: id.into() }.into());
     }
     let mut effect = Effect::default();
-    let Erased { author, jobs } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
+    let Erased { author, job } = erasing::erase(site, now, case.thing, &mut effect.batch).await?;
     effect.concerns = Some(author);
     let what = if matches!(case.thing, Thing::Tweet(_)) { "post" } else { case.thing.kind() };
     effect.message = Some(format!("An administrator has erased your {what}: {}", case.reason));
-    for job in jobs {
-        effect.starts(Some(job), now);
-    }
+    effect.starts(Some(job), now);
     Ok(effect)
 }
 
@@ -117,12 +115,10 @@ async fn erase_next(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> 
 async fn erase_post(current: &Step<'_>, thing: &Thing, author: UserId) -> Result<Batch, Error> {
     let mut batch = current.batch();
     match erasing::erase(current.site, current.now, thing, &mut batch).await {
-        Ok(Erased { author: wrote, jobs }) if wrote == author => {
+        Ok(Erased { author: wrote, job }) if wrote == author => {
             traces::erase_flags(current.site, &mut batch, thing).await?;
             // The last phase looks for the traces of all posts at once.
-            let traces = Job::new(erasing::TRACES, thing);
-            jobs::remove(&mut batch, &traces);
-            current.starts(jobs.into_iter().filter(|job| *job != traces));
+            jobs::remove(&mut batch, &job);
             Ok(batch)
         }
         // It is gone already, or another program has listed a post of somebody else.

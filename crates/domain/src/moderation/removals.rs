@@ -31,8 +31,7 @@ pub(super) async fn withdraw(
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
     effect.changed.push(ChangedFact::of_removal(case.thing, case.id));
     let withdrawal = contribution.withdrawal(case.site, case.now, state).await?;
-    withdrawal.write(&mut effect.batch, case.now, case.id);
-    effect.starts(withdrawal.job(), case.now);
+    withdrawal.write(&mut effect.batch, case.id);
     Ok(effect)
 }
 

@@ -159,8 +159,7 @@ async fn remove_post(
     // batch fails, and the step is decided again.
     let withdrawal = unless_refused(post.withdrawal(site, now, Withheld::removed(reason)).await)?;
     let Some(withdrawal) = withdrawal else { return Ok(false) };
-    withdrawal.write(batch, now, line);
-    current.starts(withdrawal.job());
+    withdrawal.write(batch, line);
     Ok(true)
 }
 

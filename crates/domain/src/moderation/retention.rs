@@ -151,9 +151,7 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
     });
     match erased.await {
         Ok(Some(erased)) => {
-            for job in erased.jobs {
-                site.of::<Jobs>().start_soon(job, now);
-            }
+            site.of::<Jobs>().start_soon(erased.job, now);
             traces::erase(site, now, thing).await
         }
         Ok(None) | Err(Error::Refused(_)) => Ok(()),

@@ -16,7 +16,7 @@ use crate::news::entries::StoryEntries;
 use crate::news::item::{DEL, EDITED_AT, News, linked_site};
 use crate::review;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Tweet, TweetRemoval};
+use crate::timelines::tweets::{self, Tweet};
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -163,12 +163,8 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         let (news, article) = read_changeable(site, now, viewer, id).await?;
         let mut batch = Batch::new();
         unchanged_since(&mut batch, &news);
-        let removal = match read_announcement(site, &news).await? {
-            Some(tweet) => Some(TweetRemoval::read(site, tweet).await?),
-            None => None,
-        };
-        if let Some(removal) = &removal {
-            removal.write(&mut batch, now);
+        if let Some(tweet) = read_announcement(site, &news).await? {
+            tweets::delete(&mut batch, &tweet);
         }
         url_guards::own(site, now, &news).await?.lift(&mut batch, id);
         batch.set_field(&key, DEL, "1");
@@ -179,11 +175,9 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         batch.delete_field(&key, "topics");
         article.delete(&mut batch, &news.topics);
         StoryEntries::of(&news).leave(&mut batch);
-        Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
+        Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
-    if let Some(removal) = deleted.await? {
-        removal.begin(site, now);
-    }
+    deleted.await?;
     site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, story = %id, "deleted a story");
     Ok(())

@@ -6,12 +6,11 @@ use super::withdrawal::{ARTICLE, GUARDS};
 use crate::accounts::inbox::Withdrawn;
 use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
-use crate::jobs::Job;
 use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{EDITED, News, SOURCE, TEXT_SCHEME};
 use crate::site::Site;
-use crate::timelines::tweets::TweetRemoval;
+use crate::timelines::tweets;
 use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
@@ -23,17 +22,12 @@ use tidings_keyspace::Batch;
 pub(crate) const ERASED: &str = "[erased]";
 
 /// Adds to a batch that a story is erased, whatever its state. The tweet that announces it is deleted. A story
-/// that was merged into another stays so, for the comments in that thread. Returns the story as it was, and
-/// the job to start once the batch is applied. Rounds: at most 6, and those of the mentions of a tweet.
+/// that was merged into another stays so, for the comments in that thread. Returns the story as it was.
+/// Rounds: at most 5.
 ///
 /// # Errors
 /// [`Refusal::NoSuchNews`], [`Refusal::ErasedAlready`], or the store's.
-pub(crate) async fn erase(
-    site: &Site,
-    now: Moment,
-    id: NewsId,
-    batch: &mut Batch,
-) -> Result<(News, Option<Job>), Error> {
+pub(crate) async fn erase(site: &Site, now: Moment, id: NewsId, batch: &mut Batch) -> Result<News, Error> {
     let reads = (News::by_id(id), ArticleChange::of(id), Withdrawn::of(Thing::Story(id)));
     let (news, article, record) = site.store.fetch(reads).await?;
     let news = news.ok_or(Refusal::NoSuchNews)?;
@@ -44,11 +38,8 @@ pub(crate) async fn erase(
     unchanged_since(batch, &news);
     unseen::remove(batch, news.user_id, &Thing::Story(id));
     url_guards::own(site, now, &news).await?.lift(batch, id);
-    let mut job = None;
     if let Some(tweet) = read_announcement(site, &news).await? {
-        let removal = TweetRemoval::read(site, tweet).await?;
-        removal.write(batch, now);
-        job = removal.job();
+        tweets::delete(batch, &tweet);
     }
     batch.set_fields(&key, [("title", ERASED), ("url", TEXT_SCHEME)]);
     batch.delete_field(&key, EDITED);
@@ -65,5 +56,5 @@ pub(crate) async fn erase(
         batch.delete(keys::withdrawn(&Thing::Story(id)));
         news.write_state(batch, Some(&Withheld::Erased));
     }
-    Ok((news, job))
+    Ok(news)
 }

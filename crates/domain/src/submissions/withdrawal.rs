@@ -56,14 +56,14 @@ impl StoryWithdrawal {
                 Some(reason) => reason.into(),
                 None => "its story was merged into another".into(),
             };
-            tweet = Some(TweetWithdrawal::read(site, found, Withheld::Removed(reason)).await?);
+            tweet = Some(TweetWithdrawal { tweet: found, state: Withheld::Removed(reason) });
         }
         Ok(Self { news, state, article, guards, tweet })
     }
 }
 
 impl Withdrawing for StoryWithdrawal {
-    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+    fn write(&self, batch: &mut Batch, line: ModerationId) {
         let (key, news) = (keys::news(self.news.id), &self.news);
         let earlier = news.withheld.as_ref();
         batch.field_equals(&key, "url", &news.url);
@@ -77,14 +77,10 @@ impl Withdrawing for StoryWithdrawal {
             self.guards.lift(batch, news.id);
             rest.extend((!self.guards.is_empty()).then(|| (GUARDS, self.guards.to_string())));
             if let Some(tweet) = &self.tweet {
-                tweet.write(batch, now, line);
+                tweet.write(batch, line);
             }
         }
         Withdrawn::write(batch, &Thing::Story(news.id), (line, earlier), rest);
-    }
-
-    fn job(&self) -> Option<Job> {
-        self.tweet.as_ref()?.job()
     }
 }
 

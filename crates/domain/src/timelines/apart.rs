@@ -15,11 +15,9 @@ use crate::error::Error;
 use crate::home_servers::HomeServer;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::floors;
-use crate::timelines::versions::note_followings_change;
 use crate::values::ids::{TweetId, UserId};
 use std::sync::Arc;
-use tidings_keyspace::{Addition, Batch, Removal, Removed, SetPart, SetRead};
+use tidings_keyspace::{Addition, SetPart, SetRead};
 
 const ALL: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 /// Marks that are read of a timeline: two servers may make it at the same time.
@@ -92,47 +90,6 @@ impl Apart {
         };
         let added = self.server.sets.add(additions.into_iter().map(addition).collect(), self.keep()).await;
         Ok(self.server.note(added)?)
-    }
-
-    /// Removes a tweet from the home timelines of readers. Where a full timeline loses it, its floor is noted
-    /// first.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when they keep filling up; or those of the server or the store.
-    pub(crate) async fn remove(&self, site: &Site, readers: &[UserId], tweet: TweetId) -> Result<(), Error> {
-        let removal = |reader: &UserId| {
-            let (key, members) = (keys::home_timeline(*reader), vec![tweet.to_string()]);
-            (*reader, Removal { key, members, floor: None })
-        };
-        let full = self.remove_unless_full(readers.iter().map(removal).collect()).await?;
-        if full.is_empty() {
-            return Ok(());
-        }
-        let mut batch = Batch::new();
-        for (reader, removal) in &full {
-            if let Some(floor) = removal.floor {
-                floors::raise_floor(&mut batch, *reader, floor);
-                // A rebuild that is under way must not lower the floor again.
-                note_followings_change(&mut batch, *reader);
-            }
-        }
-        site.store.commit(batch).await?;
-        // If tweets have arrived meanwhile, it is for the next attempt of the job.
-        if self.remove_unless_full(full).await?.is_empty() { Ok(()) } else { Err(Error::Busy) }
-    }
-
-    /// Returns the removals that full timelines have refused, each with the floor to note.
-    async fn remove_unless_full(
-        &self,
-        removals: Vec<(UserId, Removal)>,
-    ) -> Result<Vec<(UserId, Removal)>, Error> {
-        let asked = removals.iter().map(|(_, removal)| removal.clone()).collect();
-        let removed = self.server.note(self.server.sets.remove(asked, self.keep()).await)?;
-        let refused = |((reader, removal), removed)| match removed {
-            Removed::Done => None,
-            Removed::IsFull { end } => Some((reader, Removal { floor: Some(end), ..removal })),
-        };
-        Ok(removals.into_iter().zip(removed).filter_map(refused).collect())
     }
 
     /// Reads a home timeline that has this mark, whole, and where it ends because it is full. `None` if it is absent.

@@ -11,13 +11,12 @@ use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::{Applied, Site};
 use crate::timelines::apart::Apart;
-use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
+use crate::timelines::home_jobs::{clear, deliver, rebuild};
 use crate::timelines::homes::{self, Home, Whole};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{TweetId, UserId};
-use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
@@ -190,8 +189,8 @@ impl ComparedHome {
     /// Stored tweets that do not belong here and that no job will remove.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.checked.iter().copied().filter(|id| match self.tweets.get(id) {
-            None => !self.jobs.contains(&sweep::job(*id)),
-            Some(tweet) if !is_listed(tweet) => !self.jobs.contains(&sweep::job(*id)),
+            // What was delivered stays, and is not shown once it is deleted or removed.
+            None => false,
             Some(tweet) => {
                 !self.followed.contains(&tweet.user_id)
                     && !self.jobs.contains(&clear::job(self.user, tweet.user_id))
@@ -215,11 +214,6 @@ impl ComparedHome {
         let is_stored = self.stored.iter().any(|(stored, _)| *stored == id);
         (!is_stored && self.floor.is_none_or(|floor| floor < score)).then_some(id)
     }
-}
-
-/// Whether a tweet belongs in timelines: it is neither removed nor waits for approval.
-fn is_listed(tweet: &Tweet) -> bool {
-    !tweet.withheld.as_ref().is_some_and(Withheld::is_unlisted)
 }
 
 async fn read_tweets(site: &Site, ids: &[TweetId]) -> Result<HashMap<TweetId, Tweet>, Error> {

@@ -287,9 +287,9 @@ async fn read_entries(
     let reader = home.as_ref().map(|home| home.reader);
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
-    for _ in 0..TIMELINE_REFILLS {
-        // One more shows whether there is a next page.
-        rest.count = window.count + 1 - lines.len();
+    for attempt in 0..TIMELINE_REFILLS {
+        // One more shows whether there is a next page. Where much cannot be shown, each attempt reads twice as many.
+        rest.count = (window.count + 1 - lines.len()) << attempt;
         let entries = match &mut home {
             None => merged(visit, vec![source.list()], rest, None, f64::INFINITY).await?,
             Some(home) => match home.apart.clone() {

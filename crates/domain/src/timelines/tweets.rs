@@ -17,7 +17,7 @@ use crate::counts::CountedAction;
 use crate::draws::{Draw, Sequence};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
-use crate::jobs::{self, Job, Jobs};
+use crate::jobs::{self, Jobs};
 use crate::keys;
 use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
@@ -26,7 +26,7 @@ use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::entries::TweetEntries;
 use crate::timelines::held;
-use crate::timelines::home_jobs::{deliver, sweep};
+use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::{Home, add_to_home, set_pulled};
 use crate::timelines::live;
 use crate::unseen;
@@ -377,13 +377,12 @@ impl TweetDraft {
     }
 }
 
-/// Deletes a tweet: it is invisible at once, and is removed from the followers' timelines in
-/// the background.
+/// Deletes a tweet. Home timelines that have it show it no more.
 ///
 /// # Errors
 /// [`Refusal::NoSuchTweet`], also for one that a moderator has removed, [`Refusal::NotYourTweet`], or
 /// the store's.
-pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) -> Result<(), Error> {
+pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<(), Error> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
         let tweet = site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
@@ -392,61 +391,28 @@ pub async fn delete_tweet(site: &Site, now: Moment, viewer: &User, id: TweetId) 
             // It is gone for its author, and kept for moderators.
             return Err(Refusal::NoSuchTweet.into());
         }
-        let removal = TweetRemoval::read(site, tweet).await?;
         let mut batch = Batch::new();
-        removal.write(&mut batch, now);
-        Decision::commit(batch, removal).once(viewer.request.as_ref(), &())
+        delete(&mut batch, &tweet);
+        Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
-    deleted.await?.begin(site, now);
+    deleted.await?;
     site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
 }
 
-/// A tweet that is about to be deleted, with what was read for it.
-pub(crate) struct TweetRemoval {
-    tweet: Tweet,
-    has_followers: bool,
-}
-
-impl TweetRemoval {
-    /// Reads what the removal of a tweet needs. Rounds: 1.
-    pub(crate) async fn read(site: &Site, tweet: Tweet) -> Result<Self, Error> {
-        let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
-        Ok(Self { tweet, has_followers })
+/// Adds to a batch that a tweet is deleted. Home timelines that have it show it no more.
+pub(crate) fn delete(batch: &mut Batch, tweet: &Tweet) {
+    let (id, thing) = (tweet.id, Thing::Tweet(tweet.id));
+    batch.key_present(keys::tweet(id));
+    batch.delete(keys::tweet(id));
+    // A flagged tweet still needs a decision, so only the row of a held one is settled.
+    if matches!(tweet.withheld, Some(Withheld::Held(_))) {
+        review::settle(batch, &thing);
     }
-
-    /// Adds the removal to a batch.
-    pub(crate) fn write(&self, batch: &mut Batch, now: Moment) {
-        let (id, author) = (self.tweet.id, self.tweet.user_id);
-        batch.key_present(keys::tweet(id));
-        batch.delete(keys::tweet(id));
-        // A flagged tweet still needs a decision, so only the row of a held one is settled.
-        if matches!(self.tweet.withheld, Some(Withheld::Held(_))) {
-            review::settle(batch, &Thing::Tweet(id));
-        }
-        TweetEntries::of(&self.tweet).leave(batch);
-        unseen::remove(batch, author, &Thing::Tweet(id));
-        if self.has_followers {
-            jobs::remove(batch, &deliver::job(id));
-            jobs::add(batch, &sweep::job(id), now, author);
-        } else {
-            // Fails if a first follower arrives meanwhile: they must not get the tweet.
-            batch.key_absent(keys::followers(author));
-        }
-    }
-
-    /// Starts the sweep, once the batch is applied.
-    pub(crate) fn begin(&self, site: &Site, now: Moment) {
-        if let Some(job) = self.job() {
-            site.of::<Jobs>().start_soon(job, now);
-        }
-    }
-
-    /// The job that its batch adds, if it adds one.
-    pub(crate) fn job(&self) -> Option<Job> {
-        self.has_followers.then(|| sweep::job(self.tweet.id))
-    }
+    TweetEntries::of(tweet).leave(batch);
+    unseen::remove(batch, tweet.user_id, &thing);
+    jobs::remove(batch, &deliver::job(id));
 }
 
 /// Adds the new title of an announced item to the batch that edits the item.

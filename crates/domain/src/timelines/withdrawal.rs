@@ -1,5 +1,6 @@
-//! Tweets that a moderator removes: they leave the timelines, and can be put back exactly. The hash stays, with the
-//! fields `withheld` and `removed`. Whoever the tweet mentions keeps it among the mentions, where nobody is shown it.
+//! Tweets that a moderator removes: they leave the timelines of their author and of everyone, and can be put back exactly.
+//! The hash stays, with the fields `withheld` and `removed`. Home timelines and mentions keep them, where nobody is shown
+//! them.
 //!
 //! A removed story takes the tweet that announces it along, with the functions here: the tweet
 //! says by which line of the log it was removed, so a story brings back only the tweet that
@@ -12,7 +13,7 @@ use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::Site;
 use crate::timelines::entries::TweetEntries;
-use crate::timelines::home_jobs::{deliver, sweep};
+use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::set_pulled;
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::unseen;
@@ -28,48 +29,23 @@ fn is_unlisted(state: Option<&Withheld>) -> bool {
     state.is_some_and(Withheld::is_unlisted)
 }
 
-/// A tweet that is about to be removed, with what was read for it.
+/// A tweet that is about to be removed.
 pub(crate) struct TweetWithdrawal {
-    tweet: Tweet,
-    state: Withheld,
-    has_followers: bool,
-}
-
-impl TweetWithdrawal {
-    /// Reads what the removal of a tweet needs. Rounds: 1.
-    pub(crate) async fn read(site: &Site, tweet: Tweet, state: Withheld) -> Result<Self, Error> {
-        let has_followers = site.store.fetch(read::sorted_count(keys::followers(tweet.user_id))).await? > 0;
-        Ok(Self { tweet, state, has_followers })
-    }
-
-    fn was_listed(&self) -> bool {
-        !is_unlisted(self.tweet.withheld.as_ref())
-    }
+    pub(crate) tweet: Tweet,
+    pub(crate) state: Withheld,
 }
 
 impl Withdrawing for TweetWithdrawal {
-    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId) {
+    fn write(&self, batch: &mut Batch, line: ModerationId) {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
         self.tweet.write_state(batch, Some(&self.state));
         let removed = RemovedBy { line, earlier: self.tweet.withheld.clone() };
         batch.set_field(keys::tweet(id), REMOVED, removed.to_string());
-        if !self.was_listed() {
-            return;
+        if !is_unlisted(self.tweet.withheld.as_ref()) {
+            TweetEntries::of(&self.tweet).leave(batch);
+            unseen::add(batch, author, &Thing::Tweet(id), self.tweet.created_at);
+            jobs::remove(batch, &deliver::job(id));
         }
-        TweetEntries::of(&self.tweet).leave(batch);
-        unseen::add(batch, author, &Thing::Tweet(id), self.tweet.created_at);
-        // It may wait even if the followers have left: the next one must not get the tweet.
-        jobs::remove(batch, &deliver::job(id));
-        if self.has_followers {
-            jobs::add(batch, &sweep::job(id), now, author);
-        } else {
-            // Fails if a first follower arrives meanwhile: they must not get the tweet.
-            batch.key_absent(keys::followers(author));
-        }
-    }
-
-    fn job(&self) -> Option<Job> {
-        (self.has_followers && self.was_listed()).then(|| sweep::job(self.tweet.id))
     }
 }
 
@@ -123,14 +99,12 @@ impl Returning for TweetReturn {
         batch.field_absent(keys::user(author), DEACTIVATED);
         TweetEntries::of(&self.tweet).enter(batch, site, &self.audience);
         unseen::remove(batch, author, &Thing::Tweet(id));
-        jobs::remove(batch, &sweep::job(id));
         if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(author));
         } else if self.audience.is_delivered(site) {
-            let job = deliver::job(id);
-            jobs::add(batch, &job, now, author);
-            deliver::follow_sweep(batch, &job);
+            // Also to those who follow since, and whose home timelines have been made anew.
+            jobs::add(batch, &deliver::job(id), now, author);
         } else {
             set_pulled(batch, author, true);
         }

@@ -553,7 +553,7 @@ pub const MAX_PAST_STORIES: u64 = 100_000;
 pub const PAST_LIST_SECONDS: u64 = 600;
 /// Attempts to fill a page of a timeline when tweets that were read cannot be shown,
 /// before the page stays short.
-pub const TIMELINE_REFILLS: usize = 8;
+pub const TIMELINE_REFILLS: usize = 5;
 /// Followed users whose own followings are read for suggestions.
 pub const SUGGESTION_FRIENDS: usize = 20;
 /// Followings that are read of each of them.

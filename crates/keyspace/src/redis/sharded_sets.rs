@@ -22,17 +22,14 @@ use crate::{KeyspaceError, OpenError, StoreHealth, without_password};
 use cluster::Cluster;
 use exchange::{KeyRequest, SetPlace};
 use node::Node;
-use redis::{Cmd, Pipeline, Value};
-use requests::{Add, Delete, Read, Remove, SetScript};
+use redis::{Pipeline, Value};
+use requests::{Add, Delete, Read};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tidings_supervision::{Policy, supervise};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout_at};
-
-/// The script that removes members.
-const REMOVE: &str = include_str!("sharded_sets/remove.lua");
 
 /// Sorted sets on a server or a cluster of their own, apart from the store. Clones are cheap and share
 /// the connections.
@@ -60,7 +57,6 @@ struct SharedSets {
     server: Option<Arc<Place>>,
     timeout: Duration,
     calls: Semaphore,
-    remove: SetScript,
 }
 
 /// Members to add to a set.
@@ -70,31 +66,6 @@ pub struct Addition {
     pub key: String,
     /// The members with their scores. The empty text must not be one: `exchange.rs` adds and removes it.
     pub members: Vec<(String, f64)>,
-}
-
-/// Members to remove from a set.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Removal {
-    /// The key of the set.
-    pub key: String,
-    /// The members.
-    pub members: Vec<String>,
-    /// The score that is noted as the end of the set when it was full: what is lower may have been
-    /// dropped; `None` if none is noted.
-    pub floor: Option<f64>,
-}
-
-/// The outcome of a [`Removal`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Removed {
-    /// The set has none of the members.
-    Done,
-    /// Nothing was removed, because the set is full and its end is above the floor. Note the end as the
-    /// floor, and ask again.
-    IsFull {
-        /// The score of the last of the `keep` highest members.
-        end: f64,
-    },
 }
 
 /// A part of a set to read.
@@ -161,7 +132,6 @@ impl ShardedSets {
             server,
             timeout,
             calls: Semaphore::new(MAX_SET_CALLS),
-            remove: SetScript::new(REMOVE),
         });
         watch(&shared);
         Ok(Self { shared })
@@ -192,25 +162,8 @@ impl ShardedSets {
             return Err(KeyspaceError::Invalid(format!("a score for {:?} is not a number", wrong.key)));
         }
         let requests: Vec<Add> = additions.into_iter().map(|addition| Add { addition, keep }).collect();
-        self.send(&requests, None).await?;
+        self.send(&requests).await?;
         Ok(())
-    }
-
-    /// Removes members from each set, and tells of each what became of it, in the same order.
-    ///
-    /// A set with `keep` members or more may have dropped some. Once members are removed, it no
-    /// longer shows that. So nothing is removed from such a set while its end, the score of the last of the
-    /// `keep` highest, is above the floor that the caller has noted (with no floor noted, it always is),
-    /// unless it has none of the members.
-    /// This is atomic for each set.
-    ///
-    /// # Errors
-    /// As [`ShardedSets::add`].
-    pub async fn remove(&self, removals: Vec<Removal>, keep: u64) -> Result<Vec<Removed>, KeyspaceError> {
-        let script = &self.shared.remove;
-        let requests: Vec<Remove> =
-            removals.into_iter().map(|removal| Remove { removal, keep, script }).collect();
-        self.send(&requests, Some(&script.load)).await
     }
 
     /// Reads parts of sets, in the same order. Each part is as of one moment.
@@ -221,7 +174,7 @@ impl ShardedSets {
     /// [`KeyspaceError::Unavailable`]; [`KeyspaceError::WrongType`] if a key holds something else.
     pub async fn read(&self, reads: Vec<SetRead>) -> Result<Vec<SetPart>, KeyspaceError> {
         let requests: Vec<Read> = reads.into_iter().map(Read).collect();
-        self.send(&requests, None).await
+        self.send(&requests).await
     }
 
     /// Deletes sets, whatever the keys hold.
@@ -230,7 +183,7 @@ impl ShardedSets {
     /// [`KeyspaceError::Unavailable`], [`KeyspaceError::ReadOnly`]: repeat the call.
     pub async fn delete(&self, keys: Vec<String>) -> Result<(), KeyspaceError> {
         let requests: Vec<Delete> = keys.into_iter().map(Delete).collect();
-        self.send(&requests, None).await?;
+        self.send(&requests).await?;
         Ok(())
     }
 
@@ -243,17 +196,13 @@ impl ShardedSets {
         }
     }
 
-    async fn send<R: KeyRequest>(
-        &self,
-        requests: &[R],
-        preamble: Option<&Cmd>,
-    ) -> Result<Vec<R::Answer>, KeyspaceError> {
+    async fn send<R: KeyRequest>(&self, requests: &[R]) -> Result<Vec<R::Answer>, KeyspaceError> {
         let SharedSets { place, timeout, calls, .. } = &*self.shared;
         let end = Instant::now() + *timeout;
         let too_many = || KeyspaceError::Unavailable("too many calls wait for the sets".to_owned());
         let turn = timeout_at(end, calls.acquire()).await.map_err(|_| too_many())?;
         let _turn = turn.map_err(|_| too_many())?;
-        place.send(requests, preamble, end).await
+        place.send(requests, end).await
     }
 }
 

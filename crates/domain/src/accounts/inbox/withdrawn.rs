@@ -21,10 +21,7 @@ const EARLIER: &str = "earlier";
 /// A contribution that is about to be removed, with what was read for it.
 pub(crate) trait Withdrawing: Send + Sync {
     /// Adds the removal to a batch, as the action of a line of the log.
-    fn write(&self, batch: &mut Batch, now: Moment, line: ModerationId);
-
-    /// The job to start once the batch is applied.
-    fn job(&self) -> Option<Job>;
+    fn write(&self, batch: &mut Batch, line: ModerationId);
 }
 
 /// A removed contribution that is about to be put back, with what was read for it.

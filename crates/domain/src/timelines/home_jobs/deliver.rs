@@ -4,7 +4,7 @@ use crate::accounts::users::DEACTIVATED;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::fields;
-use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
+use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::timelines::apart::Apart;
 use crate::timelines::homes::{Home, add_to_home};
@@ -12,7 +12,7 @@ use crate::timelines::live::{self, ArrivedTweet};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
-use tidings_keyspace::{Batch, read};
+use tidings_keyspace::read;
 
 /// The jobs `deliver:<tweet id>`.
 pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box::pin(step(current)) };
@@ -20,15 +20,6 @@ pub(crate) const KIND: JobKind = JobKind { name: "deliver", step: |current| Box:
 /// The job that delivers a tweet.
 pub(crate) fn job(tweet: TweetId) -> Job {
     Job::new(KIND.name, tweet)
-}
-
-/// The field of a job whose tweet was removed and has been put back: the removal may still be
-/// under way.
-const FOLLOWS_SWEEP: &str = "follows_sweep";
-
-/// Notes in a batch that a tweet to deliver was removed and has been put back.
-pub(crate) fn follow_sweep(batch: &mut Batch, job: &Job) {
-    jobs::add_fields(batch, job, [(FOLLOWS_SWEEP, "1".to_owned())]);
 }
 
 /// One step: some followers.
@@ -57,11 +48,9 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     batch.key_present(keys::tweet(tweet));
     batch.field_absent(keys::user(author), DEACTIVATED);
     batch.field_unchanged(keys::user(author), FOLLOWERS_LOST, lost);
-    // Apart from the store, the sweep may still be under way: what it removes is not added again.
-    let is_passed_over = apart.is_some() && current.field::<u64>(FOLLOWS_SWEEP).is_some();
     let mut additions = Vec::new();
     for (reader, home, is_active) in activity(current, &chunk.ids).await? {
-        if is_active && !is_passed_over && home.is_here(apart.as_ref()) {
+        if is_active && home.is_here(apart.as_ref()) {
             additions.push((reader, vec![(tweet, score)]));
         } else {
             // The stored timeline lacks this tweet from now on.

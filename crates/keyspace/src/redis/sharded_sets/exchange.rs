@@ -101,12 +101,10 @@ impl<A> GroupOutcome<A> {
 }
 
 impl SetPlace {
-    /// Sends requests until all are answered or the time is over. `preamble` stands before those for each
-    /// server.
+    /// Sends requests until all are answered or the time is over.
     pub(super) async fn send<R: KeyRequest>(
         &self,
         requests: &[R],
-        preamble: Option<&Cmd>,
         deadline: Instant,
     ) -> Result<Vec<R::Answer>, KeyspaceError> {
         let mut answers: Vec<Option<R::Answer>> = requests.iter().map(|_| None).collect();
@@ -128,7 +126,7 @@ impl SetPlace {
                     known = version;
                     left = Vec::new();
                     let mut sent = stream::iter(groups)
-                        .map(|group| send_group(group, requests, preamble, deadline))
+                        .map(|group| send_group(group, requests, deadline))
                         .buffer_unordered(MAX_SET_PIPELINES);
                     while let Some(outcome) = sent.next().await {
                         let outcome = outcome?;
@@ -274,12 +272,9 @@ enum Ending {
 }
 
 /// Makes the pipeline for a group, which is given up after `left`.
-fn pack<R: KeyRequest>(group: &Group, requests: &[R], preamble: Option<&Cmd>, left: Duration) -> Packed {
+fn pack<R: KeyRequest>(group: &Group, requests: &[R], left: Duration) -> Packed {
     let Group { target, pending } = group;
     let mut pipeline = Pipeline::with_capacity(pending.len() * 2 + 6);
-    if let Some(preamble) = preamble {
-        pipeline.add_command(preamble.clone());
-    }
     let mut asking = Vec::new();
     let mut commands = Vec::new();
     let mut lengths = Vec::with_capacity(pending.len());
@@ -320,11 +315,10 @@ fn pack<R: KeyRequest>(group: &Group, requests: &[R], preamble: Option<&Cmd>, le
 async fn send_group<R: KeyRequest>(
     group: Group,
     requests: &[R],
-    preamble: Option<&Cmd>,
     deadline: Instant,
 ) -> Result<GroupOutcome<R::Answer>, KeyspaceError> {
     let left = deadline.saturating_duration_since(Instant::now());
-    let Packed { pipeline, lengths, asking, ending } = pack(&group, requests, preamble, left);
+    let Packed { pipeline, lengths, asking, ending } = pack(&group, requests, left);
     let Group { target, pending } = group;
     let node = &target.node;
     let sent = if R::WRITES { node.write(&pipeline, left).await } else { node.read(&pipeline, left).await };
@@ -357,8 +351,7 @@ async fn send_group<R: KeyRequest>(
         let mut place = 0;
         values.retain(|_| (asking.binary_search(&place).is_err(), place += 1).0);
     }
-    let values = values.get_mut(usize::from(preamble.is_some())..).unwrap_or_default();
-    let mut outcome = read_answers(requests, pending, &lengths, values, &node.name)?;
+    let mut outcome = read_answers(requests, pending, &lengths, &mut values, &node.name)?;
     if !is_confirmed {
         // The last key has another server now, so nothing has marked what was written to this one.
         let answered = outcome.answered.drain(..).map(|(index, _)| Pending {

@@ -1,7 +1,7 @@
 //! The requests to a set, as commands.
 
 use super::exchange::KeyRequest;
-use super::{Addition, Removal, Removed, SetPart, SetRead};
+use super::{Addition, SetPart, SetRead};
 use crate::redis::wire;
 use redis::{Cmd, Value, cmd};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,29 +13,6 @@ const MEMBER_BYTES: usize = 40;
 /// One in so many additions of a single member also drops the lowest members, which costs about as much as
 /// the addition.
 const TRIMMED_ONE_IN: u64 = 8;
-
-/// A script that works on one set.
-pub(super) struct SetScript {
-    digest: String,
-    /// Makes the script known to a server. It stands before the calls in every pipeline, because the
-    /// server may be one that has just taken over.
-    pub(super) load: Cmd,
-}
-
-impl SetScript {
-    pub(super) fn new(script: &str) -> Self {
-        let mut load = cmd("SCRIPT");
-        load.arg("LOAD").arg(script);
-        Self { digest: redis::Script::new(script).get_hash().to_owned(), load }
-    }
-
-    /// The beginning of a call for a set.
-    fn call(&self, key: &str) -> Cmd {
-        let mut call = cmd("EVALSHA");
-        call.arg(&self.digest).arg(1).arg(key);
-        call
-    }
-}
 
 /// Adds members, and sometimes drops the lowest after it. These are two commands, and no script, which
 /// takes twice the time on a cluster: see `docs/decisions/0027-home-timelines-on-a-cluster.md`.
@@ -89,44 +66,6 @@ impl KeyRequest for Add {
 
     fn answer(&self, _: &mut [Value]) -> Option<()> {
         Some(())
-    }
-}
-
-pub(super) struct Remove<'a> {
-    pub(super) removal: Removal,
-    pub(super) keep: u64,
-    pub(super) script: &'a SetScript,
-}
-
-impl KeyRequest for Remove<'_> {
-    type Answer = Removed;
-    const WRITES: bool = true;
-
-    fn key(&self) -> &str {
-        &self.removal.key
-    }
-
-    fn size(&self) -> usize {
-        let members = self.removal.members.iter().map(|member| member.len() + MEMBER_BYTES);
-        COMMAND_BYTES + self.removal.key.len() + members.sum::<usize>()
-    }
-
-    fn add_to(&self, commands: &mut Vec<Cmd>) {
-        let Removal { key, members, floor } = &self.removal;
-        let floor = wire::score_text(floor.unwrap_or(f64::NEG_INFINITY));
-        let mut call = self.script.call(key);
-        call.arg(self.keep).arg(floor).arg(members);
-        commands.push(call);
-    }
-
-    fn answer(&self, values: &mut [Value]) -> Option<Removed> {
-        match std::mem::take(values.first_mut()?) {
-            Value::Nil => Some(Removed::Done),
-            end => {
-                let end = String::from_utf8(wire::bytes(end)?).ok()?;
-                Some(Removed::IsFull { end: end.parse().ok()? })
-            }
-        }
     }
 }
 

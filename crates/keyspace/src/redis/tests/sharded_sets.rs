@@ -3,7 +3,7 @@
 
 use super::PATIENCE;
 use crate::{
-    Addition, KeyspaceError, OpenError, Removal, Removed, SetPart, SetRead, ShardedSets, StoreHealth,
+    Addition, KeyspaceError, OpenError, SetPart, SetRead, ShardedSets, StoreHealth,
 };
 use std::collections::HashSet;
 use std::ops::Range;
@@ -32,11 +32,6 @@ fn addition(key: &str, scores: Range<i32>) -> Addition {
     Addition { key: key.to_owned(), members }
 }
 
-fn removal(key: &str, members: &[&str], floor: Option<f64>) -> Removal {
-    let members = members.iter().map(|member| (*member).to_owned()).collect();
-    Removal { key: key.to_owned(), members, floor }
-}
-
 fn reading(key: &str, bounds: (f64, f64), limit: u64) -> SetRead {
     SetRead { key: key.to_owned(), bounds, limit, keep: 2 }
 }
@@ -45,11 +40,6 @@ fn reading(key: &str, bounds: (f64, f64), limit: u64) -> SetRead {
 async fn scores(sets: &ShardedSets, key: &str) -> Vec<f64> {
     let part = sets.read(vec![reading(key, ALL, u64::MAX)]).await.unwrap().remove(0);
     part.entries.into_iter().map(|(_, score)| score).collect()
-}
-
-/// Removes from one set.
-async fn remove(sets: &ShardedSets, members: &[&str], floor: Option<f64>, keep: u64) -> Removed {
-    sets.remove(vec![removal("set", members, floor)], keep).await.unwrap().remove(0)
 }
 
 /// Adds to the set until that is taken.
@@ -110,39 +100,6 @@ async fn assert_low_members_do_not_hide_what_was_dropped(sets: &ShardedSets) {
     let parts = sets.read(vec![whole, part]).await.unwrap();
     assert_eq!(parts[0].entries.len(), 6);
     assert_eq!((parts[0].end, parts[1].end), (Some(105.0), Some(105.0)));
-    assert_eq!(remove(sets, &["m107"], Some(104.0), 5).await, Removed::IsFull { end: 105.0 });
-    assert_eq!(remove(sets, &["m107"], Some(105.0), 5).await, Removed::Done);
-    sets.delete(vec!["set".to_owned()]).await.unwrap();
-}
-
-async fn assert_removals_are_guarded(sets: &ShardedSets) {
-    sets.add(vec![addition("set", 0..5)], 5).await.unwrap();
-    // It is full, and no floor, or one that is too low, is noted.
-    let is_full = Removed::IsFull { end: 0.0 };
-    assert_eq!(remove(sets, &["m3"], None, 5).await, is_full);
-    assert_eq!(remove(sets, &["m3"], Some(-0.5), 5).await, is_full);
-    assert_eq!(scores(sets, "set").await.len(), 5);
-    // A member that is not there is already removed.
-    assert_eq!(remove(sets, &["m9"], None, 5).await, Removed::Done);
-    for _ in 0..2 {
-        assert_eq!(remove(sets, &["m3", "m9"], Some(0.0), 5).await, Removed::Done);
-        assert_eq!(scores(sets, "set").await, [4.0, 2.0, 1.0, 0.0]);
-    }
-    // It is no longer full.
-    assert_eq!(remove(sets, &["m0"], None, 5).await, Removed::Done);
-    assert_eq!(remove(sets, &["m1", "m2", "m4"], None, 5).await, Removed::Done);
-    assert_eq!(scores(sets, "set").await, [0.0; 0]);
-    assert_eq!(remove(sets, &["m1"], None, 0).await, Removed::Done);
-    // Scores come back exactly, and more members go than Lua can unpack.
-    let exact = Addition { key: "set".to_owned(), members: vec![("a".to_owned(), 0.1 + 0.2)] };
-    sets.add(vec![exact], 1).await.unwrap();
-    assert_eq!(remove(sets, &["a"], None, 1).await, Removed::IsFull { end: 0.1 + 0.2 });
-    assert_eq!(remove(sets, &["a"], Some(0.1 + 0.2), 1).await, Removed::Done);
-    sets.add(vec![addition("set", 0..9_000)], 10_000).await.unwrap();
-    let many: Vec<String> = (0..8_999).map(|score| format!("m{score}")).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_eq!(remove(sets, &many, None, 10_000).await, Removed::Done);
-    assert_eq!(scores(sets, "set").await, [8_999.0]);
     sets.delete(vec!["set".to_owned()]).await.unwrap();
 }
 
@@ -175,23 +132,10 @@ async fn assert_many_keys_are_one_call(sets: &ShardedSets) {
     let keys: Vec<String> = (0..2_500).map(|number| format!("user:{number}:home_timeline")).collect();
     let additions = (0..).zip(&keys).map(|(number, key)| addition(key, number..number + 2)).collect();
     sets.add(additions, 5).await.unwrap();
-    // Of every third set, both members; and the others are full.
-    let removals = (0..).zip(&keys).map(|(number, key)| {
-        let members = [format!("m{number}"), format!("m{}", number + 1)];
-        let floor = (number % 3 == 0).then_some(f64::INFINITY);
-        removal(key, &members.each_ref().map(String::as_str), floor)
-    });
-    let removed = sets.remove(removals.collect(), 2).await.unwrap();
     let reads = keys.iter().map(|key| reading(key, ALL, u64::MAX)).collect();
     let parts = sets.read(reads).await.unwrap();
-    for (number, (part, removed)) in (0..).zip(parts.into_iter().zip(removed)) {
-        let end = f64::from(number);
-        if number % 3 == 0 {
-            assert_eq!((part.entries.len(), removed), (0, Removed::Done), "{number}");
-        } else {
-            assert_eq!((part.entries.len(), part.end), (2, Some(end)), "{number}");
-            assert_eq!(removed, Removed::IsFull { end }, "{number}");
-        }
+    for (number, part) in (0..).zip(parts) {
+        assert_eq!((part.entries.len(), part.end), (2, Some(f64::from(number))), "{number}");
     }
     sets.delete(keys.clone()).await.unwrap();
     let reads = keys.iter().map(|key| reading(key, (0.0, 1.0), 1)).collect();
@@ -201,7 +145,6 @@ async fn assert_many_keys_are_one_call(sets: &ShardedSets) {
 async fn assert_each_call_does_its_part(sets: &ShardedSets) {
     assert_additions_are_kept_to_the_highest(sets).await;
     assert_low_members_do_not_hide_what_was_dropped(sets).await;
-    assert_removals_are_guarded(sets).await;
     assert_parts_are_read(sets).await;
     assert_many_keys_are_one_call(sets).await;
     assert_eq!(sets.health().await, StoreHealth::Works);
@@ -219,10 +162,6 @@ async fn sets_on_a_single_server_keep_what_is_highest_and_guard_what_is_full() {
         let wrong = sets.read(vec![reading("other", bounds, u64::MAX)]).await;
         assert!(matches!(&wrong, Err(KeyspaceError::WrongType(key)) if key == "other"), "{wrong:?}");
     }
-    // A server that has lost its scripts.
-    sets.add(vec![addition("set", 0..1)], 5).await.unwrap();
-    server.send(b"SCRIPT FLUSH");
-    assert_eq!(remove(&sets, &["m0"], None, 5).await, Removed::Done);
     // One whose memory is full says so.
     server.send(b"CONFIG SET maxmemory 1");
     let full = sets.add(vec![addition("set", 0..1)], 5).await;
@@ -269,8 +208,7 @@ async fn sets_on_a_cluster_do_the_same_and_follow_slots_that_move() {
                         let part = sets.read(vec![reading(&key, (2.0, 9.0), 5)]).await.unwrap();
                         assert_eq!((whole[0].entries.len(), whole[0].end), (2, part[0].end));
                         assert_eq!(part[0].entries, [("m2".to_owned(), 2.0)]);
-                        let removals = vec![removal(&key, &["m1", "m2"], None)];
-                        assert_eq!(sets.remove(removals, 5).await.unwrap(), [Removed::Done]);
+                        sets.delete(vec![key]).await.unwrap();
                     }
                 });
             });

@@ -267,5 +267,5 @@ pub(crate) async fn delete_tweet(app: &App, user: &User, id: TweetId) -> Result<
     if moderates_instead(app, user, Thing::Tweet(id), || Ok(Deed::Remove)).await? {
         return Ok(());
     }
-    Ok(user.once(&app.site, tweets::delete_tweet(&app.site, app.moment(), user, id)).await?)
+    Ok(user.once(&app.site, tweets::delete_tweet(&app.site, user, id)).await?)
 }
