@@ -14,13 +14,14 @@ use tidings_domain::background;
 use tidings_domain::jobs;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::moving::{self, Destination};
+use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::post_tweet;
 use tidings_domain::values::clock::Moment;
+use tidings_domain::values::cursor::Window;
 use tidings_domain::values::rules::{RateRules, Rules, TimelineRules};
 use tidings_domain::values::text::TweetText;
 use tidings_keyspace::{
-    Addition, Batch, EngineClock, Order, Query, SetRead, ShardedSets, Store, StoreOptions,
+    Addition, Batch, EngineClock, Order, Query, SetRead, ShardedSets, Store, StoreOptions, read,
 };
 use tidings_testing::redis_server::{RedisCluster, RedisServer};
 use tidings_testing::server::actor;
@@ -72,13 +73,14 @@ async fn main() {
 #[allow(clippy::cast_precision_loss)]
 async fn measure_many(cluster: Option<RedisCluster>) {
     let server = RedisServer::start();
-    let site = open_site(&server.url()).await;
+    let homes = cluster.as_ref().map(RedisCluster::url).unwrap_or_default();
+    let site = open_site(&server.url(), &homes).await;
     fill(&site.store, &[MANY_FOLLOWERS]).await;
-    if let Some(cluster) = &cluster {
-        moving::begin_new_site(&site, &Destination::Apart(cluster.url())).await.unwrap();
-    }
     let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
     let each_second = |took: Duration| (TWEETS_TO_MANY * MANY_FOLLOWERS) as f64 / took.as_secs_f64();
+    if cluster.is_some() {
+        make_homes(&site, &homes).await;
+    }
     let place = if cluster.is_some() { "homes on the cluster" } else { "homes in the store" };
     let took = post_to_many(&site, || ()).await;
     println!("{:<60} {:>10.0}", format!("deliveries per second, {place}"), each_second(took));
@@ -107,6 +109,28 @@ async fn post_to_many(site: &Arc<Site>, on_the_way: impl FnOnce()) -> Duration {
     begun.elapsed()
 }
 
+/// Makes the home timelines of all followers, as if each had read it: that of the last one is made by the site.
+async fn make_homes(site: &Arc<Site>, url: &str) {
+    let last = 100 + MANY_FOLLOWERS;
+    let mut visit = Visit::new(site.clone(), now().timestamp(), Some(&token(last)));
+    reading::home(&mut visit, &Window::newest(1)).await.unwrap();
+    delivered(site).await;
+    let at: Option<String> = site.store.fetch(read::field(format!("user:{last}"), "home_at")).await.unwrap();
+    let at = at.unwrap();
+    let (_, mark) = at.rsplit_once(' ').unwrap();
+    let sets = ShardedSets::open(url, Duration::from_secs(20)).await.unwrap();
+    for chunk in (101..last).collect::<Vec<_>>().chunks(1_000) {
+        let home = |user: &u64| Addition {
+            key: format!("user:{user}:home_timeline"),
+            members: vec![(mark.to_owned(), f64::INFINITY)],
+        };
+        sets.add(chunk.iter().map(home).collect(), FULL + 1).await.unwrap();
+        let mut batch = Batch::new();
+        chunk.iter().for_each(|user| batch.set_field(format!("user:{user}"), "home_at", &at));
+        site.store.commit(batch).await.unwrap();
+    }
+}
+
 /// How many followers do not have all tweets.
 async fn homes_that_lack(url: &str, tweets: u64) -> usize {
     let sets = ShardedSets::open(url, Duration::from_secs(20)).await.unwrap();
@@ -120,7 +144,7 @@ async fn homes_that_lack(url: &str, tweets: u64) -> usize {
     let mut lacking = 0;
     for chunk in (101..=100 + MANY_FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
         let homes = sets.read(chunk.iter().map(read).collect()).await.unwrap();
-        lacking += homes.iter().filter(|home| (home.entries.len() as u64) < tweets).count();
+        lacking += homes.iter().filter(|home| (home.entries.len() as u64) <= tweets).count();
     }
     lacking
 }
@@ -159,16 +183,16 @@ async fn measure_sets(place: &str, url: &str) {
     println!("{:<60} {each_second:>10.0}", format!("deliveries per second, {place}"));
 }
 
-async fn open_site(url: &str) -> Arc<Site> {
+async fn open_site(url: &str, homes: &str) -> Arc<Site> {
     let options = StoreOptions { timeout: Duration::from_secs(20), ..StoreOptions::default() };
     let store = Store::open(url, &options).await.unwrap();
     let timelines = TimelineRules { pull_limit: 1_000_000, ..TimelineRules::default() };
     let rules = Rules { timelines, rates: RateRules::off(), ..Rules::default() };
-    Arc::new(Site::new(store, rules, PasswordWorker::default()))
+    Arc::new(Site::new(store, rules, PasswordWorker::default()).with_homes_at(homes).unwrap())
 }
 
 async fn measure(engine: &str, url: &str) {
-    let site = open_site(url).await;
+    let site = open_site(url, "").await;
     fill(&site.store, &FOLLOWERS).await;
     let worker = tokio::spawn(background::run(site.clone(), EngineClock::System));
     println!("\n{engine}");

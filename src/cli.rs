@@ -23,7 +23,6 @@ pub mod here;
 pub mod import;
 pub mod mail;
 pub mod moderate;
-mod move_timelines;
 pub mod restore;
 pub mod search;
 pub mod serve;
@@ -133,9 +132,6 @@ enum Command {
     /// Check that what is stored fits together, and repair it; look for vote rings.
     #[command(subcommand)]
     Check(check::CheckCommand),
-    /// Move home timelines to a place of their own, or back.
-    #[command(subcommand)]
-    Move(move_timelines::MoveCommand),
     #[command(subcommand)]
     Site(site::SiteCommand),
     #[command(subcommand)]
@@ -219,7 +215,6 @@ impl Command {
             Self::Export(export) => export.run(here).await,
             Self::Compact(compact) => compact.run(here).await,
             Self::Backup(backup) => backup.run(here).await,
-            Self::Move(moving) => moving.run(here).await,
             Self::Site(site) => site.run(here).await,
             Self::User(user) => user.run(here).await,
             Self::Moderate(moderate) => moderate.run(here).await,
@@ -370,16 +365,4 @@ async fn patiently<T>(mut attempt: impl AsyncFnMut() -> anyhow::Result<T>) -> an
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     attempt().await
-}
-
-/// Says what to do before a store is served whose home timelines are at this place, which is that of the
-/// store it was made from.
-fn say_place_apart(place: Option<String>, store: &str) -> anyhow::Result<()> {
-    let Some(place) = place else { return Ok(()) };
-    say!(
-        "its home timelines are at {place}. If another site goes on to use them, run this before you serve the \
-         store: tidings move timelines --to store --leave-old --store {}",
-        without_password(store)
-    );
-    Ok(())
 }

@@ -42,7 +42,7 @@ pub struct Config {
     pub site: Site,
     /// How feeds are published.
     pub feeds: Feeds,
-    /// Where home timelines are put. The other settings of timelines are among the rules.
+    /// Where home timelines are. The other settings of timelines are among the rules.
     pub timelines: Timelines,
     /// How mail is sent.
     pub mail: Mail,

@@ -1,5 +1,5 @@
 //! Before a store is served: whether this program can use it, the migrations that it needs, with a
-//! backup first, and where the home timelines of a new site are.
+//! backup first, and whether home timelines can be where the settings say.
 
 use crate::backup::disk::SystemDisk;
 use crate::backup::schedule;
@@ -11,10 +11,10 @@ use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tidings_domain::home_servers;
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
 use tidings_domain::store_check;
-use tidings_domain::timelines::moving;
 use tidings_domain::values::clock::Moment;
 use tidings_keyspace::EngineClock;
 
@@ -65,12 +65,11 @@ impl Progress {
 /// Prepares a store to be served. `tell` hears that a migration advances.
 ///
 /// # Errors
-/// When a newer program has changed the store, a restore into it is not finished, or a
-/// migration or the backup before it fails.
+/// When a newer program has changed the store, a restore into it is not finished, a
+/// migration or the backup before it fails, or home timelines would be in the store of a site.
 pub async fn prepare(site: &Site, config: &Config, now_ms: u64, tell: Tell) -> anyhow::Result<()> {
     prepare_with(site, &backup_folder(config), &migrations::MIGRATIONS, (now_ms, tell)).await?;
-    moving::begin_new_site(site, &config.timelines.store.destination()).await?;
-    Ok(())
+    home_servers::look(site).await.context("timelines.store cannot have the home timelines")
 }
 
 /// Brings the store of a command to the present layout. An empty one stays empty.

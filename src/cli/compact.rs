@@ -67,7 +67,7 @@ async fn open_index(store: &Store, here: &Here) -> anyhow::Result<Option<Arc<Sea
     }
     let searching = open_unused(&settings)?;
     let (progress, last) = (searching.index.progress()?, store.fetch(changes::last()).await?);
-    let site = here.site_on(store);
+    let site = here.site_on(store)?;
     let is_of_store = progress.store == changes::store_number(&site).await?;
     if !progress.is_complete || !is_of_store || progress.place < last.0 {
         following::make(&site, &searching, Timestamp::now(&EngineClock::System)).await?;

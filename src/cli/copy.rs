@@ -1,7 +1,7 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
 use super::terminal::{Call, Local, progress_bar};
-use super::{PROGRAM, WrongUse, open_existing_store, say_place_apart, store_options};
+use super::{PROGRAM, WrongUse, open_existing_store, store_options};
 use crate::backup::restore;
 use crate::config::Config;
 use crate::control::{self, RunningServer};
@@ -12,7 +12,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use tidings_domain::keys;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
-use tidings_domain::timelines::moving::place_apart;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{Batch, EngineClock, Entry, Store, StoreOptions, without_password};
@@ -59,7 +58,6 @@ impl CopyCommand {
         let found = to.count_keys().await?.saturating_sub(1);
         copied.compare(present, found)?;
         unfinished::end(&to).await?;
-        let place = place_apart(&to).await?;
         to.close().await;
         if let Source::Store(from) = from {
             from.close().await;
@@ -70,7 +68,6 @@ impl CopyCommand {
             grouped(copied.expiring),
             counted(found, "key", "keys")
         );
-        say_place_apart(place, &self.to)?;
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl ExportSite {
     async fn run(self, here: &Here) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.file.display());
         let (terminal, store) = (Terminal::current(), here.reach_site().await?);
-        let written = write(Arc::new(here.site_on(&store)), &here.config, terminal.output()).await;
+        let written = write(Arc::new(here.site_on(&store)?), &here.config, terminal.output()).await;
         store.close().await;
         let lines = written.with_context(cannot)?;
         let bytes = terminal.finish().with_context(cannot)?;

@@ -95,7 +95,10 @@ impl Here {
     }
 
     /// The site, in a store that the command has reached.
-    pub fn site_on(&self, store: &Store) -> Site {
+    ///
+    /// # Errors
+    /// When `timelines.store` is no URL.
+    pub fn site_on(&self, store: &Store) -> anyhow::Result<Site> {
         match &self.server {
             // New passwords take turns with those of the people on the site.
             Some(app) => site_with(store, &self.config, app.site.passwords.clone()),
@@ -106,7 +109,7 @@ impl Here {
     /// Does something with the site, in a store that must exist.
     pub async fn on_site<T>(&self, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let store = self.reach_site().await?;
-        let done = work(self.site_on(&store)).await;
+        let done = work(self.site_on(&store)?).await;
         store.close().await;
         done
     }
@@ -132,20 +135,21 @@ async fn open_to_import(config: &Config, filling: &Filling) -> anyhow::Result<St
 
 /// Brings a store to the present layout, as the server does when it starts. A new one stays as it is.
 async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
-    let site = site_on(&store, config);
+    let site = site_on(&store, config)?;
     upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
     Ok(store)
 }
 
 /// The configured site on a store that this process has opened.
-fn site_on(store: &Store, config: &Config) -> Site {
+fn site_on(store: &Store, config: &Config) -> anyhow::Result<Site> {
     site_with(store, config, PasswordWorker::default())
 }
 
-fn site_with(store: &Store, config: &Config, passwords: PasswordWorker) -> Site {
-    Site::new(store.clone(), config.rules.clone(), passwords)
+fn site_with(store: &Store, config: &Config, passwords: PasswordWorker) -> anyhow::Result<Site> {
+    let site = Site::new(store.clone(), config.rules.clone(), passwords)
         .reached_at(config.site.url.as_str())
-        .called(&config.site.name)
+        .called(&config.site.name);
+    Ok(site.with_homes_at(config.timelines.store.as_str())?)
 }
 
 /// Opens the configured store as it is. Creates it if there is none and nobody has named its path, or with

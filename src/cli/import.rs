@@ -77,7 +77,7 @@ impl ImportLinks {
         drop(text);
         say_refused(&read.refused);
         let store = here.reach_store_to_import("links", &self.file).await?;
-        let site = here.site_on(&store);
+        let site = here.site_on(&store)?;
         let Imported { new, known, votes } = self.import(&site, read.rows).await?;
         unfinished::end(&store).await?;
         say!(

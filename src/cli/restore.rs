@@ -1,12 +1,11 @@
 //! `tidings restore FILE --store URL`: fills an empty store from a backup.
 
-use super::{WrongUse, progress_bar, say_place_apart, store_options};
+use super::{WrongUse, progress_bar, store_options};
 use crate::backup::{restore, time_text};
 use crate::config::{Config, Origin};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
-use tidings_domain::timelines::moving::place_apart;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::counted;
 use tidings_keyspace::{EngineClock, Store, StoreOptions, without_password};
@@ -69,7 +68,7 @@ impl RestoreCommand {
             .await
             .context("the store has only a part of the data; run the same command again to restore the rest");
         bar.finish_and_clear();
-        let (keys, place) = (store.count_keys().await, place_apart(&store).await);
+        let keys = store.count_keys().await;
         store.close().await;
         written?;
         say!(
@@ -78,7 +77,6 @@ impl RestoreCommand {
             time_text(summary.header.taken_at_ms),
             counted(keys?, "key", "keys")
         );
-        say_place_apart(place?, url)?;
         Ok(())
     }
 }

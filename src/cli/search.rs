@@ -113,7 +113,7 @@ async fn make(store: &Store, here: &Here, bar: &ProgressBar) -> anyhow::Result<S
         bail!("the index of a store in memory is in its server");
     }
     let searching = open_unused(&settings)?;
-    let site = here.site_on(store);
+    let site = here.site_on(store)?;
     let making = following::make(&site, &searching, Timestamp::now(&EngineClock::System));
     let mut making = std::pin::pin!(making);
     loop {

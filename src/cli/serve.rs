@@ -74,7 +74,7 @@ pub async fn run(
         () = &mut stop => return Ok(()),
     };
     let store = opened.store;
-    let app = app(&config, (store.clone(), socket.address), mailer, connections);
+    let app = app(&config, (store.clone(), socket.address), mailer, connections)?;
     let economy = match opened.is_awaited {
         true => None,
         false => upgrade(&app, &config).await?,
@@ -175,17 +175,18 @@ fn app(
     (store, address): (Store, SocketAddr),
     mailer: Option<Mailer>,
     connections: usize,
-) -> App {
+) -> anyhow::Result<App> {
     let site = Site::new(store, config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str())
         .called(&config.site.name)
         .listening_on(address.ip())
         .sending_mail(mailer.is_some())
-        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
+        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE))
+        .with_homes_at(config.timelines.store.as_str())?;
     let mut settings = config.web_settings();
     settings.transport.connections = connections;
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
-    App::new(site, settings, mailer, EngineClock::System)
+    Ok(App::new(site, settings, mailer, EngineClock::System))
 }
 
 /// Runs once when the store is there. Does the work before the site is ready, and starts the work beside it.

@@ -110,7 +110,7 @@ async fn find(here: &Here) -> anyhow::Result<Status> {
         return Ok(status::of_server(app, shown_store(&here.config)).await);
     }
     let store = here.reach_existing_store().await?;
-    let found = status::of_site(&here.site_on(&store), shown_store(&here.config)).await;
+    let found = status::of_site(&here.site_on(&store)?, shown_store(&here.config)).await;
     store.close().await;
     Ok(found)
 }

@@ -111,7 +111,7 @@ impl UserCommand {
             Self::Add { .. } => here.reach_store().await?,
             _ => here.reach_site().await?,
         };
-        let site = Arc::new(here.site_on(&store).for_command());
+        let site = Arc::new(here.site_on(&store)?.for_command());
         let done = self.apply(&site).await;
         store.close().await;
         done

@@ -194,10 +194,10 @@ settings! {
             hub: Option<HubUrl> = "", ValueKind::Form("an http or https URL, like https://hub.example.com/, or nothing"),
                 "The WebSub hub that is told when feeds change, and that feeds name; it may be at a private address; empty = none.";
         }
-        /// Where home timelines are put.
+        /// Where home timelines are.
         timelines: Timelines {
             store: TimelinesUrl = "", ValueKind::Timelines,
-                "Where the home timelines of a new site are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store.";
+                "Where home timelines are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store. What is absent there is made anew.";
         }
         /// How mail is sent.
         mail: Mail {

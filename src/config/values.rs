@@ -3,14 +3,12 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
 use lettre::Address;
 use lettre::message::Mailbox;
 use tidings_domain::home_servers;
-use tidings_domain::timelines::moving::Destination;
 use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
 use tidings_domain::values::rates::{Networks, Rate};
@@ -93,7 +91,9 @@ impl ValueKind {
                 "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
                     .to_owned()
             }
-            Self::Timelines => format!("{TIMELINES_URL_FORMS}, or nothing"),
+            Self::Timelines => "redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss \
+                                with TLS, or nothing"
+                .to_owned(),
             Self::Rate => {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
@@ -510,34 +510,21 @@ macro_rules! shown_without_credentials {
 
 shown_without_credentials!(Display for StoreUrl, Debug for StoreUrl, Display for TimelinesUrl, Debug for TimelinesUrl,);
 
-/// The forms of the URL of a server for home timelines.
-const TIMELINES_URL_FORMS: &str =
-    "redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss with TLS";
-
-/// Where home timelines are put; empty for the store. It may hold a password, so `Debug` and
+/// Where home timelines are; empty for the store. It may hold a password, so `Debug` and
 /// `Display` leave the credentials out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TimelinesUrl(String);
 
 impl TimelinesUrl {
-    /// The place.
-    pub fn destination(&self) -> Destination {
-        if self.0.is_empty() { Destination::Store } else { Destination::Apart(self.0.clone()) }
+    /// The URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
 impl FromText for TimelinesUrl {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         (text.is_empty() || home_servers::open(text).is_ok()).then(|| Self(text.to_owned()))
-    }
-}
-
-impl FromStr for TimelinesUrl {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let url = Self::from_text(text, &ValueKind::Timelines).filter(|url| !url.0.is_empty());
-        url.ok_or_else(|| format!("expected {TIMELINES_URL_FORMS}"))
     }
 }
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use std::fmt::Write;
 use tidings_domain::administration::Queues;
+use tidings_domain::home_servers::{self, HomesStatus};
 use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
-use tidings_domain::timelines::moving::{self, Destination, HomesStatus};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
@@ -48,7 +48,7 @@ pub struct Status {
     pub failed_backup: Option<FailedBackup>,
     /// The conditions that are there, the most urgent first; see `/health/ready`.
     pub conditions: Vec<Condition>,
-    /// The home timelines, if they are not in the store or are being moved.
+    /// The home timelines, if they are not in the store.
     pub home_timelines: Option<HomeTimelines>,
 }
 
@@ -64,17 +64,15 @@ pub struct FailedBackup {
 /// Where home timelines are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HomeTimelines {
-    /// Their server, without a password, or "the store".
+    /// Their server, without a password.
     pub store: String,
     /// Why it cannot be used.
     pub cause: Option<String>,
-    /// While they are being moved there: of how many users.
-    pub moved: Option<u64>,
 }
 
 impl From<HomesStatus> for HomeTimelines {
     fn from(status: HomesStatus) -> Self {
-        Self { store: status.at.shown(), cause: status.trouble, moved: status.moved.map(|(moved, _)| moved) }
+        Self { store: status.at, cause: status.trouble }
     }
 }
 
@@ -85,8 +83,7 @@ impl HomeTimelines {
             Some(cause) => format!("CANNOT BE REACHED: {cause}"),
             None => "read and write".to_owned(),
         };
-        let moved = self.moved.map(|moved| format!(", {} users moved so far", grouped(moved)));
-        format!("{} ({condition}{})", self.store, moved.unwrap_or_default())
+        format!("{} ({condition})", self.store)
     }
 }
 
@@ -230,9 +227,7 @@ fn alone(now: Timestamp, health: StoreHealth) -> Readiness {
 async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
     match Queues::read(site, &site.store).await {
         Ok(Queues { jobs, mails, .. }) => {
-            let homes = moving::status(site).await.ok();
-            let homes = homes.filter(|homes| homes.at != Destination::Store || homes.moved.is_some());
-            let home_timelines = homes.map(HomeTimelines::from);
+            let home_timelines = home_servers::status(site).await.map(HomeTimelines::from);
             Status {
                 home_timelines,
                 mails_waiting: Some(mails.count),
@@ -288,15 +283,13 @@ mod tests {
 
     #[test]
     fn home_timelines_of_their_own_are_said_with_what_is_wrong() {
-        let homes = |cause: Option<&str>, moved| HomeTimelines {
+        let homes = |cause: Option<&str>| HomeTimelines {
             store: "redis+cluster://a,b".to_owned(),
             cause: cause.map(str::to_owned),
-            moved,
         };
         for (homes, line) in [
-            (homes(None, None), "  Timelines    redis+cluster://a,b (read and write)\n"),
-            (homes(None, Some(1_234)), "(read and write, 1,234 users moved so far)\n"),
-            (homes(Some("no answer"), None), "(CANNOT BE REACHED: no answer)\n"),
+            (homes(None), "  Timelines    redis+cluster://a,b (read and write)\n"),
+            (homes(Some("no answer")), "(CANNOT BE REACHED: no answer)\n"),
         ] {
             let screen = Status { home_timelines: Some(homes), ..running() }.screen(NOW);
             assert!(screen.ends_with(line), "{screen}");

@@ -1,5 +1,5 @@
 //! Home timelines on a cluster of their own, with the program: under kills of servers and of masters,
-//! while they move, and while the cluster is away. `tidings check timelines` is the judge.
+//! while servers keep them at different places, and while the cluster is away. `tidings check timelines` is the judge.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidings_domain::home_servers;
-use tidings_keyspace::{Query, SetRead, ShardedSets, Store, StoreOptions};
+use tidings_keyspace::{Addition, Batch, Query, SetRead, ShardedSets, Store, StoreOptions, read};
 
 use crate::client::Client;
 use crate::deliveries::{
-    AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, has_jobs, prepare, tweet, wait_for_jobs, wait_for_the_last,
+    AUTHOR, FOLLOWERS, KILLED_AFTER, PULL_LIMIT, client, has_jobs, prepare, tweet, wait_for_jobs,
+    wait_for_the_last,
 };
 use crate::program::{Program, wait_until};
 use crate::redis_server::{RedisCluster, RedisServer};
@@ -25,20 +26,23 @@ async fn open(redis: &RedisServer) -> Store {
     Store::open(&redis.url(), &options).await.unwrap()
 }
 
-/// A server of a site whose home timelines begin on the cluster.
-fn start(redis: &RedisServer, cluster: &RedisCluster) -> Program {
-    let settings = [
-        ("TIDINGS_TIMELINES__STORE", cluster.url()),
-        ("TIDINGS_TIMELINES__PULL_LIMIT", PULL_LIMIT.to_owned()),
-    ];
-    Program::start_with(&redis.url(), &settings.each_ref().map(|(name, value)| (*name, value.as_str())))
+fn settings(homes: &str) -> [(&str, &str); 3] {
+    [
+        ("TIDINGS_TIMELINES__STORE", homes),
+        ("TIDINGS_TIMELINES__PULL_LIMIT", PULL_LIMIT),
+        ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0"),
+    ]
 }
 
-/// Runs a command on the store.
-fn run(redis: &RedisServer, arguments: &[&str]) -> Output {
+/// A server of a site that keeps home timelines at a URL, or in the store.
+fn start(redis: &RedisServer, homes: &str) -> Program {
+    Program::start_with(&redis.url(), &settings(homes))
+}
+
+/// Runs a command on the store, with the settings of such a server.
+fn run(redis: &RedisServer, homes: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    command.args(arguments).args(["--store", &redis.url()]);
-    command.env("TIDINGS_TIMELINES__PULL_LIMIT", PULL_LIMIT).output().unwrap()
+    command.args(arguments).args(["--store", &redis.url()]).envs(settings(homes)).output().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -47,8 +51,8 @@ fn said(output: &Output) -> String {
 
 /// Demands that no timeline is other than it should be, without a repair.
 #[track_caller]
-fn demand_no_difference(redis: &RedisServer) {
-    let checked = run(redis, &["check", "timelines"]);
+fn demand_no_difference(redis: &RedisServer, homes: &str) {
+    let checked = run(redis, homes, &["check", "timelines"]);
     assert!(checked.status.success() && said(&checked).contains("no differences"), "{}", said(&checked));
 }
 
@@ -60,8 +64,30 @@ async fn homes(sets: &ShardedSets, readers: impl Iterator<Item = u64>) -> Vec<BT
         keep: 800,
     };
     let parts = sets.read(readers.map(read).collect()).await.unwrap();
-    let ids = |entries: Vec<(String, f64)>| entries.into_iter().map(|(id, _)| id.parse().unwrap()).collect();
+    // The mark of a timeline is no number.
+    let ids =
+        |entries: Vec<(String, f64)>| entries.into_iter().filter_map(|(id, _)| id.parse().ok()).collect();
     parts.into_iter().map(|part| ids(part.entries)).collect()
+}
+
+/// Makes the home timelines of all followers, as if each had read it: that of the last one is made by the server.
+async fn make_homes(store: &Store, sets: &ShardedSets, program: &Program) {
+    let last = AUTHOR + FOLLOWERS;
+    client(program, last).get("/api/timeline/home").await;
+    wait_for_jobs(store).await;
+    let at: Option<String> = store.fetch(read::field(format!("user:{last}"), "home_at")).await.unwrap();
+    let at = at.unwrap();
+    let (_, mark) = at.rsplit_once(' ').unwrap();
+    for chunk in (AUTHOR + 1..last).collect::<Vec<_>>().chunks(1_000) {
+        let home = |user: &u64| Addition {
+            key: format!("user:{user}:home_timeline"),
+            members: vec![(mark.to_owned(), f64::INFINITY)],
+        };
+        sets.add(chunk.iter().map(home).collect(), 801).await.unwrap();
+        let mut batch = Batch::new();
+        chunk.iter().for_each(|user| batch.set_field(format!("user:{user}"), "home_at", &at));
+        store.commit(batch).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,11 +95,13 @@ async fn kills_of_servers_and_of_a_master_lose_no_delivery() {
     let (redis, mut cluster) = (RedisServer::start(), RedisCluster::start());
     let store = open(&redis).await;
     prepare(&store).await;
-    let survivor = start(&redis, &cluster);
+    let survivor = start(&redis, &cluster.url());
+    let sets = home_servers::open(&cluster.url()).unwrap();
+    make_homes(&store, &sets, &survivor).await;
     let mut tweets = BTreeSet::new();
     let (mut killed, mut interrupted) = (None, 0);
     for (number, after) in KILLED_AFTER.into_iter().enumerate() {
-        let mut program = start(&redis, &cluster);
+        let mut program = start(&redis, &cluster.url());
         tweets.insert(tweet(&program, &format!("killed after {after} ms")).await);
         // Not synchronisation: a moment of its own for every kill.
         tokio::time::sleep(Duration::from_millis(after)).await;
@@ -87,7 +115,6 @@ async fn kills_of_servers_and_of_a_master_lose_no_delivery() {
     cluster.wait_for_failover(killed.unwrap());
     wait_for_the_last(&survivor, &tweets).await;
     wait_for_jobs(&store).await;
-    let sets = home_servers::open(&cluster.url()).unwrap();
     for chunk in (AUTHOR + 1..=AUTHOR + FOLLOWERS).collect::<Vec<_>>().chunks(1_000) {
         for (user, home) in chunk.iter().zip(homes(&sets, chunk.iter().copied()).await) {
             assert_eq!(home, tweets, "user {user}");
@@ -116,12 +143,11 @@ async fn use_the_site(person: Client, number: usize, others: usize, is_over: Arc
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn home_timelines_move_to_a_cluster_and_back_while_people_use_the_site() {
+async fn servers_with_homes_at_different_places_lose_nothing() {
     const PEOPLE: usize = 12;
     let (redis, cluster) = (RedisServer::start(), RedisCluster::start());
-    let store = open(&redis).await;
-    let settings = [("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")];
-    let servers = [&settings, &settings].map(|settings| Program::start_with(&redis.url(), settings));
+    let (store, url) = (open(&redis).await, cluster.url());
+    let servers = ["", &url].map(|homes| start(&redis, homes));
     let visitor = Client::new(http_client(), servers[0].address);
     let is_over = Arc::new(AtomicBool::new(false));
     let mut people = Vec::new();
@@ -133,81 +159,44 @@ async fn home_timelines_move_to_a_cluster_and_back_while_people_use_the_site() {
     let work: Vec<_> = work
         .map(|(number, person)| tokio::spawn(use_the_site(person, number, PEOPLE, is_over.clone())))
         .collect();
-    let url = cluster.url();
-    let mut said_all = Vec::new();
-    for to in [&url, "store", &url] {
-        let moved = run(&redis, &["move", "timelines", "--to", to]);
-        assert!(moved.status.success(), "{}", said(&moved));
-        said_all.push(said(&moved));
-    }
+    // Not synchronisation: people use the site for so long.
+    tokio::time::sleep(Duration::from_secs(3)).await;
     is_over.store(true, Ordering::SeqCst);
     for person in work {
         person.await.unwrap();
     }
-    assert!(said_all[0].contains(&format!("the home timelines of {PEOPLE} users are at redis+cluster://")));
     wait_for_jobs(&store).await;
-    demand_no_difference(&redis);
-    let again = run(&redis, &["move", "timelines", "--to", &url]);
-    assert!(again.status.success() && said(&again).contains(" already"), "{}", said(&again));
-    let mut query = Query::new();
-    let left: Vec<_> =
-        (1..=12).map(|user| query.sorted_count(format!("user:{user}:home_timeline"))).collect();
-    let mut answers = store.query(query).await.unwrap();
-    assert!(left.into_iter().all(|left| answers.take(left) == 0), "home timelines are left in the store");
-    // Each reader sees the same on both servers.
+    // Each reader sees the same on both servers, before and after the timelines are made there.
     for person in &people {
-        let page = person.api_get("/api/timeline/home?count=100").await;
-        assert_eq!(page, person.at(servers[0].address).api_get("/api/timeline/home?count=100").await);
+        let mut pages = Vec::new();
+        for server in [0, 1, 1, 0, 0] {
+            pages.push(person.at(servers[server].address).api_get("/api/timeline/home?count=100").await);
+            wait_for_jobs(&store).await;
+        }
+        assert!(pages.iter().all(|page| *page == pages[0]), "{pages:?}");
     }
+    demand_no_difference(&redis, "");
+    demand_no_difference(&redis, &url);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn home_timelines_do_not_move_into_the_store_by_its_address() {
+#[test]
+fn home_timelines_are_not_put_into_the_store_by_its_address() {
     let redis = RedisServer::start();
-    let store = open(&redis).await;
-    let program = Program::start_with(&redis.url(), &[("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0")]);
-    let visitor = Client::new(http_client(), program.address);
-    let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
-    bob.follow("alice").await;
-    alice.tweet("Hello").await;
-    wait_for_jobs(&store).await;
-    let refused = run(&redis, &["move", "timelines", "--to", &redis.url()]);
-    assert!(
-        !refused.status.success() && said(&refused).contains("the store of a site"),
-        "{}",
-        said(&refused)
-    );
-    demand_no_difference(&redis);
+    assert!(run(&redis, "", &["create"]).status.success());
+    for (homes, reason) in [(redis.url().as_str(), "the store of a site"), ("http://x", "timelines.store")] {
+        let output = crate::program::serve_command(&redis.url(), &settings(homes)).output().unwrap();
+        assert!(!output.status.success() && said(&output).contains(reason), "{}", said(&output));
+    }
     // Another database of the same server is a place of its own.
-    let other = format!("{}/1", redis.url());
-    let moved = run(&redis, &["move", "timelines", "--to", &other]);
-    assert!(moved.status.success(), "{}", said(&moved));
-    demand_no_difference(&redis);
-    // A copy of the store names the same place for home timelines, and the command says so.
-    let folder = tempfile::tempdir().unwrap();
-    let copy = format!("redb:{}", folder.path().join("copy.redb").display());
-    let copied = run(&redis, &["copy", &redis.url(), &copy]);
-    let advice = format!("move timelines --to store --leave-old --store {copy}");
-    assert!(copied.status.success() && said(&copied).contains(&advice), "{}", said(&copied));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    let moved = command.args(advice.split(' ')).output().unwrap();
-    assert!(moved.status.success(), "{}", said(&moved));
-    demand_no_difference(&redis);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidings"));
-    let checked = command.args(["check", "timelines", "--store", &copy]).output().unwrap();
-    assert!(said(&checked).contains("no differences"), "{}", said(&checked));
+    start(&redis, &format!("{}/1", redis.url()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     let (redis, mut cluster) = (RedisServer::start(), RedisCluster::start());
     let store = open(&redis).await;
-    let settings = [
-        ("TIDINGS_LIMITS__ACCOUNT_CREATION_SECONDS", "0".to_owned()),
-        ("TIDINGS_TIMELINES__STORE", cluster.url()),
-    ];
-    let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let program = Program::start_with(&redis.url(), &settings);
+    let url = cluster.url();
+    let program = start(&redis, &url);
     let visitor = Client::new(http_client(), program.address);
     let (alice, bob) = (visitor.register("alice").await, visitor.register("bob").await);
     bob.follow("alice").await;
@@ -222,7 +211,7 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     };
     assert_eq!(seen().await, tweets);
     program.wait_for_log("the home timelines cannot be reached");
-    let status = said(&run(&redis, &["status"]));
+    let status = said(&run(&redis, &url, &["status"]));
     assert!(
         status.contains("Timelines    redis+cluster://") && status.contains("CANNOT BE REACHED"),
         "{status}"
@@ -231,43 +220,25 @@ async fn without_the_cluster_pages_are_complete_and_deliveries_wait() {
     wait_for_jobs(&store).await;
     program.wait_for_log("the home timelines are back");
     assert_eq!(seen().await, tweets);
-    demand_no_difference(&redis);
+    demand_no_difference(&redis, &url);
 
-    // A cluster that has lost everything is made anew from the store.
+    // What a cluster has lost is made anew from the store: by a repair, or once it is read.
     cluster.stop();
     cluster.start_again();
     wait_until("the differences are found", || {
-        let checked = run(&redis, &["check", "timelines"]);
+        let checked = run(&redis, &url, &["check", "timelines"]);
         (checked.status.code() == Some(1)).then_some(())
     });
-    let repaired = run(&redis, &["check", "timelines", "--repair"]);
+    let repaired = run(&redis, &url, &["check", "timelines", "--repair"]);
     assert!(repaired.status.success(), "{}", said(&repaired));
-    demand_no_difference(&redis);
+    demand_no_difference(&redis, &url);
     assert_eq!(seen().await, tweets);
-}
-
-#[tokio::test]
-async fn a_place_that_cannot_be_used_is_refused_and_nothing_has_changed() {
-    let (redis, absent) = (RedisServer::start(), "redis://127.0.0.1:1");
-    assert!(run(&redis, &["create"]).status.success());
-    let store = open(&redis).await;
-    for (to, status, reason) in [
-        ("http://x", 2, "expected redis+cluster://HOST,HOST,HOST"),
-        ("redb:x", 2, "expected redis+cluster://HOST,HOST,HOST"),
-        (absent, 1, "Connection refused"),
-    ] {
-        let refused = run(&redis, &["move", "timelines", "--to", to]);
-        assert!(
-            refused.status.code() == Some(status) && said(&refused).contains(reason),
-            "{}",
-            said(&refused)
-        );
-    }
-    let mut query = Query::new();
-    let place = query.hash("timeline:place");
-    assert!(store.query(query).await.unwrap().take(place).is_empty());
-    let mut command =
-        crate::program::serve_command(&redis.url(), &[("TIDINGS_TIMELINES__STORE", "http://x")]);
-    let output = command.output().unwrap();
-    assert!(said(&output).contains("timelines.store"), "{}", said(&output));
+    cluster.stop();
+    cluster.start_again();
+    tweets.push(alice.tweet("afterwards").await);
+    assert_eq!(seen().await, tweets);
+    wait_for_jobs(&store).await;
+    assert_eq!(seen().await, tweets);
+    wait_for_jobs(&store).await;
+    demand_no_difference(&redis, &url);
 }

@@ -18,7 +18,6 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::store_check::{self, Part};
 use tidings_domain::timelines::follows::{follow, unfollow};
-use tidings_domain::timelines::moving::{self, Destination, OldTimelines, TimelineMove};
 use tidings_domain::timelines::reading;
 use tidings_domain::timelines::tweets::{delete_tweet, post_tweet};
 use tidings_domain::values::actions::Deed;
@@ -45,10 +44,11 @@ const PAGE: usize = 4;
 
 /// A store with some users, and what must be in it.
 struct World {
-    /// Servers with different limits, on one store.
-    sites: Vec<Arc<Site>>,
+    /// Servers on one store, by where they keep home timelines, with different limits.
+    sites: Vec<Vec<Arc<Site>>>,
     now: u64,
-    /// Which of the sites the next actions go to.
+    /// Which of the sites the next actions go to: its home timelines, and its limit.
+    place: usize,
     at: usize,
     follows: BTreeSet<(u64, u64)>,
     /// Author and milliseconds of each tweet.
@@ -56,8 +56,8 @@ struct World {
     /// The same of the tweets that are removed, and the lines of the log that say so.
     removed: BTreeMap<u64, ((u64, u64), ModerationId)>,
     gone: BTreeSet<u64>,
-    /// The URL of a server for home timelines, apart from the store.
-    apart: Option<String>,
+    /// The URLs of servers for home timelines apart from the store; an empty one is the store.
+    places: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -80,8 +80,10 @@ enum Step {
     Wait(u64),
     /// The background catches up.
     Deliver,
-    /// Home timelines move to the server apart from the store, or back.
-    MoveHomes,
+    /// Servers that keep home timelines elsewhere go on.
+    Point(usize),
+    /// Servers of home timelines lose that of a user.
+    Lose(u64),
 }
 
 fn user() -> impl Strategy<Value = u64> {
@@ -102,7 +104,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => user().prop_map(Step::Look),
         4 => (0..3_u64).prop_map(Step::Wait),
         3 => Just(Step::Deliver),
-        1 => Just(Step::MoveHomes),
+        2 => (0..3_usize).prop_map(Step::Point),
+        1 => user().prop_map(Step::Lose),
     ]
 }
 
@@ -115,22 +118,30 @@ async fn open(url: &str) -> Store {
 
 impl World {
     async fn new(store: Store, home_size: u64) -> Self {
-        let site = |pull_limit| {
+        Self::with_homes_at(store, home_size, &[String::new()]).await
+    }
+
+    /// A world with servers that keep home timelines at some places.
+    async fn with_homes_at(store: Store, home_size: u64, places: &[String]) -> Self {
+        let site = |place: &String, pull_limit| {
             let timelines = TimelineRules { pull_limit, home_size, ..TimelineRules::default() };
             let rules = Rules { timelines, rates: RateRules::off(), ..Rules::default() };
-            Arc::new(Site::new(store.clone(), rules, PasswordWorker::new(1, 1_000)))
+            let site = Site::new(store.clone(), rules, PasswordWorker::new(1, 1_000));
+            Arc::new(site.with_homes_at(place).unwrap())
         };
-        let sites: Vec<_> = LIMITS.into_iter().map(site).collect();
+        let at = |place| LIMITS.into_iter().map(|limit| site(place, limit)).collect();
+        let sites: Vec<Vec<_>> = places.iter().map(at).collect();
+        let first = &sites[0][0];
         let now = 1_800_000_000_000;
         let password = NewPassword::parse(PASSWORD).unwrap();
         let name = |user: u64| Username::parse(&name_of(user)).unwrap();
         let start = Moment(now).timestamp();
-        add_account_with_password(&sites[0], start, &name(1), &password).await.unwrap();
+        add_account_with_password(first, start, &name(1), &password).await.unwrap();
         let mut query = Query::new();
         let hash = query.hash_fields("user:1", ["password"]);
         let hash = store.query(query).await.unwrap().take(hash)[0].clone().unwrap();
         for user in 2..=MODERATOR {
-            add_account(&sites[0], start, &name(user)).await.unwrap();
+            add_account(first, start, &name(user)).await.unwrap();
         }
         let mut batch = Batch::new();
         batch.set_field(format!("user:{MODERATOR}"), "flags", "m");
@@ -142,37 +153,28 @@ impl World {
         }
         store.commit(batch).await.unwrap();
         Self {
-            sites,
             now,
+            place: 0,
             at: 0,
             follows: BTreeSet::new(),
             tweets: BTreeMap::new(),
             removed: BTreeMap::new(),
             gone: BTreeSet::new(),
-            apart: None,
+            places: places.to_vec(),
+            sites,
         }
     }
 
-    /// The same world with home timelines apart from the store.
-    async fn with_homes_at(mut self, url: &str) -> Self {
-        moving::begin_new_site(self.site(), &Destination::Apart(url.to_owned())).await.unwrap();
-        self.apart = Some(url.to_owned());
-        self
-    }
-
-    /// Moves the home timelines to the server apart from the store, or from there into the store.
-    async fn move_homes(&self) {
-        let Some(url) = &self.apart else { return };
-        let to = match moving::status(self.site()).await.unwrap().at {
-            Destination::Store => Destination::Apart(url.clone()),
-            Destination::Apart(_) => Destination::Store,
-        };
-        let mut moving = TimelineMove::begin(self.site(), &to, OldTimelines::Deleted).await.unwrap().unwrap();
-        while moving.next().await.unwrap() {}
+    /// Deletes the home timeline of a user from the servers apart from the store.
+    async fn lose_home(&self, user: u64) {
+        for url in self.places.iter().filter(|url| !url.is_empty()) {
+            let sets = home_servers::open(url).unwrap();
+            sets.delete(vec![format!("user:{user}:home_timeline")]).await.unwrap();
+        }
     }
 
     fn site(&self) -> &Arc<Site> {
-        &self.sites[self.at]
+        &self.sites[self.place][self.at]
     }
 
     fn visit(&self, user: u64) -> Visit {
@@ -263,7 +265,8 @@ impl World {
             }
             Step::Wait(milliseconds) => self.now += milliseconds,
             Step::Deliver => background::finish_waiting(self.site(), now).await.unwrap(),
-            Step::MoveHomes => self.move_homes().await,
+            Step::Point(place) => self.place = place % self.places.len(),
+            Step::Lose(user) => self.lose_home(user).await,
             _ => {}
         }
     }
@@ -298,27 +301,35 @@ impl World {
     }
 
     /// When the background has caught up, everything is as it must be.
+    ///
+    /// Wherever home timelines are from then on, and once those that are absent are made.
     async fn check(&mut self) {
         self.settle().await;
-        for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
-            assert_eq!(self.seen(reader).await, self.expected(reader), "reader {reader}");
+        for place in (self.place..self.places.len()).chain(0..self.place) {
+            self.place = place;
+            for made in [false, true] {
+                for reader in (1..=USERS).filter(|user| !self.gone.contains(user)) {
+                    let (seen, expected) = (self.seen(reader).await, self.expected(reader));
+                    assert_eq!(seen, expected, "reader {reader}, {made}, {:?}", self.places[place]);
+                }
+                // Absent timelines are made, and an inactive user may be active again.
+                self.settle().await;
+            }
+            assert_eq!(self.differences(false).await, 0);
+            for user in (1..=USERS).filter(|user| !self.gone.contains(user)) {
+                let stored = self.home_count(user).await;
+                // On a server of their own, some wait to be trimmed, and their mark is with them.
+                let most = if self.places[place].is_empty() { HOME_SIZE } else { HOME_SIZE + 101 };
+                assert!(stored.is_some_and(|stored| stored <= most), "{stored:?} of {user}");
+            }
         }
-        // Reading may have made an inactive user active again.
-        self.settle().await;
-        assert_eq!(self.differences(false).await, 0);
         for user in &self.gone {
             for key in ["followers", "followings", "user_timeline", "home_timeline", "mentions"] {
                 assert_eq!(self.count(&format!("user:{user}:{key}")).await, 0, "{key} of {user}");
             }
-            assert_eq!(self.home_count(*user).await, 0, "home of {user}");
         }
         let stored = self.count("global_timeline").await;
         assert_eq!(stored, u64::try_from(self.tweets.len()).unwrap());
-        for user in 1..=USERS {
-            // On a server of their own, some wait to be trimmed.
-            let most = if self.apart.is_some() { HOME_SIZE + 100 } else { HOME_SIZE };
-            assert!(self.home_count(user).await <= most);
-        }
     }
 
     /// Lets the background finish everything, also what it has put off.
@@ -332,19 +343,21 @@ impl World {
         }
     }
 
-    /// How many tweets a stored home timeline has, wherever it is.
-    async fn home_count(&self, user: u64) -> u64 {
+    /// How many entries a stored home timeline has where home timelines are now; `None` if it is elsewhere.
+    async fn home_count(&self, user: u64) -> Option<u64> {
         let key = format!("user:{user}:home_timeline");
-        match (&self.apart, moving::status(self.site()).await.unwrap().at) {
-            (Some(url), Destination::Apart(_)) => {
-                assert_eq!(self.count(&key).await, 0, "left in the store");
-                let read =
-                    SetRead { key, bounds: (f64::NEG_INFINITY, f64::INFINITY), limit: u64::MAX, keep: 800 };
-                let homes = home_servers::open(url).unwrap().read(vec![read]).await.unwrap();
-                u64::try_from(homes[0].entries.len()).unwrap()
-            }
-            _ => self.count(&key).await,
+        let mut query = Query::new();
+        let at = query.hash_fields(format!("user:{user}"), ["home_at"]);
+        let at = self.site().store.query(query).await.unwrap().take(at).remove(0);
+        let url = &self.places[self.place];
+        if url.is_empty() {
+            return Some(self.count(&key).await).filter(|_| at.is_none());
         }
+        assert_eq!(self.count(&key).await, 0, "left in the store");
+        let read = SetRead { key, bounds: (f64::NEG_INFINITY, f64::INFINITY), limit: u64::MAX, keep: 800 };
+        let homes = home_servers::open(url).unwrap().read(vec![read]).await.unwrap();
+        let is_there = homes[0].entries.iter().any(|(member, _)| at.as_ref().unwrap().ends_with(member));
+        is_there.then(|| u64::try_from(homes[0].entries.len()).unwrap())
     }
 
     async fn count(&self, key: &str) -> u64 {
@@ -402,7 +415,8 @@ fn every_reader_sees_what_follows_from_the_graph_with_homes_apart() {
     let server = RedisServer::start();
     random_stories(60, async || {
         assert!(server.send(b"FLUSHALL").starts_with("+OK"));
-        World::new(open("redb::memory:").await, HOME_SIZE).await.with_homes_at(&server.url()).await
+        let places = ["", "/1", "/2"].map(|database| format!("{}{database}", server.url()));
+        World::with_homes_at(open("redb::memory:").await, HOME_SIZE, &places).await
     });
 }
 
@@ -415,25 +429,25 @@ fn every_reader_sees_what_follows_from_the_graph_with_homes_on_a_cluster() {
         for master in cluster.masters() {
             assert!(cluster.node(master).send(b"FLUSHALL").starts_with("+OK"));
         }
-        World::new(open(&store.url()).await, HOME_SIZE).await.with_homes_at(&cluster.url()).await
+        let places = [cluster.url(), String::new()];
+        World::with_homes_at(open(&store.url()).await, HOME_SIZE, &places).await
     });
 }
 
-/// Many act at once, on two servers with different limits, while the background
-/// works. Afterwards everything fits together.
+/// Many act at once, on two servers with different limits, which may keep home timelines at different places, while the
+/// background works. Afterwards everything fits together.
 async fn crowd(mut world: World) {
     let clock = EngineClock::System;
-    let workers: Vec<_> = world.sites[..2]
-        .iter()
-        .map(|site| tokio::spawn(background::run(site.clone(), clock.clone())))
-        .collect();
+    let sites = [&world.sites[0][0], &world.sites[world.places.len() - 1][1]].map(Arc::clone);
+    let work = |site: &Arc<Site>| tokio::spawn(background::run(site.clone(), clock.clone()));
+    let workers: Vec<_> = sites.iter().map(work).collect();
     let mut users = Vec::new();
     for user in 1..=USERS {
         users.push(world.user(user).await);
     }
     let world_now = world.now;
     let actions = (0..16_u64).map(|task| {
-        let (sites, users) = (world.sites.clone(), users.clone());
+        let (sites, users) = (sites.clone(), users.clone());
         tokio::spawn(async move {
             let text = TweetText::parse("a tweet").unwrap();
             for round in 0..25_u64 {
@@ -521,8 +535,14 @@ async fn a_crowd_loses_and_doubles_nothing_on_redis() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_crowd_loses_and_doubles_nothing_with_homes_on_a_cluster() {
     let (store, cluster) = (RedisServer::start(), RedisCluster::start());
-    let world = World::new(open(&store.url()).await, HOME_SIZE).await;
-    crowd(world.with_homes_at(&cluster.url()).await).await;
+    crowd(World::with_homes_at(open(&store.url()).await, HOME_SIZE, &[cluster.url()]).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crowd_loses_and_doubles_nothing_on_servers_with_homes_at_different_places() {
+    let server = RedisServer::start();
+    let (store, homes) = (server.url(), format!("{}/1", server.url()));
+    crowd(World::with_homes_at(open(&store).await, HOME_SIZE, &[homes, String::new()]).await).await;
 }
 
 #[tokio::test]
@@ -598,8 +618,7 @@ async fn inactive_users_get_no_deliveries_until_they_return() {
 #[tokio::test]
 async fn a_tweet_of_the_second_in_which_its_author_leaves_goes_with_the_author() {
     let server = RedisServer::start();
-    let world = World::new(open("redb::memory:").await, HOME_SIZE).await;
-    let mut world = world.with_homes_at(&server.url()).await;
+    let mut world = World::with_homes_at(open("redb::memory:").await, HOME_SIZE, &[server.url()]).await;
     for step in [Step::Wait(1), Step::Tweet(5), Step::Follow(3, 5), Step::Deactivate(5), Step::Look(3)] {
         world.take(&step).await;
     }

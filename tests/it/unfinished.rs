@@ -430,7 +430,6 @@ const COMMANDS: &[(&[&str], bool)] = &[
     (&["check", "articles"], true),
     (&["check", "timelines"], true),
     (&["check", "votes"], true),
-    (&["move", "timelines", "--to", "store"], true),
     (&["site", "move", "old.example.com", "news.example.org"], true),
     (&["user", "add", "dave"], true),
     (&["user", "list"], true),

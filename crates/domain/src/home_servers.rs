@@ -1,49 +1,44 @@
-//! The servers on which home timelines are, if they are apart from the store: their connections, and
-//! whether they can be used. `timelines::place` deals with the data on them.
+//! The server on which home timelines are, if they are apart from the store (`timelines.store`): its connections,
+//! and whether it can be used. `timelines::homes` deals with the data on it.
 
 use crate::error::Error;
 use crate::keys;
 use crate::process_state::process_state;
-use std::collections::HashMap;
+use crate::site::Site;
+use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tidings_keyspace::{KeyspaceError, OpenError, ShardedSets, StoreHealth, without_password};
+use tidings_keyspace::{KeyspaceError, OpenError, SetRead, ShardedSets, StoreHealth, without_password};
 
 /// How long one call may take.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// How long readers do without the server after a call has failed.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// The server on which home timelines are, as far as it was used.
+/// The server of a site; empty if home timelines are in the store.
 #[derive(Default)]
-pub(crate) struct HomeServers(Mutex<HashMap<String, Arc<HomeServer>>>);
+struct SiteHomes(OnceLock<Arc<HomeServer>>);
 
-process_state!(HomeServers);
+process_state!(SiteHomes);
 
-impl HomeServers {
-    /// The server of a URL. It is connected when it is first used.
+impl Site {
+    /// The same site with home timelines on the server of a URL; in the store if it is empty. The server is
+    /// connected when it is first used.
     ///
     /// # Errors
     /// When it is no such URL.
-    pub(crate) fn at(&self, url: &str) -> Result<Arc<HomeServer>, Error> {
-        let mut servers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(server) = servers.get(url) {
-            return Ok(server.clone());
+    pub fn with_homes_at(self, url: &str) -> Result<Self, OpenError> {
+        if !url.is_empty() {
+            let server = HomeServer::new(open(url)?, without_password(url));
+            self.of::<SiteHomes>().0.get_or_init(|| Arc::new(server));
         }
-        let sets = open(url).map_err(|error| {
-            Error::Store(KeyspaceError::Unavailable(format!("{}: {error}", keys::TIMELINE_PLACE)))
-        })?;
-        let server = Arc::new(HomeServer {
-            sets,
-            shown: without_password(url),
-            is_lost: AtomicBool::new(false),
-            lost_at: Mutex::new(None),
-        });
-        // Those of earlier moves are no longer needed.
-        servers.clear();
-        servers.insert(url.to_owned(), server.clone());
-        Ok(server)
+        Ok(self)
+    }
+
+    /// The server of home timelines, if they are apart from the store.
+    pub(crate) fn home_server(&self) -> Option<&Arc<HomeServer>> {
+        self.of::<SiteHomes>().0.get()
     }
 }
 
@@ -55,9 +50,52 @@ pub fn open(url: &str) -> Result<ShardedSets, OpenError> {
     ShardedSets::awaited(url, TIMEOUT)
 }
 
+/// Looks whether home timelines can be where the settings say. In the store of a site they could not be told from
+/// its own.
+///
+/// # Errors
+/// When the server is the store of a site. An absent server is no error.
+pub async fn look(site: &Site) -> Result<(), OpenError> {
+    let Some(server) = site.home_server() else { return Ok(()) };
+    let bounds = (f64::NEG_INFINITY, f64::INFINITY);
+    let version = SetRead { key: keys::LAYOUT_VERSION.to_owned(), bounds, limit: 1, keep: 1 };
+    // It is a text, and only there if a store is.
+    match server.sets.read(vec![version]).await {
+        Err(KeyspaceError::WrongType(_)) => Err(OpenError::Engine {
+            url: server.shown.clone(),
+            reason: "this database is the store of a site; name a server of its own, or another \
+                     database by /NUMBER"
+                .to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Where home timelines are that are apart from the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomesStatus {
+    /// The URL of their server, without a password.
+    pub at: String,
+    /// Why it cannot be used now.
+    pub trouble: Option<String>,
+}
+
+/// Where home timelines are, and whether their server works; `None` if they are in the store.
+pub async fn status(site: &Site) -> Option<HomesStatus> {
+    let server = site.home_server()?;
+    let trouble = match server.sets.health().await {
+        StoreHealth::Works => None,
+        StoreHealth::ReadOnly(cause) => Some(Error::Store(KeyspaceError::ReadOnly(cause))),
+        StoreHealth::Unavailable(cause) => Some(Error::Store(KeyspaceError::Unavailable(cause))),
+    };
+    Some(HomesStatus { at: server.shown.clone(), trouble: trouble.map(|error| error.to_string()) })
+}
+
 /// A server or a cluster with home timelines.
 pub(crate) struct HomeServer {
     pub(crate) sets: ShardedSets,
+    /// Tells it from other servers: a part of the hash of its URL without a password.
+    pub(crate) name: String,
     /// Its URL, for the log.
     shown: String,
     is_lost: AtomicBool,
@@ -65,16 +103,10 @@ pub(crate) struct HomeServer {
 }
 
 impl HomeServer {
-    /// Whether it can be used now.
-    ///
-    /// # Errors
-    /// Why it cannot.
-    pub(crate) async fn demand_usable(&self) -> Result<(), Error> {
-        match self.sets.health().await {
-            StoreHealth::Works => Ok(()),
-            StoreHealth::ReadOnly(cause) => Err(Error::Store(KeyspaceError::ReadOnly(cause))),
-            StoreHealth::Unavailable(cause) => Err(Error::Store(KeyspaceError::Unavailable(cause))),
-        }
+    fn new(sets: ShardedSets, shown: String) -> Self {
+        let mut name = hex::encode(Sha256::digest(&shown));
+        name.truncate(16);
+        Self { sets, name, shown, is_lost: AtomicBool::new(false), lost_at: Mutex::new(None) }
     }
 
     /// Notes how a call has ended, and logs when the server is lost and when it is back.

@@ -29,7 +29,7 @@ use crate::counts;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
-use crate::queue::{LONGEST_JOB_DELAY, Lane, Lease};
+use crate::queue::{Lane, Lease};
 use crate::site::Site;
 use crate::values::clock::Moment;
 use crate::values::ids::UserId;
@@ -52,8 +52,6 @@ const STEP_ATTEMPTS: usize = 17;
 
 /// The field of a job that counts its steps. A check of it makes each step happen once.
 const STEP: &str = "step";
-/// The field of a job that was put off: no step is done before this time.
-const DUE: &str = "due";
 /// The field of a job with the user whom it is about.
 const AUTHOR: &str = "author";
 
@@ -105,8 +103,6 @@ pub(crate) enum StepOutcome {
     Done,
     /// The job goes on.
     More,
-    /// The job goes on after so long.
-    Later(Duration),
     /// The job no longer exists, or another server is working on it.
     NotOurs,
 }
@@ -175,27 +171,6 @@ impl Step<'_> {
         Decision::commit(batch, StepOutcome::More)
     }
 
-    /// Puts the job off, until what others have begun has ended.
-    pub(crate) fn put_off(&self, mut batch: Batch, delay: Duration) -> Decision<StepOutcome> {
-        let key = keys::timeline_job(&self.job.0);
-        let due = self.now.after(delay.min(LONGEST_JOB_DELAY));
-        batch.increment_field(&key, STEP, 1);
-        batch.set_field(&key, DUE, due.0.to_string());
-        Lane::JOBS.write(&mut batch, &self.job.0, due.as_score());
-        Decision::commit(batch, StepOutcome::Later(delay))
-    }
-
-    /// Whether the job was put off before.
-    pub(crate) fn was_put_off(&self) -> bool {
-        self.hash.get(DUE).is_some()
-    }
-
-    /// How long the job is still put off.
-    fn rest(&self) -> Option<Duration> {
-        let due = Moment(fields::read(self.hash.get(DUE), || keys::timeline_job(&self.job.0), DUE)?);
-        (!self.now.has_come(due, LONGEST_JOB_DELAY)).then(|| Duration::from_millis(due.0 - self.now.0))
-    }
-
     /// Skips a job whose subject cannot be parsed. It stays in the queue.
     pub(crate) fn skip(&self) -> Decision<StepOutcome> {
         tracing::warn!(job = %self.job, "background job skipped: its subject cannot be read");
@@ -245,7 +220,7 @@ pub(crate) fn demand_none(batch: &mut Batch, job: &Job) {
     batch.key_absent(keys::timeline_job(&job.0));
 }
 
-/// Works on a job until it is finished, put off, or another server has it. Returns whether it was
+/// Works on a job until it is finished, or another server has it. Returns whether it was
 /// finished here. Rounds: 2 for each step, and those of its kind.
 ///
 /// # Errors
@@ -256,10 +231,6 @@ pub(crate) async fn work_on(site: &Site, now: Moment, kind: &JobKind, job: &Job)
         match do_some_steps(site, now, kind, job).await? {
             StepOutcome::Done => return Ok(true),
             StepOutcome::More => {}
-            StepOutcome::Later(_) => {
-                site.of::<Jobs>().start_soon(job.clone(), now);
-                return Ok(false);
-            }
             StepOutcome::NotOurs => return Ok(false),
         }
     }
@@ -290,9 +261,6 @@ async fn do_step(site: &Site, now: Moment, kind: &JobKind, job: &Job) -> Result<
             return Ok(Decision::Done(StepOutcome::NotOurs));
         }
         let step = Step { site, now, job, hash, added: &added, deliveries: &deliveries };
-        if let Some(rest) = step.rest() {
-            return Ok(Decision::Done(StepOutcome::Later(rest)));
-        }
         (kind.step)(&step).await
     });
     let outcome = done.await?;
@@ -388,22 +356,6 @@ mod tests {
         assert_eq!(status(&site).await.unwrap().waiting.count, 0);
         finish_waiting(&site, NOW, &[COUNTING]).await.unwrap();
         assert_eq!(steps_done(&site).await.as_deref(), Some("43"));
-    }
-
-    #[tokio::test]
-    async fn a_job_that_was_put_off_before_the_clock_was_set_back_is_done() {
-        let site = site_with_jobs(&["count:1"]).await;
-        let put_off_until = |due: Moment| async move {
-            let mut batch = Batch::new();
-            batch.set_field(keys::timeline_job("count:1"), DUE, due.0.to_string());
-            batch
-        };
-        for (delay, done) in [(LONGEST_JOB_DELAY, None), (Duration::from_secs(86_400), Some("1"))] {
-            site.store.commit(put_off_until(NOW.after(delay)).await).await.unwrap();
-            let job = Job::from_name("count:1".to_owned());
-            do_some_steps(&site, NOW, &COUNTING, &job).await.unwrap();
-            assert_eq!(steps_done(&site).await.as_deref(), done, "{delay:?}");
-        }
     }
 
     /// A server and a command that runs in it, both at work on the same jobs.

@@ -25,6 +25,9 @@ use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 
+/// Where home timelines were, in stores before layout 11. A migration deletes it.
+pub(crate) const OLD_TIMELINE_PLACE: &str = "timeline:place";
+
 const NEVER: u64 = 0;
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -189,8 +192,6 @@ schema! {
         GLOBAL_TIMELINE: SortedSet, NEVER, LamerNews, POSTS [OldestLeaves GLOBAL_TIMELINE_SIZE] = "global_timeline";
         /// The score above which each home timeline is complete.
         HOME_FLOORS: SortedSet, NEVER, Ours, ACCOUNTS = "timeline:floors";
-        /// Where home timelines are, once they were moved.
-        TIMELINE_PLACE: Hash, NEVER, Ours, SITE = "timeline:place";
         /// Authors with tweets that were not delivered.
         PULLED_AUTHORS: Set, NEVER, Ours, ACCOUNTS = "timeline:pulled";
         /// Unfinished background jobs.

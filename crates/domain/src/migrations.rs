@@ -4,6 +4,7 @@
 //! of a time before there were versions: version 0. Each migration leads from one version to
 //! the next. It may be interrupted and run again, also on two servers at the same time.
 
+mod moved_homes;
 mod never_shown;
 mod removed_by;
 pub mod unfinished;
@@ -32,7 +33,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 12;
+pub const LAYOUT_VERSION: u64 = 13;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -58,7 +59,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 12] = [
+pub static MIGRATIONS: [Migration; 13] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -132,6 +133,12 @@ pub static MIGRATIONS: [Migration; 12] = [
         what: "forget what earlier versions noted about who sends mails and messages, and until when nobody does",
         only_adds: true,
         run: |site, _| Box::pin(forget_turns(site)),
+    },
+    Migration {
+        to: 13,
+        what: "note that home timelines which were moved out of the store are made anew",
+        only_adds: true,
+        run: |site, advance| Box::pin(moved_homes::end_all(site, advance)),
     },
 ];
 
@@ -565,6 +572,27 @@ mod tests {
         );
         for key in keys::EARLIER_TURNS {
             assert_eq!(site.store.fetch(read::expiry(key)).await.unwrap(), Expiry::Absent, "{key}");
+        }
+    }
+
+    #[tokio::test]
+    async fn home_timelines_that_were_moved_are_nowhere() {
+        for (is_moved, expected) in [(true, Some("nowhere")), (false, None)] {
+            let site = site().await;
+            let mut batch = Batch::new();
+            batch.set(keys::USERS_COUNT, "2");
+            batch.set(keys::LAYOUT_VERSION, "10");
+            batch.set_field("user:1", "username", "alice");
+            if is_moved {
+                batch.set_field("timeline:place", "url", "redis://localhost");
+            }
+            site.store.commit(batch).await.unwrap();
+            run(&site, &MIGRATIONS).await.unwrap();
+            let reads =
+                (read::field("user:1", "home_at"), read::hash("user:2"), read::hash("timeline:place"));
+            let (home, nobody, place) = site.store.fetch(reads).await.unwrap();
+            assert_eq!(home.as_deref(), expected);
+            assert!(nobody.is_empty() && place.is_empty());
         }
     }
 

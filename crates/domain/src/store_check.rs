@@ -38,7 +38,6 @@ use crate::keys::families::Family;
 use crate::site::Site;
 use crate::store_rules::Rule;
 use crate::timelines::check::HomeCheck;
-use crate::timelines::place;
 use crate::values::clock::Moment;
 use crate::{
     accounts, articles, background, comments, contributions, hooks, imports, jobs, migrations, moderation,
@@ -176,7 +175,7 @@ pub async fn check(
         // The articles that were made have the numbers of stories.
         raise_article_count(site).await?;
     }
-    if repair && (part == Part::Timelines || part == Part::Whole && place::is_store(site).await?) {
+    if repair && (part == Part::Timelines || part == Part::Whole && site.home_server().is_none()) {
         HomeCheck::begin(site, now).await?.deliver_pulled().await?;
     }
     Ok(report)

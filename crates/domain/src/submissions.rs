@@ -303,7 +303,7 @@ async fn find_earlier_or_audience(
 ) -> Result<RepostCheck, Error> {
     let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
     let recent = read::expiry(keys::submitted_recently(author.id));
-    let reads = (earlier, recent, Audience::of(site, author.id), KnownTopics::among(topics), counters);
+    let reads = (earlier, recent, Audience::of(author.id), KnownTopics::among(topics), counters);
     let (earlier, recent, audience, known, counters) = site.store.fetch(reads).await?;
     let held = earlier.into_iter().zip(url_keys);
     let held = held.filter_map(|(id, key)| Some((key.clone(), id?))).collect();
@@ -315,7 +315,7 @@ async fn find_earlier_or_audience(
         return Err(Refusal::SubmittedRecently { seconds: fields::seconds_left(recent) }.into());
     }
     known.demand(site, (author, is_trusted), batch)?;
-    Ok(RepostCheck::New { audience: audience?, holders, counters })
+    Ok(RepostCheck::New { audience, holders, counters })
 }
 
 /// The article of a new item, with its author's vote.

@@ -93,7 +93,7 @@ impl ImportArchive {
         let mut input = Input::open(&self.file)?;
         let about = input.about()?;
         let store = here.reach_store_to_import("hn", &self.file).await?;
-        let site = here.site_on(&store);
+        let site = here.site_on(&store)?;
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
             (None, Some(source)) => {

@@ -47,7 +47,7 @@ impl ImportSites {
         let (list, refused) = read(&self.file, &read_whole(&self.file)?)?;
         say_refused(&refused);
         let store = here.reach_store_to_import("sites", &self.file).await?;
-        let site = here.site_on(&store);
+        let site = here.site_on(&store)?;
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,

@@ -200,7 +200,6 @@ pub const DAMAGES: &[Damage] = &[
     mended("followers are miscounted", "users.by_followers", |b, key| b.sorted_add(key, "2", 9.0)),
     mended("a floor of nobody", "timeline:floors", |b, key| b.sorted_add(key, "77", 1.0)),
     mended("a pulled author who does not exist", "timeline:pulled", |b, key| b.add_member(key, "77")),
-    named("home timelines are nowhere", "timeline:place", |b, key| b.set_field(key, "url", "http://x")),
     mended("nobody knows when a mail that waits was written", "mail:written", |b, key| {
         b.sorted_remove(key, "notice:2:password-1800000000-bob@example.org")
     }),

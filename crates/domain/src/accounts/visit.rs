@@ -52,7 +52,6 @@ pub struct Visit {
     identity: Option<Shared<Identity>>,
     /// Set when the visit prolongs the session.
     prolonged: Arc<AtomicBool>,
-    returned: bool,
     current: bool,
     shows_hidden: bool,
     /// Whether the page wants to know what the viewer has chosen to see.
@@ -92,7 +91,6 @@ impl Visit {
             session,
             identity,
             prolonged,
-            returned: false,
             current,
             shows_hidden: false,
             wants_reader: false,
@@ -625,12 +623,6 @@ impl Visit {
         Ok(self.viewer_id())
     }
 
-    /// Whether the viewer has been away for so long that the home timeline is being
-    /// rebuilt; known after [`Visit::viewer`].
-    pub const fn has_returned(&self) -> bool {
-        self.returned
-    }
-
     /// The viewer. Runs what is left of the session's own reads, gives the viewer the
     /// karma for visiting if it is due, and notes the visit. Rounds: at most 2, and 3
     /// commits, each of them once in a while.
@@ -643,9 +635,8 @@ impl Visit {
                     // The page is more important than the karma.
                     tracing::warn!(user = %user.id, %error, "visit not rewarded");
                 }
-                match crate::accounts::presence::note_visit(&self.site, self.now, user).await {
-                    Ok(returned) => self.returned |= returned,
-                    Err(error) => tracing::warn!(user = %user.id, %error, "visit not recorded"),
+                if let Err(error) = crate::accounts::presence::note_visit(&self.site, self.now, user).await {
+                    tracing::warn!(user = %user.id, %error, "visit not recorded");
                 }
                 Ok(Some(user))
             }

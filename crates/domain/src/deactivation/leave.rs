@@ -10,10 +10,10 @@ use crate::keys;
 use crate::news::subscriptions;
 use crate::review;
 use crate::site::Site;
+use crate::timelines::apart::Apart;
 use crate::timelines::follows;
 use crate::timelines::held;
-use crate::timelines::homes;
-use crate::timelines::place::{HomePlace, SETTLE};
+use crate::timelines::homes::{HOME_AT, Home};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions;
 use crate::timelines::{entries, floors};
@@ -22,8 +22,7 @@ use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
-use std::collections::HashMap;
-use tidings_keyspace::{Batch, Order, read};
+use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Unseen posts of a deactivated account that one step looks at.
 const UNSEEN_CHUNK: usize = 200;
@@ -49,18 +48,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let tweets =
         read::sorted_range(keys::user_timeline(user), Order::Descending, 0, DEACTIVATION_TWEETS_CHUNK);
     let unseen = members::some_of(current, keys::user_unseen(user), (f64::INFINITY, UNSEEN_CHUNK));
-    let reads = (people, tweets, unseen, HomePlace::of(site));
-    let (people, tweets, (unseen, next_unseen), place) = site.store.fetch(reads).await?;
-    let place = place?;
+    let (people, tweets, (unseen, next_unseen)) = site.store.fetch((people, tweets, unseen)).await?;
     let [followings, followers] = people.map(ids::<UserId>);
     let tweets: Vec<TweetId> = ids(tweets);
 
     let mut batch = current.batch();
-    place.guard(&mut batch);
-    if place.apart().is_some() && !current.was_put_off() {
-        // A delivery that has begun ends first.
-        return Ok(current.put_off(batch, SETTLE));
-    }
     if !followings.is_empty() {
         for followed in followings {
             follows::write_unfollow(&mut batch, user, followed);
@@ -69,7 +61,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !followers.is_empty() {
-        remove_from_homes(current, &place, &mut batch, &followers, user).await?;
+        remove_from_homes(site, &mut batch, &followers, user).await?;
         for follower in followers {
             follows::write_unfollow(&mut batch, follower, user);
             versions::note_followings_change(&mut batch, follower);
@@ -89,10 +81,11 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     if let Some(next) = next_unseen {
         return Ok(current.advance(batch, &next));
     }
-    if let Some(apart) = place.apart() {
+    if let Some(apart) = Apart::of(site) {
         apart.delete(&[user]).await?;
     }
     batch.delete(keys::home_timeline(user));
+    batch.delete_field(keys::user(user), HOME_AT);
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_inbox(user));
     batch.delete(keys::user_unread(user));
@@ -149,28 +142,34 @@ async fn delete_held(
 }
 
 /// Removes the tweets of an author from the home timelines of readers, and deleted tweets,
-/// whose sweep no longer reaches these readers.
+/// whose sweep no longer reaches these readers. Apart from the store, the timelines are made anew when
+/// they are read. Rounds: 2.
 async fn remove_from_homes(
-    current: &Step<'_>,
-    place: &HomePlace,
+    site: &Site,
     batch: &mut Batch,
     readers: &[UserId],
     author: UserId,
 ) -> Result<(), Error> {
-    let site = current.site;
-    let homes = homes::read_homes(site, place, readers).await?;
-    let mut entries = Vec::new();
-    for (reader, home) in readers.iter().zip(homes) {
-        entries.extend(home.entries.into_iter().map(|(tweet, _)| (*reader, tweet)));
+    if Apart::of(site).is_some() {
+        let homes: Vec<_> = readers.iter().copied().map(Home::of).collect();
+        site.store.fetch(homes).await?.iter().for_each(|home| home.end(batch));
+        return Ok(());
     }
+    let home = |reader: &UserId| {
+        let (key, reader) = (keys::home_timeline(*reader), *reader);
+        let entries = read::sorted_range(key, Order::Descending, 0, u64::MAX);
+        entries.map(move |entries| (reader, ids::<TweetId>(entries)))
+    };
+    let homes = site.store.fetch(readers.iter().map(home).collect::<Vec<_>>()).await?;
+    let entries =
+        homes.into_iter().flat_map(|(reader, tweets)| tweets.into_iter().map(move |tweet| (reader, tweet)));
+    let entries: Vec<_> = entries.collect();
     let authors: Vec<_> =
         entries.iter().map(|(_, tweet)| read::field(keys::tweet(*tweet), "user_id")).collect();
-    let authors = site.store.fetch(authors).await?;
-    let mut removals: HashMap<UserId, Vec<TweetId>> = HashMap::new();
-    for ((reader, tweet), user_id) in entries.into_iter().zip(authors) {
+    for ((reader, tweet), user_id) in entries.into_iter().zip(site.store.fetch(authors).await?) {
         if user_id.is_none_or(|id| id == author.to_string()) {
-            removals.entry(reader).or_default().push(tweet);
+            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
         }
     }
-    homes::remove(site, place, batch, removals.into_iter().collect()).await
+    Ok(())
 }

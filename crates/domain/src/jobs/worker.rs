@@ -93,18 +93,10 @@ impl Worker {
         let (site, clock, at_work) = (self.site.clone(), self.clock.clone(), self.at_work.clone());
         self.tasks.spawn(async move {
             let outcome = catch("job", do_some_steps(&site, Moment::now(&clock), kind, &job)).await;
-            let mut place = Some(place);
-            if let Some(Ok(StepOutcome::Later(delay))) = outcome {
-                // Others get the place meanwhile.
-                place = None;
-                tokio::time::sleep(delay).await;
-            }
             at_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
             match outcome {
                 Some(Ok(StepOutcome::Done)) => site.of::<Jobs>().note_finished(&job, begun, &clock),
-                Some(Ok(StepOutcome::More | StepOutcome::Later(_))) => {
-                    site.of::<Jobs>().start_soon(job, begun)
-                }
+                Some(Ok(StepOutcome::More)) => site.of::<Jobs>().start_soon(job, begun),
                 Some(Ok(StepOutcome::NotOurs)) => {}
                 failed @ (Some(Err(_)) | None) => {
                     let now = Moment::now(&clock);

@@ -8,11 +8,9 @@ use crate::accounts::actor::Actor;
 use crate::accounts::mentioned::user_named;
 use crate::action::Decision;
 use crate::error::{Error, Refusal};
-use crate::jobs;
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::follows::write_unfollow;
-use crate::timelines::home_jobs::clear;
+use crate::timelines::follows::{self, write_unfollow};
 use crate::timelines::versions::{note_followings_change, note_lost_follower};
 use crate::values::clock::Moment;
 use crate::values::limits::MAX_BLOCKS;
@@ -31,36 +29,32 @@ pub async fn block(site: &Site, now: Moment, user: Actor<'_>, name: &str) -> Res
         return Err(Refusal::BlockingOneself.into());
     }
     let (blocks, followers) = (keys::user_blocks(user.id), keys::followers(user.id));
-    let job = clear::job(person, user.id);
-    let has_unfollowed = site.act(&blocks, || async {
+    let unfollowed = site.act(&blocks, || async {
         let (blocked, follows) =
             site.store.fetch((read::hash(&blocks), read::score(&followers, person.to_string()))).await?;
         let follows = follows.is_some();
         if blocked.get(&person.to_string()).is_some() && !follows {
-            return Decision::Done(false).once(user.request.as_ref(), &());
+            return Decision::Done(None).once(user.request.as_ref(), &());
         }
         if blocked.0.len() as u64 >= MAX_BLOCKS {
             return Err(Refusal::TooManyBlocks { limit: MAX_BLOCKS }.into());
         }
-        let mut batch = Batch::new();
+        let (mut batch, mut job) = (Batch::new(), None);
         batch.set_field(&blocks, person.to_string(), now.timestamp().to_string());
         if follows {
             batch.sorted_member_present(&followers, person.to_string());
             write_unfollow(&mut batch, person, user.id);
             note_followings_change(&mut batch, person);
             note_lost_follower(&mut batch, user.id);
-            jobs::add(&mut batch, &job, now, user.id);
+            job = Some(follows::write_clearing(&mut batch, site, (person, user.id), now));
         } else {
             // A person who follows meanwhile must not stay a follower.
             batch.sorted_member_absent(&followers, person.to_string());
         }
-        user.decide(batch, follows, &())
+        user.decide(batch, job, &())
     });
-    if has_unfollowed.await?
-        && let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await
-    {
-        // The block is committed, and the job is queued.
-        tracing::warn!(%job, %error, "block not finished; a background job will finish it");
+    if let Some(job) = unfollowed.await? {
+        follows::clear(site, now, &job).await;
     }
     Ok(())
 }

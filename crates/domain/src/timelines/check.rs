@@ -1,7 +1,7 @@
 //! Comparing stored home timelines with what they are derived from, and repairing them.
 //!
 //! Tweets, and whom each user follows, are taken as correct. Inactive readers are skipped, since
-//! their timelines are rebuilt when they return, and readers whose timelines are being moved.
+//! they get no deliveries, and readers whose timelines are absent, since these are made when they are read.
 //! Differences that a waiting job will remove are ignored.
 
 use crate::accounts::users::DEACTIVATED;
@@ -10,9 +10,9 @@ use crate::fields;
 use crate::jobs::{self, Job};
 use crate::keys;
 use crate::site::{Applied, Site};
+use crate::timelines::apart::Apart;
 use crate::timelines::home_jobs::{clear, deliver, rebuild, sweep};
-use crate::timelines::homes::{self, Whole};
-use crate::timelines::place::HomePlace;
+use crate::timelines::homes::{self, Home, Whole};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::clock::{Moment, Timestamp};
@@ -26,17 +26,15 @@ pub(crate) struct HomeCheck<'a> {
     site: &'a Site,
     now: Moment,
     pulled: HashSet<UserId>,
-    place: HomePlace,
 }
 
 impl<'a> HomeCheck<'a> {
     /// Starts a check of home timelines. A repair first finishes the waiting jobs, with
     /// `background::finish_waiting`: what a job will still do is no difference. Rounds: 1.
     pub(crate) async fn begin(site: &'a Site, now: Moment) -> Result<Self, Error> {
-        let reads = (read::members(keys::PULLED_AUTHORS), HomePlace::of(site));
-        let (pulled, place) = site.store.fetch(reads).await?;
+        let pulled = site.store.fetch(read::members(keys::PULLED_AUTHORS)).await?;
         let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
-        Ok(Self { site, now, pulled, place: place? })
+        Ok(Self { site, now, pulled })
     }
 
     /// In what a stored home timeline is not what it should be.
@@ -46,12 +44,13 @@ impl<'a> HomeCheck<'a> {
 
     /// A stored home timeline, and what it should be; `None` for a user who gets no
     /// deliveries.
-    async fn read_home(&self, user: UserId) -> Result<Option<Home>, Error> {
-        let ([id, seen, deactivated], floor, followings, jobs) = self
+    async fn read_home(&self, user: UserId) -> Result<Option<ComparedHome>, Error> {
+        let ([seen, deactivated], home, floor, followings, jobs) = self
             .site
             .store
             .fetch((
-                read::fields(keys::user(user), ["id", "seen_time", DEACTIVATED]),
+                read::fields(keys::user(user), ["seen_time", DEACTIVATED]),
+                Home::of(user),
                 read::score(keys::HOME_FLOORS, user.to_string()),
                 read::sorted_range(keys::followings(user), Order::Ascending, 0, u64::MAX),
                 read::sorted_range(keys::TIMELINE_JOBS, Order::Ascending, 0, u64::MAX),
@@ -60,20 +59,26 @@ impl<'a> HomeCheck<'a> {
         let seen = fields::read(seen.as_deref(), || keys::user(user), "seen_time").map(Timestamp);
         let rules = &self.site.rules.timelines;
         let is_away = seen.is_some_and(|seen| rules.is_inactive(seen, self.now.timestamp()));
-        let awaits = self.place.awaits(user);
-        if id.is_none() || deactivated.is_some() || is_away || awaits {
+        let apart = Apart::of(self.site);
+        if !home.is_of_user() || deactivated.is_some() || is_away || !home.is_here(apart.as_ref()) {
             return Ok(None);
         }
         let jobs: HashSet<Job> = jobs.into_iter().map(|(name, _)| Job::from_name(name)).collect();
         let followed = followings.iter().filter_map(|(id, _)| id.parse().ok()).chain([user]).collect();
 
-        let stored = homes::read_home(self.site, &self.place, user).await?;
-        let whole = homes::recompute(self.site, &self.place, user, &self.pulled).await?;
-        let ids: Vec<TweetId> = stored.entries.iter().map(|(id, _)| *id).collect();
-        Ok(Some(Home {
+        let stored = home.read(self.site).await?;
+        let is_lost = stored.is_none();
+        let stored = stored.unwrap_or_default();
+        let whole = homes::recompute(self.site, user, &self.pulled).await?;
+        // Apart from the store, readers leave out what does not belong there.
+        let ids = stored.entries.iter().map(|(id, _)| *id).filter(|_| apart.is_none());
+        let ids: Vec<TweetId> = ids.collect();
+        Ok(Some(ComparedHome {
             user,
+            is_lost,
             floor: [floor, stored.end].into_iter().flatten().reduce(f64::max),
             tweets: read_tweets(self.site, &ids).await?,
+            checked: ids,
             stored: stored.entries,
             whole,
             followed,
@@ -81,18 +86,10 @@ impl<'a> HomeCheck<'a> {
         }))
     }
 
-    /// Removes what does not belong in a home timeline, and rebuilds the rest. Returns whether it
-    /// is then what it should be.
+    /// Makes a home timeline anew. Returns whether it is then what it should be.
     pub(crate) async fn repair_home(&self, user: UserId) -> Result<bool, Error> {
-        let Some(home) = self.read_home(user).await? else {
-            return Ok(false);
-        };
         let job = rebuild::job(user);
         let mut batch = Batch::new();
-        // Apart from the store, the rebuild removes them.
-        for id in home.strangers().filter(|_| self.place.apart().is_none()) {
-            batch.sorted_remove(keys::home_timeline(user), id.to_string());
-        }
         jobs::add(&mut batch, &job, self.now, user);
         if !self.apply(batch).await? {
             return Ok(false);
@@ -149,9 +146,13 @@ impl<'a> HomeCheck<'a> {
 }
 
 /// A stored home timeline, and what it should be.
-struct Home {
+struct ComparedHome {
     user: UserId,
+    /// Whether its server has lost it.
+    is_lost: bool,
     stored: Vec<(TweetId, f64)>,
+    /// Those of its tweets that must belong there.
+    checked: Vec<TweetId>,
     tweets: HashMap<TweetId, Tweet>,
     floor: Option<f64>,
     /// The user, and the people whom the user follows.
@@ -164,6 +165,8 @@ struct Home {
 /// In what a stored home timeline is not what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HomeDifference {
+    /// Its server has lost it.
+    Lost,
     /// It has a tweet that does not belong there.
     Stranger(TweetId),
     /// It lacks a tweet.
@@ -172,9 +175,12 @@ pub(crate) enum HomeDifference {
     FloorTooLow(TweetId),
 }
 
-impl Home {
+impl ComparedHome {
     /// One of the differences: the oldest, since the newest may be of a write under way.
     fn difference(&self) -> Option<HomeDifference> {
+        if self.is_lost {
+            return Some(HomeDifference::Lost);
+        }
         let stranger = || self.strangers().last().map(HomeDifference::Stranger);
         let lacking = || self.lacking().last().map(HomeDifference::Lacks);
         let floor = || self.above_floor().map(HomeDifference::FloorTooLow);
@@ -183,7 +189,7 @@ impl Home {
 
     /// Stored tweets that do not belong here and that no job will remove.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
-        self.stored.iter().map(|(id, _)| *id).filter(|id| match self.tweets.get(id) {
+        self.checked.iter().copied().filter(|id| match self.tweets.get(id) {
             None => !self.jobs.contains(&sweep::job(*id)),
             Some(tweet) if !is_listed(tweet) => !self.jobs.contains(&sweep::job(*id)),
             Some(tweet) => {

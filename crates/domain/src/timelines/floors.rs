@@ -4,6 +4,9 @@ use crate::keys;
 use crate::values::ids::UserId;
 use tidings_keyspace::Batch;
 
+/// The floor of a timeline that is being made.
+pub(crate) const ABOVE_ALL: f64 = f64::MAX;
+
 /// Raises the score down to which a reader's home timeline is complete.
 pub(crate) fn raise_floor(batch: &mut Batch, reader: UserId, floor: f64) {
     batch.sorted_raise(keys::HOME_FLOORS, reader.to_string(), floor);

@@ -10,14 +10,14 @@ use crate::action::Decision;
 use crate::activity::ActionCounters;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
-use crate::jobs::{self, Job, Jobs};
+use crate::jobs::{self, Job, JobKind, Jobs};
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::apart::Apart;
 use crate::timelines::floors;
 use crate::timelines::home_jobs::{clear, rebuild};
-use crate::timelines::homes::add_to_home;
+use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::merge::Merge;
-use crate::timelines::place::HomePlace;
 use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_lost_follower};
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
@@ -53,9 +53,8 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let tweets = read::sorted_range(timeline, Order::Descending, 0, FOLLOW_BACKFILL + 1);
         let known = (read::score(&followings, author.to_string()), read::sorted_count(&followings));
         let blocked = read::field(keys::user_blocks(author), follower.id.to_string());
-        let reads = (fields, tweets, known, read::string(&notice), blocked, HomePlace::of(site));
-        let (fields, tweets, (since, count), told, blocked, place) = site.store.fetch(reads).await?;
-        let place = place?;
+        let reads = (fields, tweets, known, read::string(&notice), blocked, Home::of(follower.id));
+        let (fields, tweets, (since, count), told, blocked, home) = site.store.fetch(reads).await?;
         let [Some(_), None, version] = fields else {
             return Err(Refusal::NoSuchUser.into());
         };
@@ -81,7 +80,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         batch.sorted_add(keys::followers(author), follower.id.to_string(), now.as_score());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
         note_followings_change(&mut batch, follower.id);
-        let job = backfill(&mut batch, site, &place, (follower.id, now), &tweets);
+        let job = backfill(&mut batch, site, &home, (follower.id, now), &tweets);
         if !is_told {
             delivery.write(&mut batch, now.as_score());
             batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
@@ -98,23 +97,22 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
 /// Adds the newest tweets of an author to a follower's home timeline. If there are more, the
 /// timeline is complete only down to the first one that is left out.
 ///
-/// If it is apart from the store, it is complete only down to the newest of them, and the job that
-/// is returned rebuilds it.
+/// If it is apart from the store, the job that is returned makes it anew.
 fn backfill(
     batch: &mut Batch,
     site: &Site,
-    place: &HomePlace,
+    home: &Home,
     (follower, now): (UserId, Moment),
     tweets: &[(String, f64)],
 ) -> Option<Job> {
-    place.guard(batch);
-    if place.apart().is_some() {
-        let (_, newest) = tweets.first()?;
-        let job = rebuild::job(follower);
-        floors::raise_floor(batch, follower, *newest);
-        jobs::add(batch, &job, now, follower);
-        return Some(job);
+    if Apart::of(site).is_some() {
+        return Some(rebuild::renew(batch, follower, now));
     }
+    if !home.is_in_store() {
+        home.end(batch);
+        return None;
+    }
+    home.guard(batch);
     let (new, left_out) = tweets.split_at(tweets.len().min(usize::try_from(FOLLOW_BACKFILL).unwrap_or(0)));
     if let Some((_, score)) = left_out.first() {
         floors::raise_floor(batch, follower, *score);
@@ -134,7 +132,6 @@ fn backfill(
 pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -> Result<(), Error> {
     follower.spend(site, now, RatedAction::Follow).await?;
     let author = user_named(site, name).await?;
-    let job = clear::job(follower.id, author);
     let author_key = keys::user(author);
     let request = follower.user.request.as_ref();
     let unfollowed = site.act(&author_key, || async {
@@ -143,18 +140,38 @@ pub async fn unfollow(site: &Site, now: Moment, follower: Actor<'_>, name: &str)
         write_unfollow(&mut batch, follower.id, author);
         note_followings_change(&mut batch, follower.id);
         note_lost_follower(&mut batch, author);
-        jobs::add(&mut batch, &job, now, author);
-        Decision::commit(batch, true).if_rejected_by(followed, Ok(false)).once(request, &())
+        let job = write_clearing(&mut batch, site, (follower.id, author), now);
+        Decision::commit(batch, Some(job)).if_rejected_by(followed, Ok(None)).once(request, &())
     });
-    if !unfollowed.await? {
-        return Ok(());
-    }
-    // No more tweets of the author can arrive, so one pass is enough.
-    if let Err(error) = jobs::work_on(site, now, &clear::KIND, &job).await {
-        // The unfollow is committed, and the job is queued.
-        tracing::warn!(%job, %error, "unfollow not finished; a background job will finish it");
+    if let Some(job) = unfollowed.await? {
+        clear(site, now, &job).await;
     }
     Ok(())
+}
+
+/// Adds to a batch that the tweets of an author leave the home timeline of a reader who no longer follows the
+/// author. Returns the job for [`clear`].
+pub(crate) fn write_clearing(
+    batch: &mut Batch,
+    site: &Site,
+    (reader, author): (UserId, UserId),
+    now: Moment,
+) -> Job {
+    if Apart::of(site).is_some() {
+        return rebuild::renew(batch, reader, now);
+    }
+    let job = clear::job(reader, author);
+    jobs::add(batch, &job, now, author);
+    job
+}
+
+/// Does the job of [`write_clearing`]. No more tweets of the author can arrive, so one pass is enough.
+pub(crate) async fn clear(site: &Site, now: Moment, job: &Job) {
+    let kind: &JobKind = if Apart::of(site).is_some() { &rebuild::KIND } else { &clear::KIND };
+    if let Err(error) = jobs::work_on(site, now, kind, job).await {
+        // That the author is no longer followed is committed, and the job is queued.
+        tracing::warn!(%job, %error, "unfollow not finished; a background job will finish it");
+    }
 }
 
 /// Adds an unfollow to a batch. The caller notes who has changed

@@ -1,17 +1,124 @@
-//! Stored home timelines: how they are written, and what they should be.
+//! Stored home timelines: where they are, how they are written, and what they should be.
+//!
+//! A home timeline is derived from the lists of those whom its reader follows, and nothing else. One that is absent is
+//! merged from these lists, stored, and from then on delivered to. It is absent where nobody has made it, where its
+//! server has lost it, and when it is of no more use: the reader was passed over because of a long absence, or a server
+//! with another `timelines.store` delivered.
+//!
+//! The field `home_at` of the reader says where it is: without the field in the store, else on a server of home
+//! timelines ([`Apart`]), or nowhere. Whoever passes a reader over ends what is elsewhere, in the batch that passes
+//! the reader over. So a timeline to which the store points lacks nothing, wherever the settings pointed meanwhile.
 
 use crate::error::Error;
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::apart::Apart;
 use crate::timelines::merge::Merge;
-use crate::timelines::place::{HomePlace, StoredHome};
 use crate::values::cursor::Window;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits;
 use crate::values::rules::TimelineRules;
 use crate::values::withheld::{WITHHELD, Withheld};
 use std::collections::{HashMap, HashSet};
-use tidings_keyspace::{Batch, Bound, Fetch, Order, read};
+use tidings_keyspace::{Batch, Bound, Fetch, Order, SetPart, read};
+
+/// The field of a user that says where the home timeline is.
+pub(crate) const HOME_AT: &str = "home_at";
+/// Its value if the home timeline is nowhere.
+const NOWHERE: &str = "nowhere";
+
+/// Where a reader's home timeline is.
+pub(crate) struct Home {
+    reader: UserId,
+    at: Option<String>,
+    /// Whether the reader has an account.
+    is_user: bool,
+}
+
+impl Home {
+    /// The fields of the reader that say it.
+    pub(crate) const FIELDS: [&str; 2] = ["username", HOME_AT];
+
+    /// Where a reader's home timeline is.
+    pub(crate) fn of(reader: UserId) -> impl Fetch<Value = Self> {
+        read::fields(keys::user(reader), Self::FIELDS).map(move |fields| Self::of_fields(reader, fields))
+    }
+
+    /// The same, by [`Home::FIELDS`].
+    pub(crate) fn of_fields(reader: UserId, [name, at]: [Option<String>; 2]) -> Self {
+        Self { reader, at, is_user: name.is_some() }
+    }
+
+    /// Whether its reader has an account.
+    pub(crate) const fn is_of_user(&self) -> bool {
+        self.is_user
+    }
+
+    /// Whether it is in the store.
+    pub(crate) const fn is_in_store(&self) -> bool {
+        self.at.is_none()
+    }
+
+    /// The mark that it has, if it is apart from the store where this server keeps them.
+    pub(crate) fn mark(&self, apart: &Apart) -> Option<&str> {
+        apart.mark(self.at.as_deref())
+    }
+
+    /// Whether it is where this server keeps them.
+    pub(crate) fn is_here(&self, apart: Option<&Apart>) -> bool {
+        apart.map_or_else(|| self.is_in_store(), |apart| self.mark(apart).is_some())
+    }
+
+    /// Adds to a batch that it is nowhere.
+    pub(crate) fn end(&self, batch: &mut Batch) {
+        if self.is_user && self.at.as_deref() != Some(NOWHERE) {
+            end(batch, self.reader);
+        }
+    }
+
+    /// Adds the check that it is still where it was.
+    pub(crate) fn guard(&self, batch: &mut Batch) {
+        batch.field_unchanged(keys::user(self.reader), HOME_AT, self.at.as_deref());
+    }
+
+    /// Reads it whole. `None` if it is not where this server keeps them, or its server has lost it. Rounds: 1.
+    pub(crate) async fn read(&self, site: &Site) -> Result<Option<StoredHome>, Error> {
+        match Apart::of(site) {
+            Some(apart) => match self.mark(&apart) {
+                Some(mark) => Ok(apart.read_whole(self.reader, mark).await?.map(StoredHome::of)),
+                None => Ok(None),
+            },
+            None if self.is_in_store() => {
+                let home = keys::home_timeline(self.reader);
+                let entries =
+                    site.store.fetch(read::sorted_range(home, Order::Descending, 0, u64::MAX)).await?;
+                Ok(Some(StoredHome::of(SetPart { entries, end: None })))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+/// Adds to a batch that a user's home timeline is nowhere.
+pub(crate) fn end(batch: &mut Batch, reader: UserId) {
+    batch.set_field(keys::user(reader), HOME_AT, NOWHERE);
+}
+
+/// A stored home timeline.
+#[derive(Default)]
+pub(crate) struct StoredHome {
+    /// The tweets with their scores, newest first.
+    pub(crate) entries: Vec<(TweetId, f64)>,
+    /// Where it ends because it is full, as far as its entries tell.
+    pub(crate) end: Option<f64>,
+}
+
+impl StoredHome {
+    fn of(part: SetPart) -> Self {
+        let tweet = |(member, score): (String, f64)| Some((member.parse().ok()?, score));
+        Self { entries: part.entries.into_iter().filter_map(tweet).collect(), end: part.end }
+    }
+}
 
 /// All people whom a reader follows.
 pub(crate) fn followings(reader: UserId) -> impl Fetch<Value = Vec<(String, f64)>> {
@@ -37,68 +144,6 @@ pub(crate) fn add_to_home(
     batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
 }
 
-/// The stored home timelines of readers. Rounds: 1.
-pub(crate) async fn read_homes(
-    site: &Site,
-    place: &HomePlace,
-    readers: &[UserId],
-) -> Result<Vec<StoredHome>, Error> {
-    if let Some(apart) = place.apart() {
-        return apart.read_all(readers).await;
-    }
-    let home =
-        |reader: &UserId| read::sorted_range(keys::home_timeline(*reader), Order::Descending, 0, u64::MAX);
-    let homes = site.store.fetch(readers.iter().map(home).collect::<Vec<_>>()).await?;
-    Ok(homes.into_iter().map(StoredHome::complete).collect())
-}
-
-/// A reader's stored home timeline. Rounds: 1.
-pub(crate) async fn read_home(site: &Site, place: &HomePlace, reader: UserId) -> Result<StoredHome, Error> {
-    Ok(read_homes(site, place, &[reader]).await?.pop().unwrap_or_default())
-}
-
-/// Removes tweets from the home timelines of readers: in a batch, or at once where they are apart
-/// from the store.
-pub(crate) async fn remove(
-    site: &Site,
-    place: &HomePlace,
-    batch: &mut Batch,
-    tweets: Vec<(UserId, Vec<TweetId>)>,
-) -> Result<(), Error> {
-    if let Some(apart) = place.apart() {
-        return apart.remove(site, place, tweets).await;
-    }
-    for (reader, tweets) in tweets {
-        for tweet in tweets {
-            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
-        }
-    }
-    Ok(())
-}
-
-/// Those of some tweets in a reader's home timeline that do not belong there: they are gone or not
-/// listed, or the reader does not follow the author. Rounds: 2.
-pub(crate) async fn strangers(
-    site: &Site,
-    reader: UserId,
-    tweets: &[TweetId],
-) -> Result<Vec<TweetId>, Error> {
-    let reads: Vec<_> =
-        tweets.iter().map(|tweet| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
-    let author = |[author, state]: [Option<String>; 2]| {
-        let is_unlisted = state.is_some_and(|state| Withheld::stored(&state).is_unlisted());
-        author.filter(|_| !is_unlisted)
-    };
-    let authors: Vec<Option<String>> = site.store.fetch(reads).await?.into_iter().map(author).collect();
-    let named: Vec<String> = authors.iter().map(|author| author.clone().unwrap_or_default()).collect();
-    let followed = site.store.fetch(read::scores(keys::followings(reader), named)).await?;
-    let belongs = |author: &Option<String>, followed: &Option<f64>| {
-        author.as_ref().is_some_and(|author| followed.is_some() || *author == reader.to_string())
-    };
-    let each = tweets.iter().zip(authors.iter().zip(&followed));
-    Ok(each.filter(|(_, (author, followed))| !belongs(author, followed)).map(|(tweet, _)| *tweet).collect())
-}
-
 /// A home timeline as it should be stored.
 pub(crate) struct Whole {
     /// The newest tweets, newest first.
@@ -112,18 +157,13 @@ pub(crate) struct Whole {
 /// Makes a reader's home timeline from the authors' own timelines, except those of some
 /// authors. Ids without a tweet are left out, and tweets that are removed or wait for approval.
 /// Apart from the store, it is without the reader's own tweets.
-pub(crate) async fn recompute(
-    site: &Site,
-    place: &HomePlace,
-    reader: UserId,
-    except: &HashSet<UserId>,
-) -> Result<Whole, Error> {
+pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<UserId>) -> Result<Whole, Error> {
     let followings = site.store.fetch(followings(reader)).await?;
-    let has_own = place.apart().is_none();
+    let has_own = site.home_server().is_none();
     let is_stored = |author: UserId| if author == reader { has_own } else { !except.contains(&author) };
     let authors = authors(reader, &followings).filter(|author| is_stored(*author));
     let lists = authors.map(keys::user_timeline).collect();
-    let size = usize::try_from(place.size(site)).unwrap_or(usize::MAX - 1);
+    let size = usize::try_from(site.rules.timelines.home_size).unwrap_or(usize::MAX - 1);
     let mut merge = Merge::new(lists, Window::newest(size.saturating_add(1)), None, f64::INFINITY);
     while !merge.is_done() {
         merge.add(site.store.fetch(merge.next_round()).await?);

@@ -13,9 +13,9 @@
 //! Tweets that the reader has muted, and withheld ones, are left out after the cache was read, so a
 //! page may be shorter than others.
 //!
-//! It may be apart from the store (`timelines::place`). Then pages of it are not cached, and when its
-//! server is away, or the timeline is still being moved there, all is read from the authors' own
-//! timelines.
+//! It may be absent (`timelines::homes`), and it may be apart from the store; then pages of it are not cached, and its
+//! server may be away. In both cases all is read from the authors' own timelines. One that is absent is made in the
+//! background, once it was asked for.
 //!
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
@@ -26,11 +26,13 @@ use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::site::Site;
-use crate::timelines::homes::{authors, followings};
+use crate::timelines::apart::{Apart, HomePart};
+use crate::timelines::floors;
+use crate::timelines::home_jobs::rebuild;
+use crate::timelines::homes::{Home, authors, followings};
 use crate::timelines::lines::{TweetLine, hydrate};
 use crate::timelines::merge::Merge;
-use crate::timelines::place::{Apart, HomePlace};
-use crate::values::clock::Timestamp;
+use crate::values::clock::{Moment, Timestamp};
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{MAX_PAGE, TIMELINE_REFILLS};
@@ -97,11 +99,6 @@ pub async fn home(visit: &mut Visit, window: &Window) -> Result<Option<TweetPage
     if visit.viewer().await?.is_none() {
         return Ok(None);
     }
-    if visit.has_returned() {
-        // The timeline was read as if it were complete, and it is not.
-        let (page, _) = read_page(visit, &source, window).await?;
-        return Ok(Some(page.listed(visit.perspective())));
-    }
     Ok(Some(page))
 }
 
@@ -113,12 +110,41 @@ pub(crate) async fn home_of(visit: &mut Visit, reader: UserId, window: &Window) 
     Ok(page.listed(Perspective { reader: Some(&chosen), shows_all: false }))
 }
 
-/// The authors whose tweets are not delivered, and where home timelines are.
-async fn read_pulled(visit: &mut Visit) -> Result<(Vec<UserId>, HomePlace), Error> {
-    let site = visit.site_too();
-    let pulled = read::members(keys::PULLED_AUTHORS).or_absent();
-    let (pulled, place) = visit.fetch((pulled, HomePlace::of(&site))).await?;
-    Ok((pulled.iter().filter_map(|id| id.parse().ok()).collect(), place?))
+/// A home timeline that is being read.
+struct HomeReading {
+    reader: UserId,
+    /// The authors whose tweets are not delivered.
+    pulled: Vec<UserId>,
+    home: Home,
+    apart: Option<Apart>,
+    /// Whether it has turned out to be absent.
+    is_absent: bool,
+}
+
+impl HomeReading {
+    async fn begin(visit: &mut Visit, reader: UserId) -> Result<Self, Error> {
+        let apart = Apart::of(&visit.site_too());
+        let reads = (read::members(keys::PULLED_AUTHORS).or_absent(), Home::of(reader).or_absent());
+        let (pulled, home) = visit.fetch(reads).await?;
+        let is_absent = !home.is_here(apart.as_ref());
+        let pulled = pulled.iter().filter_map(|id| id.parse().ok()).collect();
+        Ok(Self { reader, pulled, home, apart, is_absent })
+    }
+
+    /// Which of the pulled authors the reader follows.
+    fn followed(&self) -> impl Fetch<Value = Vec<Option<f64>>> + use<> {
+        read::scores(keys::followings(self.reader), self.pulled.iter().map(ToString::to_string))
+    }
+
+    /// The lists of the pulled authors whom the reader follows.
+    fn merged(&self, followed: Vec<Option<f64>>) -> Vec<UserId> {
+        let followed = self.pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
+        followed.map(|(author, _)| *author).collect()
+    }
+
+    fn floor(&self) -> Option<f64> {
+        self.is_absent.then_some(floors::ABOVE_ALL)
+    }
 }
 
 /// The tweets of all users. Rounds: 3, and one for mentions.
@@ -234,26 +260,36 @@ async fn read_page(
     source: &TimelineSource,
     window: &Window,
 ) -> Result<(TweetPage, PageOrigin), Error> {
-    let home = match source {
+    let mut home = match source {
         TimelineSource::List(_) => None,
-        TimelineSource::Home(reader) => {
-            let (pulled, place) = read_pulled(visit).await?;
-            Some((*reader, pulled, place))
-        }
+        TimelineSource::Home(reader) => Some(HomeReading::begin(visit, *reader).await?),
     };
-    let reader = home.as_ref().map(|(reader, ..)| *reader);
-    let is_apart = home.as_ref().is_some_and(|(.., place)| place.apart().is_some());
-    let origin = if is_apart { PageOrigin::Apart } else { PageOrigin::Store };
+    let page = read_entries(visit, source, home.as_mut(), window).await?;
+    if let Some(home) = home.as_ref().filter(|home| home.is_absent) {
+        let now = Moment(visit.now().0.saturating_mul(1_000));
+        rebuild::make_soon(&visit.site_too(), home.reader, now).await;
+    }
+    let is_apart = home.is_some_and(|home| home.apart.is_some());
+    Ok((page, if is_apart { PageOrigin::Apart } else { PageOrigin::Store }))
+}
+
+async fn read_entries(
+    visit: &mut Visit,
+    source: &TimelineSource,
+    mut home: Option<&mut HomeReading>,
+    window: &Window,
+) -> Result<TweetPage, Error> {
+    let reader = home.as_ref().map(|home| home.reader);
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
     for _ in 0..TIMELINE_REFILLS {
         // One more shows whether there is a next page.
         rest.count = window.count + 1 - lines.len();
-        let entries = match &home {
+        let entries = match &mut home {
             None => merged(visit, vec![source.list()], rest, None, f64::INFINITY).await?,
-            Some((reader, pulled, place)) => match place.apart() {
-                Some(apart) => apart_entries(visit, *reader, pulled, (place, apart), rest).await?,
-                None => home_entries(visit, *reader, pulled, place, rest).await?,
+            Some(home) => match home.apart.clone() {
+                Some(apart) => apart_entries(visit, home, &apart, rest).await?,
+                None => home_entries(visit, home, rest).await?,
             },
         };
         lines.extend(hydrate(visit, &entries, reader).await?);
@@ -262,13 +298,13 @@ async fn read_page(
             let is_more = lines.len() > window.count;
             lines.truncate(window.count);
             let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
-            return Ok((TweetPage::whole(lines.into(), next), origin));
+            return Ok(TweetPage::whole(lines.into(), next));
         }
         rest.before = entries.last().copied();
     }
     // Very many tweets cannot be shown: the next page continues after them.
     lines.truncate(window.count);
-    Ok((TweetPage::whole(lines.into(), rest.before), origin))
+    Ok(TweetPage::whole(lines.into(), rest.before))
 }
 
 /// Reads the newest entries of some lists in the rounds of a visit.
@@ -288,71 +324,54 @@ async fn merged(
 
 /// The entries of a home timeline: above the floor the stored entries, merged with the
 /// timelines of pulled authors; at the floor and below, the authors' own timelines.
-async fn home_entries(
-    visit: &mut Visit,
-    reader: UserId,
-    pulled: &[UserId],
-    place: &HomePlace,
-    window: Window,
-) -> Result<Vec<Cursor>, Error> {
-    let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
-    let followed = read::scores(keys::followings(reader), pulled.iter().map(ToString::to_string));
-    let (mut followed_read, mut followed) = (Some(followed), Vec::new());
-    let mut floor = place.awaits(reader).then_some(f64::INFINITY);
+async fn home_entries(visit: &mut Visit, home: &HomeReading, window: Window) -> Result<Vec<Cursor>, Error> {
+    let mut stored = Merge::new(vec![keys::home_timeline(home.reader)], window, None, f64::INFINITY);
+    let (mut followed_read, mut followed) = (Some(home.followed()), Vec::new());
+    let mut floor = home.floor();
     while !stored.is_done() {
         // The floor is read before and after the entries, because a delivery may drop some
         // in between.
-        let stored_floor = || read::score(keys::HOME_FLOORS, reader.to_string());
+        let stored_floor = || read::score(keys::HOME_FLOORS, home.reader.to_string());
         let reads = (stored_floor(), stored.next_round(), stored_floor(), followed_read.take());
         let (before, entries, after, read) = visit.fetch(reads).await?;
         floor = higher(higher(floor, before), after);
         followed = read.unwrap_or(followed);
         stored.add(entries);
     }
-    let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
-    let merged = followed.map(|(author, _)| *author).collect();
-    complete(visit, reader, (stored.into_entries(), floor), merged, window).await
+    complete(visit, home.reader, (stored.into_entries(), floor), home.merged(followed), window).await
 }
 
 /// The same for a home timeline apart from the store, where the reader's own tweets are not in it.
 async fn apart_entries(
     visit: &mut Visit,
-    reader: UserId,
-    pulled: &[UserId],
-    (place, apart): (&HomePlace, &Apart),
+    home: &mut HomeReading,
+    apart: &Apart,
     window: Window,
 ) -> Result<Vec<Cursor>, Error> {
-    let (followed, before) = visit
-        .fetch((
-            read::scores(keys::followings(reader), pulled.iter().map(ToString::to_string)),
-            read::scores(keys::HOME_FLOORS, [reader.to_string()]),
-        ))
-        .await?;
-    let before = before.into_iter().next().flatten();
+    let reader = home.reader;
+    let stored_floor = || read::score(keys::HOME_FLOORS, reader.to_string());
+    let (followed, before) = visit.fetch((home.followed(), stored_floor())).await?;
 
     let mut stored = Merge::new(vec![keys::home_timeline(reader)], window, None, f64::INFINITY);
-    let mut floor = place.awaits(reader).then_some(f64::INFINITY);
-    while let Some((bounds, limit)) = stored.wanted().filter(|_| floor != Some(f64::INFINITY)) {
-        match apart.read_part(reader, bounds, limit).await {
-            Some((entries, end)) => {
+    let mut floor = higher(home.floor(), before);
+    while let (Some((bounds, limit)), Some(mark)) = (stored.wanted(), home.home.mark(apart)) {
+        match apart.read_part((reader, mark), bounds, limit).await {
+            HomePart::Read(entries, end) => {
                 floor = higher(floor, end);
                 stored.take_only(entries);
+                continue;
             }
-            None => floor = Some(f64::INFINITY),
+            HomePart::Absent => home.is_absent = true,
+            HomePart::Away => {}
         }
+        floor = Some(floors::ABOVE_ALL);
+        break;
     }
     // Before a removal from a full timeline the floor rises, and after a rebuild it falls: with the
     // higher one nothing is missed.
-    let after = visit
-        .fetch(read::scores(keys::HOME_FLOORS, [reader.to_string()]))
-        .await?
-        .into_iter()
-        .next()
-        .flatten();
-    let floor = higher(higher(floor, before), after);
-    let followed = pulled.iter().zip(followed).filter(|(_, since)| since.is_some());
-    let merged = followed.map(|(author, _)| *author).chain([reader]).collect();
-    complete(visit, reader, (stored.into_entries(), floor), merged, window).await
+    let after = visit.fetch(stored_floor()).await?;
+    let merged = home.merged(followed).into_iter().chain([reader]).collect();
+    complete(visit, reader, (stored.into_entries(), higher(floor, after)), merged, window).await
 }
 
 /// The higher one of two floors, if there are any.
@@ -433,7 +452,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cached_home_page_ends_when_an_author_is_pulled_or_the_timelines_move() {
+    async fn a_cached_home_page_ends_when_an_author_is_pulled_or_the_timeline_ends() {
         let store = Store::in_memory().await.unwrap();
         let mut batch = Batch::new();
         for author in [2, 3] {
@@ -465,7 +484,7 @@ mod tests {
         store.commit(batch).await.unwrap();
         expect(&[2]).await;
         let mut batch = Batch::new();
-        batch.set_field(keys::TIMELINE_PLACE, "filled", "0");
+        crate::timelines::homes::end(&mut batch, UserId(1));
         store.commit(batch).await.unwrap();
         expect(&[3, 2]).await;
     }

@@ -2,7 +2,6 @@
 
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
-use crate::home_servers;
 use crate::keys::{self, families};
 use crate::site::Site;
 use crate::store_rules::claims::{
@@ -12,7 +11,6 @@ use crate::store_rules::source::Source;
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::timelines::check::{HomeCheck, HomeDifference};
-use crate::timelines::place;
 use crate::timelines::tweets::Tweet;
 use crate::unseen;
 use crate::values::clock::Moment;
@@ -64,11 +62,6 @@ pub(crate) static RULES: &[Rule] = &[
         "floors of timelines and authors whose tweets are not delivered are users who exist",
         user_exists,
     ),
-    Rule::claims(
-        &families::TIMELINE_PLACE,
-        "home timelines are in the store, or on a server whose URL can be used",
-        home_place,
-    ),
 ];
 
 /// The rule of home timelines that are on servers of their own.
@@ -80,19 +73,6 @@ const LOST_FOLLOWERS: Mend = Mend::Person(
     "restore the user's followers from a backup; if they are lost, and nobody names the user in user:<user id>:followings, set the score to 0",
 );
 const FOLLOWS: &str = "whoever follows somebody is among their followers";
-
-fn home_place(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    let is_bad = |field, is_right: fn(&str) -> bool| hash.get(field).is_some_and(|text| !is_right(text));
-    if is_bad(place::URL, |url| home_servers::open(url).is_ok()) {
-        claims.of(place::URL).malformed("a url that names no server", "the URL of a Redis server");
-    }
-    for field in [place::SIZE, place::FILLED] {
-        if is_bad(field, |number| number.parse::<u64>().is_ok()) {
-            claims.of(field).malformed(format_args!("{field} that is no number"), "a whole number");
-        }
-    }
-}
 
 fn tweet(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Some(id)) = (subject.hash(), subject.id::<TweetId>()) else { return };
@@ -182,7 +162,7 @@ async fn home_differences(
 ) -> Result<Vec<Option<Found>>, Error> {
     let users = subjects.iter().map(|subject| subject.id::<UserId>().filter(|_| subject.hash().is_some()));
     let users: Vec<Option<UserId>> = users.collect();
-    if users.iter().all(Option::is_none) || place::is_store(site).await? != in_store {
+    if users.iter().all(Option::is_none) || site.home_server().is_none() != in_store {
         return Ok(users.iter().map(|_| None).collect());
     }
     let check = HomeCheck::begin(site, now).await?;
@@ -200,6 +180,7 @@ async fn home_difference(
     let fault = Fault {
         key: keys::home_timeline(id),
         found: match difference {
+            HomeDifference::Lost => "nothing, because its server has lost it".to_owned(),
             HomeDifference::Stranger(tweet) => format!("the tweet {tweet}, which does not belong there"),
             HomeDifference::Lacks(tweet) => format!("no tweet {tweet}"),
             HomeDifference::FloorTooLow(tweet) => {

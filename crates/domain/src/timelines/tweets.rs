@@ -23,12 +23,12 @@ use crate::post_rules::CheckedPost;
 use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
+use crate::timelines::apart::Apart;
 use crate::timelines::entries::TweetEntries;
 use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
-use crate::timelines::homes::add_to_home;
+use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::live;
-use crate::timelines::place::HomePlace;
 use crate::unseen;
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
@@ -181,10 +181,10 @@ pub async fn post_tweet(
     let draw = Draw::new([(Sequence::Tweets, 1)]);
     let request = author.user.request.as_ref();
     let posted = site.act(&home, || async {
-        let (audience, stored) = site.store.fetch((Audience::of(site, author.id), draw.stored())).await?;
+        let (audience, stored) = site.store.fetch((Audience::of(author.id), draw.stored())).await?;
         let mut batch = Batch::new();
         let [id] = draw.take(site, &stored, &mut batch).await?.map(TweetId);
-        let draft = TweetDraft { id, now, author: author.id, audience: audience?, is_stored: false };
+        let draft = TweetDraft { id, now, author: author.id, audience, is_stored: false };
         if let Some(reason) = &waits {
             let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
@@ -273,17 +273,17 @@ pub(crate) struct TweetDraft {
     pub(crate) is_stored: bool,
 }
 
-/// The audience of a tweet: how many followers its author has, and where home timelines are.
+/// The audience of a tweet: how many followers its author has, and where the author's own home timeline is.
 pub(crate) struct Audience {
     pub(crate) followers: u64,
-    place: HomePlace,
+    home: Home,
 }
 
 impl Audience {
-    /// The audience of an author's tweets; fails as [`HomePlace::of`].
-    pub(crate) fn of(site: &Site, author: UserId) -> impl Fetch<Value = Result<Self, Error>> {
-        (read::sorted_count(keys::followers(author)), HomePlace::of(site))
-            .map(|(followers, place)| Ok(Self { followers, place: place? }))
+    /// The audience of an author's tweets.
+    pub(crate) fn of(author: UserId) -> impl Fetch<Value = Self> {
+        (read::sorted_count(keys::followers(author)), Home::of(author))
+            .map(|(followers, home)| Self { followers, home })
     }
 
     /// Whether tweets are delivered to the followers, or merged when they read.
@@ -294,9 +294,13 @@ impl Audience {
     /// Adds to a batch that a tweet is in its author's own home timeline. Apart from the store, that
     /// is merged when the author reads.
     pub(crate) fn write_own(&self, batch: &mut Batch, site: &Site, author: UserId, tweet: (TweetId, f64)) {
-        self.place.guard(batch);
-        if self.place.apart().is_none() {
+        if Apart::of(site).is_none() {
             add_to_home(batch, &site.rules.timelines, author, tweet.0, tweet.1);
+            return;
+        }
+        self.home.guard(batch);
+        if self.home.is_in_store() {
+            self.home.end(batch);
         }
     }
 }
@@ -304,7 +308,7 @@ impl Audience {
 impl TweetDraft {
     /// Draws a number for a tweet. Rounds: 2.
     pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
-        let audience = site.store.fetch(Audience::of(site, author)).await??;
+        let audience = site.store.fetch(Audience::of(author)).await?;
         let [id] = Draw::new([(Sequence::Tweets, 1)]).apart(site).await?.map(TweetId);
         Ok(Self { id, now, author, audience, is_stored: false })
     }
@@ -316,11 +320,11 @@ impl TweetDraft {
     pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
         let (id, author) = (tweet.id, tweet.user_id);
         let left = read::field(keys::user(author), DEACTIVATED);
-        let (audience, left) = site.store.fetch((Audience::of(site, author), left)).await?;
+        let (audience, left) = site.store.fetch((Audience::of(author), left)).await?;
         if left.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        Ok(Self { id, now, author, audience: audience?, is_stored: true })
+        Ok(Self { id, now, author, audience, is_stored: true })
     }
 
     /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,

@@ -86,12 +86,11 @@ impl TweetReturn {
     /// [`Refusal::NoSuchTweet`] when the author's account is deactivated, or the store's.
     pub(crate) async fn read(site: &Site, tweet: Tweet, removed: RemovedBy) -> Result<Self, Error> {
         let deactivated = read::field(keys::user(tweet.user_id), DEACTIVATED);
-        let (audience, deactivated) =
-            site.store.fetch((Audience::of(site, tweet.user_id), deactivated)).await?;
+        let (audience, deactivated) = site.store.fetch((Audience::of(tweet.user_id), deactivated)).await?;
         if deactivated.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        Ok(Self { tweet, earlier: removed.earlier, audience: audience? })
+        Ok(Self { tweet, earlier: removed.earlier, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.

@@ -1,18 +1,15 @@
 //! Removing the tweets of an author who is no longer followed from a reader's home
-//! timeline.
+//! timeline in the store. One that is apart from it is made anew instead.
 
 use crate::action::Decision;
 use crate::error::Error;
-use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
+use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::keys;
-use crate::timelines::home_jobs::rebuild;
-use crate::timelines::homes::{self, read_home};
-use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWINGS_VERSION;
-use crate::values::ids::{NotAnId, UserId};
+use crate::values::ids::{NotAnId, TweetId, UserId};
 use crate::values::text_forms::record_text;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::read;
+use tidings_keyspace::{Order, read};
 
 /// The jobs `clear:<reader>:<author>`.
 pub(crate) const KIND: JobKind = JobKind { name: "clear", step: |current| Box::pin(step(current)) };
@@ -39,34 +36,21 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     // Read first, so that later changes of the followings are noticed.
     let version = read::field(keys::user(reader), FOLLOWINGS_VERSION);
     let followed = read::score(keys::followings(reader), author.to_string());
-    let (version, followed, place) = store.fetch((version, followed, HomePlace::of(current.site))).await?;
-    let (place, is_followed) = (place?, followed.is_some());
+    let entries = read::sorted_range(keys::home_timeline(reader), Order::Descending, 0, u64::MAX);
+    let (version, followed, entries) = store.fetch((version, followed, entries)).await?;
+    let tweets: Vec<TweetId> = entries.iter().filter_map(|(tweet, _)| tweet.parse().ok()).collect();
 
     let mut batch = current.batch();
     batch.field_unchanged(keys::user(reader), FOLLOWINGS_VERSION, version);
-    place.guard(&mut batch);
-    if place.apart().is_some() && !current.was_put_off() {
-        // A delivery that has begun ends first.
-        return Ok(current.put_off(batch, SETTLE));
-    }
-    let entries = read_home(current.site, &place, reader).await?.entries;
     let authors: Vec<_> =
-        entries.iter().map(|(tweet, _)| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
-    let mut removed = Vec::new();
-    for ((tweet, _), [user_id, withheld]) in entries.iter().zip(store.fetch(authors).await?) {
+        tweets.iter().map(|tweet| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
+    for (tweet, [user_id, withheld]) in tweets.iter().zip(store.fetch(authors).await?) {
         let is_unlisted = withheld.is_some_and(|state| Withheld::stored(&state).is_unlisted());
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
-        if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && !is_followed) {
-            removed.push(*tweet);
+        if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && followed.is_none()) {
+            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
         }
-    }
-    homes::remove(current.site, &place, &mut batch, vec![(reader, removed)]).await?;
-    if place.apart().is_some() && is_followed {
-        // An earlier attempt may have removed what belongs there again.
-        let rebuild = rebuild::job(reader);
-        jobs::add(&mut batch, &rebuild, current.now, reader);
-        current.starts([rebuild]);
     }
     Ok(current.finish(batch))
 }

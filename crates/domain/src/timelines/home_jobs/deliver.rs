@@ -6,10 +6,9 @@ use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
-use crate::timelines::floors;
-use crate::timelines::homes::add_to_home;
+use crate::timelines::apart::Apart;
+use crate::timelines::homes::{Home, add_to_home};
 use crate::timelines::live::{self, ArrivedTweet};
-use crate::timelines::place::{HomePlace, SETTLE};
 use crate::timelines::versions::FOLLOWERS_LOST;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{TweetId, UserId};
@@ -45,9 +44,8 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let author_fields = read::fields(keys::user(author), [FOLLOWERS_LOST, DEACTIVATED]);
     let created_at = read::field(keys::tweet(tweet), "created_at");
     let followers = members::of(current, keys::followers(author));
-    let reads = (author_fields, created_at, HomePlace::of(site), followers);
-    let ([lost, deactivated], created_at, place, chunk) = site.store.fetch(reads).await?;
-    let place = place?;
+    let reads = (author_fields, created_at, followers);
+    let ([lost, deactivated], created_at, chunk) = site.store.fetch(reads).await?;
     let score = fields::read(created_at.as_deref(), || keys::tweet(tweet), "created_at");
     let score = score.filter(|score: &f64| score.is_finite());
     let Some(score) = score.filter(|_| deactivated.is_none()) else {
@@ -55,31 +53,28 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         return Ok(current.finish(current.batch()));
     };
 
-    let mut batch = current.batch();
-    place.guard(&mut batch);
-    if place.apart().is_some() && current.field::<u64>(FOLLOWS_SWEEP).is_some() && !current.was_put_off() {
-        return Ok(current.put_off(batch, SETTLE));
-    }
+    let (mut batch, apart) = (current.batch(), Apart::of(site));
     batch.key_present(keys::tweet(tweet));
     batch.field_absent(keys::user(author), DEACTIVATED);
     batch.field_unchanged(keys::user(author), FOLLOWERS_LOST, lost);
-    let (mut deliveries, mut additions) = (0, Vec::new());
-    for (reader, is_active) in activity(current, &chunk.ids).await? {
-        if is_active {
-            deliveries += 1;
-            match place.apart() {
-                Some(_) => additions.push((reader, vec![(tweet, score)])),
-                None => add_to_home(&mut batch, &site.rules.timelines, reader, tweet, score),
-            }
+    // Apart from the store, the sweep may still be under way: what it removes is not added again.
+    let is_passed_over = apart.is_some() && current.field::<u64>(FOLLOWS_SWEEP).is_some();
+    let mut additions = Vec::new();
+    for (reader, home, is_active) in activity(current, &chunk.ids).await? {
+        if is_active && !is_passed_over && home.is_here(apart.as_ref()) {
+            additions.push((reader, vec![(tweet, score)]));
         } else {
-            // The stored timeline lacks this tweet from now on.
-            floors::raise_floor(&mut batch, reader, score);
+            // What is stored lacks this tweet from now on.
+            home.end(&mut batch);
         }
     }
-    if let Some(apart) = place.apart() {
-        apart.add(additions).await?;
+    current.delivers(u64::try_from(additions.len()).unwrap_or(0));
+    match apart {
+        Some(apart) => apart.add(additions).await?,
+        None => additions
+            .iter()
+            .for_each(|(reader, _)| add_to_home(&mut batch, &site.rules.timelines, *reader, tweet, score)),
     }
-    current.delivers(deliveries);
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
         None => {
@@ -89,15 +84,18 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     }
 }
 
-/// The readers, each with whether they are active; active if it is not known. Rounds: 1.
-async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, bool)>, Error> {
+/// The readers, each with where the home timeline is and whether they are active; active if it is not known. Rounds: 1.
+async fn activity(current: &Step<'_>, readers: &[UserId]) -> Result<Vec<(UserId, Home, bool)>, Error> {
     let rules = &current.site.rules.timelines;
     let now = current.now.timestamp();
-    let seen: Vec<_> = readers.iter().map(|reader| read::field(keys::user(*reader), "seen_time")).collect();
-    let seen = current.site.store.fetch(seen).await?;
-    let is_active = |(reader, seen): (&UserId, Option<String>)| {
+    let [name, at] = Home::FIELDS;
+    let fields: Vec<_> =
+        readers.iter().map(|reader| read::fields(keys::user(*reader), [name, at, "seen_time"])).collect();
+    let fields = current.site.store.fetch(fields).await?;
+    let is_active = |(reader, [name, at, seen]): (&UserId, [Option<String>; 3])| {
         let seen = fields::read(seen.as_deref(), || keys::user(*reader), "seen_time").map(Timestamp);
-        (*reader, !seen.is_some_and(|seen| rules.is_inactive(seen, now)))
+        let is_active = !seen.is_some_and(|seen| rules.is_inactive(seen, now));
+        (*reader, Home::of_fields(*reader, [name, at]), is_active)
     };
-    Ok(readers.iter().zip(seen).map(is_active).collect())
+    Ok(readers.iter().zip(fields).map(is_active).collect())
 }

@@ -6,8 +6,7 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
-use crate::timelines::homes;
-use crate::timelines::place::{HomePlace, SETTLE};
+use crate::timelines::apart::Apart;
 use crate::values::ids::TweetId;
 
 /// The jobs `sweep:<tweet id>`.
@@ -26,17 +25,15 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let Some(author) = current.author() else {
         return Ok(current.finish(current.batch()));
     };
-    let followers = members::of(current, keys::followers(author));
-    let (place, chunk) = current.site.store.fetch((HomePlace::of(current.site), followers)).await?;
-    let place = place?;
+    let chunk = current.site.store.fetch(members::of(current, keys::followers(author))).await?;
     let mut batch = current.batch();
-    place.guard(&mut batch);
-    if place.apart().is_some() && !current.was_put_off() {
-        // A delivery that has begun ends first.
-        return Ok(current.put_off(batch, SETTLE));
+    match Apart::of(current.site) {
+        Some(apart) => apart.remove(current.site, &chunk.ids, tweet).await?,
+        None => chunk
+            .ids
+            .iter()
+            .for_each(|reader| batch.sorted_remove(keys::home_timeline(*reader), tweet.to_string())),
     }
-    let removals = chunk.ids.iter().map(|reader| (*reader, vec![tweet])).collect();
-    homes::remove(current.site, &place, &mut batch, removals).await?;
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
         None => Ok(current.finish(batch)),

@@ -1,0 +1,178 @@
+//! Home timelines apart from the store, on a server or a cluster of their own.
+//!
+//! No batch includes them: each write is of one timeline and safe to repeat, and comes before the batch of the job
+//! that makes it. So a timeline may have too much for a time, and readers leave that out.
+//!
+//! - Each has a *mark* besides its tweets: a random text that is drawn when the timeline is made. The store says which one
+//!   it has (`home_at` of the user). A timeline without it is absent, whatever else is there: the server has lost it, or
+//!   it is one of an earlier time.
+//! - A full timeline is complete down to its end: the last of the entries that it keeps. Lower ones may be there, and
+//!   others may have been dropped. Before entries are taken from it, the score of its end is noted as its floor.
+//!
+//! The author's own tweets are not in it; they are merged when the author reads.
+
+use crate::error::Error;
+use crate::home_servers::HomeServer;
+use crate::keys;
+use crate::site::Site;
+use crate::timelines::floors;
+use crate::timelines::versions::note_followings_change;
+use crate::values::ids::{TweetId, UserId};
+use std::sync::Arc;
+use tidings_keyspace::{Addition, Batch, Removal, Removed, SetPart, SetRead};
+
+const ALL: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+/// Marks that are read of a timeline: two servers may make it at the same time.
+const MARKS: u64 = 4;
+
+/// Where this server keeps home timelines apart from the store.
+#[derive(Clone)]
+pub(crate) struct Apart {
+    server: Arc<HomeServer>,
+    /// How many tweets a timeline has at most. One of another size tells nothing about its end.
+    size: u64,
+}
+
+/// A page of a home timeline apart from the store.
+pub(crate) enum HomePart {
+    /// Entries, and where the timeline ends because it is full.
+    Read(Vec<(String, f64)>, Option<f64>),
+    /// The timeline is absent.
+    Absent,
+    /// The server cannot be reached.
+    Away,
+}
+
+impl Apart {
+    /// Where this server keeps home timelines; `None` in the store.
+    pub(crate) fn of(site: &Site) -> Option<Self> {
+        let server = site.home_server()?.clone();
+        Some(Self { server, size: site.rules.timelines.home_size })
+    }
+
+    /// The value of `home_at` for a timeline here that has a mark.
+    pub(crate) fn at(&self, mark: &str) -> String {
+        format!("{} {} {mark}", self.server.name, self.size)
+    }
+
+    /// The mark of a timeline that is here, by the value of `home_at`.
+    pub(crate) fn mark<'a>(&self, home_at: Option<&'a str>) -> Option<&'a str> {
+        let (place, mark) = home_at?.rsplit_once(' ')?;
+        (place == format!("{} {}", self.server.name, self.size)).then_some(mark)
+    }
+
+    /// The entries that are kept: the tweets and the mark.
+    const fn keep(&self) -> u64 {
+        self.size.saturating_add(1)
+    }
+
+    fn read(&self, reader: UserId, bounds: (f64, f64), limit: u64) -> SetRead {
+        SetRead { key: keys::home_timeline(reader), bounds, limit, keep: self.keep() }
+    }
+
+    /// Makes a timeline with nothing but a mark.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn begin(&self, reader: UserId, mark: &str) -> Result<(), Error> {
+        self.delete(&[reader]).await?;
+        let members = vec![(mark.to_owned(), f64::INFINITY)];
+        let mark = Addition { key: keys::home_timeline(reader), members };
+        Ok(self.server.note(self.server.sets.add(vec![mark], self.keep()).await)?)
+    }
+
+    /// Adds tweets to the home timelines of readers.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn add(&self, additions: Vec<(UserId, Vec<(TweetId, f64)>)>) -> Result<(), Error> {
+        let addition = |(reader, tweets): (UserId, Vec<(TweetId, f64)>)| Addition {
+            key: keys::home_timeline(reader),
+            members: tweets.into_iter().map(|(tweet, score)| (tweet.to_string(), score)).collect(),
+        };
+        let added = self.server.sets.add(additions.into_iter().map(addition).collect(), self.keep()).await;
+        Ok(self.server.note(added)?)
+    }
+
+    /// Removes a tweet from the home timelines of readers. Where a full timeline loses it, its floor is noted
+    /// first.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when they keep filling up; or those of the server or the store.
+    pub(crate) async fn remove(&self, site: &Site, readers: &[UserId], tweet: TweetId) -> Result<(), Error> {
+        let removal = |reader: &UserId| {
+            let (key, members) = (keys::home_timeline(*reader), vec![tweet.to_string()]);
+            (*reader, Removal { key, members, floor: None })
+        };
+        let full = self.remove_unless_full(readers.iter().map(removal).collect()).await?;
+        if full.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        for (reader, removal) in &full {
+            if let Some(floor) = removal.floor {
+                floors::raise_floor(&mut batch, *reader, floor);
+                // A rebuild that is under way must not lower the floor again.
+                note_followings_change(&mut batch, *reader);
+            }
+        }
+        site.store.commit(batch).await?;
+        // If tweets have arrived meanwhile, it is for the next attempt of the job.
+        if self.remove_unless_full(full).await?.is_empty() { Ok(()) } else { Err(Error::Busy) }
+    }
+
+    /// Returns the removals that full timelines have refused, each with the floor to note.
+    async fn remove_unless_full(
+        &self,
+        removals: Vec<(UserId, Removal)>,
+    ) -> Result<Vec<(UserId, Removal)>, Error> {
+        let asked = removals.iter().map(|(_, removal)| removal.clone()).collect();
+        let removed = self.server.note(self.server.sets.remove(asked, self.keep()).await)?;
+        let refused = |((reader, removal), removed)| match removed {
+            Removed::Done => None,
+            Removed::IsFull { end } => Some((reader, Removal { floor: Some(end), ..removal })),
+        };
+        Ok(removals.into_iter().zip(removed).filter_map(refused).collect())
+    }
+
+    /// Reads a home timeline that has this mark, whole, and where it ends because it is full. `None` if it is absent.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn read_whole(&self, reader: UserId, mark: &str) -> Result<Option<SetPart>, Error> {
+        let parts = self.server.sets.read(vec![self.read(reader, ALL, u64::MAX)]).await;
+        let part = self.server.note(parts)?.into_iter().next();
+        Ok(part.filter(|part| part.entries.iter().any(|(member, _)| member == mark)))
+    }
+
+    /// Reads the newest entries of a home timeline within bounds, if it has this mark.
+    pub(crate) async fn read_part(
+        &self,
+        (reader, mark): (UserId, &str),
+        (least, most): (f64, f64),
+        limit: u64,
+    ) -> HomePart {
+        if self.server.is_away() {
+            return HomePart::Away;
+        }
+        let marks = self.read(reader, (f64::INFINITY, f64::INFINITY), MARKS);
+        let part = self.read(reader, (least, most.min(f64::MAX)), limit);
+        match self.server.note(self.server.sets.read(vec![marks, part]).await).as_deref() {
+            Ok([marks, part]) if marks.entries.iter().any(|(member, _)| member == mark) => {
+                HomePart::Read(part.entries.clone(), part.end)
+            }
+            Ok(_) => HomePart::Absent,
+            Err(_) => HomePart::Away,
+        }
+    }
+
+    /// Deletes the home timelines of readers.
+    ///
+    /// # Errors
+    /// The server's.
+    pub(crate) async fn delete(&self, readers: &[UserId]) -> Result<(), Error> {
+        let deleted =
+            self.server.sets.delete(readers.iter().map(|reader| keys::home_timeline(*reader)).collect());
+        Ok(self.server.note(deleted.await)?)
+    }
+}
