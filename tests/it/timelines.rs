@@ -353,7 +353,8 @@ impl World {
         if url.is_empty() {
             return Some(self.count(&key).await).filter(|_| at.is_none());
         }
-        assert_eq!(self.count(&key).await, 0, "left in the store");
+        // A delivery that was under way may have left something behind.
+        assert!(self.places.len() > 1 || self.count(&key).await == 0, "left in the store");
         let read = SetRead { key, bounds: (f64::NEG_INFINITY, f64::INFINITY), limit: u64::MAX, keep: 800 };
         let homes = home_servers::open(url).unwrap().read(vec![read]).await.unwrap();
         let is_there = homes[0].entries.iter().any(|(member, _)| at.as_ref().unwrap().ends_with(member));

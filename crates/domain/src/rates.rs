@@ -1,4 +1,5 @@
-//! How much one account and one network address may do: token buckets.
+//! How much one account and one network address may do: token buckets, of which `rates_of` is the table. [`counted`] has
+//! the limits that are counted from a first time on.
 //!
 //! Each rated action of an account, and of an address, has a bucket. An IPv6 address has two,
 //! one of its /64 and one of its /48 ([`ClientNetworks`]). Rates that protect data
@@ -11,6 +12,7 @@
 //! such requests would have no limit.
 
 mod bucket;
+pub(crate) mod counted;
 mod local;
 mod stored;
 
@@ -211,26 +213,31 @@ fn take_here(site: &Site, now: Moment, mut buckets: impl Iterator<Item = Bucket>
     taken.map_err(|spent| refusal(site, now, &spent, None))
 }
 
+/// The table of rated actions: how often each may be done by one account, and from one address.
+fn rates_of(rules: &RateRules, action: RatedAction) -> (Rate, Rate) {
+    // A site that does not count reads does not count these.
+    let with_reads = |rate| if rules.read_per_address.is_off() { Rate::OFF } else { rate };
+    match action {
+        RatedAction::Comment => (rules.comment_per_account, rules.comment_per_address),
+        RatedAction::Tweet => (rules.tweet_per_account, rules.tweet_per_address),
+        RatedAction::Vote => (rules.vote_per_account, rules.vote_per_address),
+        RatedAction::Follow => (rules.follow_per_account, rules.follow_per_address),
+        RatedAction::Flag => (rules.flag_per_account, rules.flag_per_address),
+        RatedAction::Reset => (Rate::OFF, rules.reset_per_address),
+        RatedAction::FetchTitle => (rules.fetch_title_per_account, rules.fetch_title_per_address),
+        RatedAction::Export => (with_reads(EXPORTS_PER_ACCOUNT), with_reads(EXPORTS_PER_ADDRESS)),
+        RatedAction::Search => (rules.search_per_account, rules.search_per_address),
+        RatedAction::Read => (Rate::OFF, rules.read_per_address),
+        RatedAction::LargeRead => (Rate::OFF, rules.large_per_address),
+        RatedAction::Post => (Rate::OFF, with_reads(POSTS_PER_ADDRESS)),
+        // These are counted elsewhere: in `counted`, and where streams are opened.
+        RatedAction::FailedLogin | RatedAction::Stream => (Rate::OFF, Rate::OFF),
+    }
+}
+
 /// The bucket of an account; `None` if the action has no rate per account.
 fn bucket_of_account(rules: &RateRules, action: RatedAction, account: RatedAccount) -> Option<Bucket> {
-    let rate = match action {
-        RatedAction::Comment => rules.comment_per_account,
-        RatedAction::Tweet => rules.tweet_per_account,
-        RatedAction::Vote => rules.vote_per_account,
-        RatedAction::Follow => rules.follow_per_account,
-        RatedAction::Flag => rules.flag_per_account,
-        RatedAction::FetchTitle => rules.fetch_title_per_account,
-        RatedAction::Search => rules.search_per_account,
-        // A site that does not count reads does not count these.
-        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
-        RatedAction::Export => EXPORTS_PER_ACCOUNT,
-        RatedAction::Reset
-        | RatedAction::Read
-        | RatedAction::LargeRead
-        | RatedAction::Post
-        | RatedAction::FailedLogin
-        | RatedAction::Stream => Rate::OFF,
-    };
+    let (rate, _) = rates_of(rules, action);
     // An export is of no use to spammers.
     let has_less = account.lacking.is_some() && action != RatedAction::Export;
     let rate = if has_less { rate.share(rules.new_account_share) } else { rate };
@@ -244,24 +251,7 @@ fn buckets_of_address(
     action: RatedAction,
     address: IpAddr,
 ) -> impl Iterator<Item = Bucket> {
-    let rate = match action {
-        RatedAction::Comment => rules.comment_per_address,
-        RatedAction::Tweet => rules.tweet_per_address,
-        RatedAction::Vote => rules.vote_per_address,
-        RatedAction::Follow => rules.follow_per_address,
-        RatedAction::Flag => rules.flag_per_address,
-        RatedAction::Reset => rules.reset_per_address,
-        RatedAction::FetchTitle => rules.fetch_title_per_address,
-        RatedAction::Search => rules.search_per_address,
-        RatedAction::Read => rules.read_per_address,
-        RatedAction::LargeRead => rules.large_per_address,
-        // A site that does not count reads does not count these.
-        RatedAction::Post if rules.read_per_address.is_off() => Rate::OFF,
-        RatedAction::Post => POSTS_PER_ADDRESS,
-        RatedAction::Export if rules.read_per_address.is_off() => Rate::OFF,
-        RatedAction::Export => EXPORTS_PER_ADDRESS,
-        RatedAction::FailedLogin | RatedAction::Stream => Rate::OFF,
-    };
+    let (_, rate) = rates_of(rules, action);
     let is_counted = !rate.is_off() && !rules.exempt.contain(address);
     let networks = is_counted.then(|| ClientNetworks::of(address).iter());
     networks.into_iter().flatten().map(move |network| {

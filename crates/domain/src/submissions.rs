@@ -24,13 +24,13 @@ use crate::comments::notify::CommentNotice;
 use crate::counts::CountedAction;
 use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::{Error, Refusal};
-use crate::fields;
 use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::entries::StoryEntries;
 use crate::news::item::{News, TEXT_SCHEME, linked_site};
 use crate::post_rules::CheckedPost;
+use crate::rates::counted::Limited;
 use crate::records;
 use crate::repeats::KeptAnswer;
 use crate::site::Site;
@@ -44,7 +44,7 @@ use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, read};
+use tidings_keyspace::{Batch, Fetch, read};
 use tidings_text::stored_text::StoredText;
 
 /// A submission: a title, a link or text, and topics.
@@ -243,7 +243,7 @@ pub async fn submit_news(
         let unused = batch.key_absent(keys::news(id));
         // Another program may have written it without drawing its number.
         let article_unused = batch.key_absent(keys::article(id));
-        guard_against_reposts(&mut batch, site, (author, id), submission.content.link(), &holders);
+        guard_against_reposts(&mut batch, site, id, submission.content.link(), &holders);
         if let Some(reason) = &waits {
             held::write(&mut batch, now.timestamp(), (author, id), submission, first_comment, reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
@@ -302,7 +302,7 @@ async fn find_earlier_or_audience(
     batch: &mut Batch,
 ) -> Result<RepostCheck, Error> {
     let earlier: Vec<_> = url_keys.iter().map(read::string).collect();
-    let recent = read::expiry(keys::submitted_recently(author.id));
+    let recent = Limited::Stories(author.id).counted(&site.rules);
     let reads = (earlier, recent, Audience::of(author.id), KnownTopics::among(topics), counters);
     let (earlier, recent, audience, known, counters) = site.store.fetch(reads).await?;
     let held = earlier.into_iter().zip(url_keys);
@@ -311,8 +311,9 @@ async fn find_earlier_or_audience(
     if let Some(id) = holders.earlier {
         return Ok(RepostCheck::Earlier(id));
     }
-    if is_limited(site, author) && recent != Expiry::Absent {
-        return Err(Refusal::SubmittedRecently { seconds: fields::seconds_left(recent) }.into());
+    if !author.is_administrator() {
+        recent.demand(|seconds| Refusal::SubmittedRecently { seconds })?;
+        recent.add(batch);
     }
     known.demand(site, (author, is_trusted), batch)?;
     Ok(RepostCheck::New { audience, holders, counters })
@@ -334,25 +335,15 @@ fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
     Article { time: now, ..Article::of(site, news, 1) }
 }
 
-fn is_limited(site: &Site, author: &User) -> bool {
-    site.rules.limits.submission_seconds > 0 && !author.is_administrator()
-}
-
-/// Adds to a batch what keeps an author from submitting again too soon, and others from
-/// submitting the same URL.
+/// Adds to a batch what keeps others from submitting the same URL.
 fn guard_against_reposts(
     batch: &mut Batch,
     site: &Site,
-    (author, id): (&User, NewsId),
+    id: NewsId,
     link: Option<&NewsUrl>,
     holders: &Holders,
 ) {
     let limits = &site.rules.limits;
-    if is_limited(site, author) {
-        let recent = keys::submitted_recently(author.id);
-        batch.key_absent(&recent);
-        batch.set_expiring(recent, "1", Duration::from_secs(limits.submission_seconds));
-    }
     if let Some(link) = link.filter(|_| limits.repost_seconds > 0) {
         for key in keys::urls(link) {
             holders.demand_free(batch, &key);

@@ -9,7 +9,7 @@
 //! the link, and gets it again with each change of the address. Until then it can read and change its
 //! settings, and write nothing. A link is only good for the address that it was sent to.
 
-use crate::accounts::notices::{self, Notice};
+use crate::accounts::notices::Notice;
 use crate::accounts::outbox;
 use crate::accounts::users::{
     CONFIRMED_EMAIL, CREDENTIALS_VERSION, MAIL_REFUSED, NEW_EMAIL, UNCONFIRMED, User,
@@ -17,11 +17,12 @@ use crate::accounts::users::{
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::rates::counted::Limited;
 use crate::report::Advance;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
-use crate::values::limits::{CONFIRMATION_SECONDS, MAX_DAILY_CONFIRMATIONS, MAX_REFUSED_MAILS, STAFF_CHUNK};
+use crate::values::limits::{CONFIRMATION_SECONDS, MAX_REFUSED_MAILS, STAFF_CHUNK};
 use crate::values::secrets::random_token;
 use sha2::{Digest, Sha256};
 use std::ops::RangeInclusive;
@@ -155,7 +156,7 @@ pub async fn make_link(site: &Site, user_id: UserId) -> Result<Option<Confirmati
     if Account::read(site, user_id).await?.to_confirm().is_none() {
         return Ok(None);
     }
-    if !notices::may_send_today(site, &keys::confirmation_mails(user_id), MAX_DAILY_CONFIRMATIONS).await? {
+    if !Limited::ConfirmationMails(user_id).count(site).await? {
         return Err(Refusal::TooManyConfirmations.into());
     }
     make_counted_link(site, user_id).await

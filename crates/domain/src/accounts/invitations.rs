@@ -9,7 +9,6 @@
 
 pub mod tree;
 
-use crate::accounts::notices;
 use crate::accounts::people::People;
 use crate::accounts::trust;
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, Role, User};
@@ -17,14 +16,13 @@ use crate::action::Decision;
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::rates::counted::Limited;
 use crate::repeats::{self, KeptAnswer};
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::email::Email;
 use crate::values::ids::UserId;
-use crate::values::limits::{
-    INVITATION_SECONDS, MAX_DAILY_INVITATION_MAILS, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS,
-};
+use crate::values::limits::{INVITATION_SECONDS, MAX_LISTED_INVITED, MAX_OPEN_INVITATIONS};
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::signup::{InvitationCode, SignupMode};
 use std::time::Duration;
@@ -199,8 +197,7 @@ pub async fn admit_mail(site: &Site, now: Timestamp, user: &User) -> Result<(), 
     let used = read::sorted_count(keys::invites_by(user.id));
     let (open, used) = site.store.fetch((open_of(user.id, now), used)).await?;
     allowance(site, now, user, (open.count(), used))?;
-    let key = keys::invitation_mails(user.id);
-    if notices::may_send_today(site, &key, MAX_DAILY_INVITATION_MAILS).await? {
+    if Limited::InvitationMails(user.id).count(site).await? {
         Ok(())
     } else {
         Err(Refusal::TooManyInvitationMails.into())

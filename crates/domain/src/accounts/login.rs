@@ -6,9 +6,7 @@
 //! waits in the slow lane (`user:<id>:networks` has the others). An account that many addresses
 //! try is logged, and its owner is told by mail.
 //!
-//! A counter is a token bucket in one expiring key: the time until it expires is the time
-//! until the bucket is full again. So the servers of one store share it, and it needs no clock
-//! but the store's.
+//! A counter is a token bucket ([`rates::counted`]).
 
 use crate::accounts::origins;
 use crate::accounts::users::User;
@@ -20,29 +18,26 @@ use crate::keys;
 use crate::passwords::{Comparison, HashingSource, StoredPassword, Turn, Verification};
 use crate::process_state::process_state;
 use crate::rates;
+use crate::rates::counted::{Counted, Limit, Limited};
 use crate::site::Site;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
 use crate::values::limits::{
-    FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, GUESSES_OF_ACCOUNT, GUESSES_SECONDS, KNOWN_NETWORKS,
-    KNOWN_NETWORKS_SECONDS, LONGEST_STORED_USERNAME, MAX_FAILED_LOGINS_OF_PAIR, MAX_OWNERS_TO_TELL,
-    MAX_WRONG_CODES, OWNER_TOLD_SECONDS, WRONG_CODES_SECONDS,
+    FAILED_ADDRESSES, FAILED_ADDRESSES_SECONDS, KNOWN_NETWORKS, KNOWN_NETWORKS_SECONDS,
+    LONGEST_STORED_USERNAME, MAX_OWNERS_TO_TELL,
 };
 use crate::values::network::{ClientNetworks, NetworkTag};
-use crate::values::rates::Rate;
 use crate::values::secrets::TypedName;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, Store, read};
+use tidings_keyspace::{Batch, Hash, Order, Store, read};
 
 /// The field of a user that says that the hash of the password is of what is left without
 /// the blanks around it: `1`, or absent.
 pub(crate) const TRIMMED: &str = "password_trimmed";
 /// Attempts to count a failed login while other servers count theirs.
 const COUNTING_ATTEMPTS: usize = 24;
-/// Failed logins to one account after which strangers wait in the slow lane.
-const GUESSES: Rate = Rate::new(GUESSES_OF_ACCOUNT, GUESSES_SECONDS);
 
 /// Name and password as somebody typed them.
 pub(crate) struct Attempt<'a> {
@@ -98,13 +93,7 @@ pub(crate) async fn verify(site: &Site, attempt: &Attempt<'_>) -> Result<Verifie
     let counters = counters_of(site, attempt).await?;
     let (user, is_suspect) = find_unless_slowed_down(site, attempt, &counters).await?;
     let stored = user.as_ref().map(stored_password);
-    let failure = Failure {
-        store: site.store.clone(),
-        user_id: user.as_ref().and_then(id_of),
-        address: attempt.address,
-        now: attempt.now,
-        counters,
-    };
+    let failure = Failure::new(site, user.as_ref().and_then(id_of), attempt, counters);
     let (passwords, held) = (site.passwords.clone(), turn.clone());
     let comparison = Comparison {
         stored: stored.clone(),
@@ -153,9 +142,8 @@ pub(crate) async fn refuse_if_slowed_down(site: &Site, attempt: &Attempt<'_>) ->
     if counters.is_empty() {
         return Ok(());
     }
-    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
-    let counted = site.store.fetch(counted).await?;
-    refuse_to_wait(site, attempt, (&counters, &counted))
+    let counted: Vec<_> = counters.into_iter().map(Limit::counted).collect();
+    refuse_to_wait(site, attempt, &site.store.fetch(counted).await?)
 }
 
 /// Counts a failed second step of a login to an account, or a failed login to nobody's account, even if
@@ -165,13 +153,7 @@ pub(crate) async fn count_failure(
     user_id: Option<UserId>,
     attempt: &Attempt<'_>,
 ) -> Result<(), Error> {
-    let failure = Failure {
-        store: site.store.clone(),
-        user_id,
-        address: attempt.address,
-        now: attempt.now,
-        counters: counters_of(site, attempt).await?,
-    };
+    let failure = Failure::new(site, user_id, attempt, counters_of(site, attempt).await?);
     let counting = tokio::spawn(async move { failure.count().await });
     if counting.await.map_err(|error| Error::Internal(error.to_string()))??
         && let Some(id) = user_id
@@ -196,52 +178,28 @@ fn report_attack(site: &Site, id: UserId) {
 /// # Errors
 /// [`Refusal::TooManyFailedLogins`], or the store's.
 pub(crate) async fn count_code(site: &Site, user_id: UserId) -> Result<(), Error> {
-    let rate = Rate::new(MAX_WRONG_CODES, WRONG_CODES_SECONDS);
-    let counter = Counter { key: keys::wrong_codes(user_id), rate };
+    let limit = Limited::WrongCodes(user_id).limit(&site.rules);
     act_on(&site.store, COUNTING_ATTEMPTS, || async {
-        let counted = site.store.fetch(Counted::of(&counter)).await?;
-        let wait = counted.wait(rate);
-        if !wait.is_zero() {
-            return Err(
-                Refusal::TooManyFailedLogins { seconds: fields::seconds_left(Expiry::In(wait)) }.into()
-            );
-        }
+        let counted = site.store.fetch(limit.clone().counted()).await?;
+        counted.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?;
         let mut batch = Batch::new();
-        count_one_more(&mut batch, &counter, &counted);
+        counted.add(&mut batch);
         Ok(Decision::commit(batch, ()))
     })
     .await
 }
 
-/// Counts one more failure in a batch.
-fn count_one_more(batch: &mut Batch, Counter { key, rate }: &Counter, counted: &Counted) {
-    let count = match &counted.count {
-        Some(count) => {
-            batch.string_equals(key, count);
-            count.parse::<u64>().unwrap_or(0).saturating_add(1)
-        }
-        None => {
-            batch.key_absent(key);
-            1
-        }
-    };
-    batch.set_expiring(key, count.to_string(), counted.after_one_more(*rate));
-}
-
 /// Refuses an attempt while one of its counters says so.
-fn refuse_to_wait(
-    site: &Site,
-    attempt: &Attempt<'_>,
-    (counters, counted): (&[Counter], &[Counted]),
-) -> Result<(), Error> {
-    let waits = counters.iter().zip(counted).map(|(counter, counted)| counted.wait(counter.rate));
-    let Some(wait) = waits.max().filter(|wait| !wait.is_zero()) else {
+fn refuse_to_wait(site: &Site, attempt: &Attempt<'_>, counted: &[Counted]) -> Result<(), Error> {
+    let Some(longest) =
+        counted.iter().max_by_key(|counted| counted.wait()).filter(|longest| longest.is_reached())
+    else {
         return Ok(());
     };
     if let Some(now) = attempt.now {
         rates::report_failed_logins(site, Moment::from_timestamp(now), attempt.address);
     }
-    Err(Refusal::TooManyFailedLogins { seconds: fields::seconds_left(Expiry::In(wait)) }.into())
+    Ok(longest.demand(|seconds| Refusal::TooManyFailedLogins { seconds })?)
 }
 
 /// Accounts whose owners are to be told that many addresses try to log in to them.
@@ -276,43 +234,26 @@ pub(crate) fn stored_password(user: &Hash) -> StoredPassword {
     }
 }
 
-/// A token bucket for failed logins.
-struct Counter {
-    key: String,
-    rate: Rate,
-}
-
 /// The counters of an attempt; none if failed logins are not limited. A text that cannot be a
 /// username counts for the address only. No key has the name itself. Rounds: none, except once for
 /// each server.
-async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Counter>, Error> {
+async fn counters_of(site: &Site, attempt: &Attempt<'_>) -> Result<Vec<Limit>, Error> {
     let (rates, address) = (&site.rules.rates, attempt.address);
-    let rate = rates.failed_login_per_address;
     let mut counters = Vec::new();
-    if rate.is_off() {
-        return Ok(counters);
+    if rates.failed_login_per_address.is_off() {
+        return Ok(Vec::new());
     }
     let networks = ClientNetworks::of(address);
     if !rates.exempt.contain(address) {
-        counters.extend(networks.iter().map(|network| Counter {
-            key: keys::failed_logins_of_network(network),
-            rate: rate.times(network.factor()),
-        }));
+        counters.extend(networks.iter().map(Limited::FailedLogins));
     }
     let name = attempt.username.trim_ascii();
     if name.chars().count() <= LONGEST_STORED_USERNAME && !name.chars().any(char::is_control) {
         let name = TypedName::of(name, origins::network_secret(site).await?);
-        counters.extend(networks.iter().map(|network| Counter {
-            key: keys::failed_logins_of_pair(network, &name),
-            rate: pair_rate(rate).times(network.factor()),
-        }));
+        let pair = |network| Limited::FailedLoginsOfPair(network, name.clone());
+        counters.extend(networks.iter().map(pair));
     }
-    Ok(counters)
-}
-
-/// The counter of all failed logins to an account. It refuses nobody.
-fn counter_of_account(id: UserId) -> Counter {
-    Counter { key: keys::failed_logins_of_account(id), rate: GUESSES }
+    Ok(counters.iter().map(|counter| counter.limit(&site.rules)).collect())
 }
 
 /// Adds to the batch of a login that its network has logged in.
@@ -329,62 +270,19 @@ fn is_known(last: Option<f64>, now: Option<Timestamp>) -> bool {
     last.is_some_and(|last| last > oldest)
 }
 
-/// How often logins to one account may fail from one address.
-fn pair_rate(of_address: Rate) -> Rate {
-    let count = of_address.count().min(MAX_FAILED_LOGINS_OF_PAIR);
-    Rate::new(count, u32::try_from(of_address.period().as_secs()).unwrap_or(u32::MAX))
-}
-
-/// A counter as it is stored.
-struct Counted {
-    /// The failures counted since the bucket was full.
-    count: Option<String>,
-    /// When the bucket is full again.
-    full_in: Duration,
-}
-
-impl Counted {
-    fn of(counter: &Counter) -> impl Fetch<Value = Self> + use<> {
-        let reads = (read::string(&counter.key), read::expiry(&counter.key));
-        reads.map(|(count, expiry)| {
-            let full_in = match expiry {
-                Expiry::In(left) if count.is_some() => left,
-                _ => Duration::ZERO,
-            };
-            Self { count, full_in }
-        })
-    }
-
-    /// When the bucket is full again after one more failure.
-    fn after_one_more(&self, rate: Rate) -> Duration {
-        self.full_in + rate.period() / rate.count().max(1)
-    }
-
-    /// The same of a counter that refuses nobody: it is never more than used up.
-    fn at_most(self, rate: Rate) -> Self {
-        let most = rate.period() - rate.period() / rate.count().max(1);
-        Self { full_in: self.full_in.min(most), ..self }
-    }
-
-    /// How long the next attempt has to wait; zero if it need not.
-    fn wait(&self, rate: Rate) -> Duration {
-        self.after_one_more(rate).saturating_sub(rate.period())
-    }
-}
-
 /// Reads the user with a name, unless too many logins have failed recently. Returns also whether
 /// the attempt is suspect: logins have failed from there, or many to this account, which nobody
 /// from there has logged in to.
 async fn find_unless_slowed_down(
     site: &Site,
     attempt: &Attempt<'_>,
-    counters: &[Counter],
+    counters: &[Limit],
 ) -> Result<(Option<Hash>, bool), Error> {
     let names = [attempt.username, attempt.username.trim_ascii()].map(keys::username_to_id);
-    let counted: Vec<_> = counters.iter().map(Counted::of).collect();
+    let counted: Vec<_> = counters.iter().cloned().map(Limit::counted).collect();
     let ([typed, trimmed], counted) = site.store.fetch((names.clone().map(read::string), counted)).await?;
-    let is_suspect = counted.iter().any(|counted| !counted.full_in.is_zero());
-    refuse_to_wait(site, attempt, (counters, &counted))?;
+    let is_suspect = counted.iter().any(Counted::is_begun);
+    refuse_to_wait(site, attempt, &counted)?;
     // Names have no blanks at their ends, except perhaps old imported ones. So these are
     // ignored for everybody, as in Lamer News.
     let id = typed.or(trimmed);
@@ -392,11 +290,10 @@ async fn find_unless_slowed_down(
     // An unknown user costs the same reads.
     let account = id.unwrap_or(UserId(1));
     let network = origins::tag_of(site, attempt.address).await?;
-    let guesses = Counted::of(&counter_of_account(account));
+    let guesses = Limited::FailedLoginsOfAccount(account).counted(&site.rules);
     let last = read::score(keys::user_networks(account), network.as_str());
     let (user, guesses, last) = site.store.fetch((read::hash(keys::user(account)), guesses, last)).await?;
-    let is_guessed = !guesses.wait(GUESSES).is_zero();
-    let is_suspect = is_suspect || is_guessed && !is_known(last, attempt.now);
+    let is_suspect = is_suspect || guesses.is_reached() && !is_known(last, attempt.now);
     Ok(((id.is_some() && !user.is_empty()).then_some(user), is_suspect))
 }
 
@@ -406,10 +303,26 @@ struct Failure {
     user_id: Option<UserId>,
     address: IpAddr,
     now: Option<Timestamp>,
-    counters: Vec<Counter>,
+    counters: Vec<Limit>,
+    of_account: Limit,
+    told: Limit,
 }
 
 impl Failure {
+    fn new(site: &Site, user_id: Option<UserId>, attempt: &Attempt<'_>, counters: Vec<Limit>) -> Self {
+        // An unknown user costs the same reads.
+        let counted_for = user_id.unwrap_or(UserId(1));
+        Self {
+            store: site.store.clone(),
+            user_id,
+            address: attempt.address,
+            now: attempt.now,
+            counters,
+            of_account: Limited::FailedLoginsOfAccount(counted_for).limit(&site.rules),
+            told: Limited::OwnerTold(counted_for).limit(&site.rules),
+        }
+    }
+
     /// Counts the failed login. Returns whether it is the one that makes its account one
     /// that many addresses try.
     async fn count(&self) -> Result<bool, Error> {
@@ -424,36 +337,29 @@ impl Failure {
     }
 
     async fn batch(&self) -> Result<(Batch, bool), Error> {
-        // An unknown user costs the same reads.
-        let user_id = self.user_id.unwrap_or(UserId(1));
-        let (addresses_key, told_key) = (keys::failed_login_addresses(user_id), keys::owner_told(user_id));
-        let of_account = counter_of_account(user_id);
+        let addresses_key = keys::failed_login_addresses(self.user_id.unwrap_or(UserId(1)));
         let reads = (
-            self.counters.iter().map(Counted::of).collect::<Vec<_>>(),
+            self.counters.iter().cloned().map(Limit::counted).collect::<Vec<_>>(),
             read::sorted_range(&addresses_key, Order::Descending, 0, FAILED_ADDRESSES as u64),
-            read::string(&told_key),
-            Counted::of(&of_account),
+            self.told.clone().counted(),
+            self.of_account.clone().counted(),
         );
         let (counted, others, told, guesses) = self.store.fetch(reads).await?;
         let mut batch = Batch::new();
-        for (counter, counted) in self.counters.iter().zip(&counted) {
-            count_one_more(&mut batch, counter, counted);
-        }
-        let guesses = guesses.at_most(GUESSES);
+        counted.iter().for_each(|counted| counted.add(&mut batch));
         let Some(now) = self.now.filter(|_| self.user_id.is_some()) else {
             return Ok((batch, false));
         };
-        count_one_more(&mut batch, &of_account, &guesses);
+        guesses.used_up_at_most().add(&mut batch);
         let address = self.address.to_string();
         batch.sorted_add(&addresses_key, &address, now.as_score());
         batch.sorted_trim(&addresses_key, FAILED_ADDRESSES as u64);
         batch.expire(&addresses_key, Duration::from_secs(FAILED_ADDRESSES_SECONDS));
         let hour_ago = now.as_score() - Timestamp(FAILED_ADDRESSES_SECONDS).as_score();
         let recent = others.iter().filter(|(other, time)| *other != address && *time > hour_ago);
-        let is_attack = recent.count() + 1 >= FAILED_ADDRESSES && told.is_none();
+        let is_attack = recent.count() + 1 >= FAILED_ADDRESSES && !told.is_reached();
         if is_attack {
-            batch.key_absent(&told_key);
-            batch.set_expiring(&told_key, now.to_string(), Duration::from_secs(OWNER_TOLD_SECONDS));
+            told.add(&mut batch);
         }
         Ok((batch, is_attack))
     }
@@ -508,39 +414,5 @@ mod tests {
         // Nobody is refused: the owner logs in from anywhere.
         let owner = Attempt { password, ..attempt(elsewhere, NOW) };
         assert_eq!(id_of(&verify(&site, &owner).await.unwrap().user), Some(id));
-    }
-
-    fn counted(full_in: u64) -> Counted {
-        Counted { count: Some("1".to_owned()), full_in: Duration::from_secs(full_in) }
-    }
-
-    #[test]
-    fn a_bucket_takes_its_burst_and_then_one_at_a_time() {
-        let rate = Rate::new(10, 600);
-        for (full_in, wait) in [(0, 0), (539, 0), (540, 0), (541, 1), (600, 60)] {
-            assert_eq!(counted(full_in).wait(rate), Duration::from_secs(wait), "full in {full_in} s");
-        }
-        assert_eq!(counted(540).after_one_more(rate), Duration::from_secs(600));
-    }
-
-    #[test]
-    fn a_counter_that_refuses_nobody_is_used_up_as_long_as_guesses_go_on() {
-        let rate = Rate::new(20, 3_600);
-        let mut full_in = Duration::ZERO;
-        for number in 1..100 {
-            full_in = Counted { full_in, ..counted(0) }.at_most(rate).after_one_more(rate);
-            let is_used_up = !Counted { full_in, ..counted(0) }.wait(rate).is_zero();
-            assert_eq!(is_used_up, number >= 20, "{number}");
-        }
-        assert_eq!(full_in, rate.period());
-    }
-
-    #[test]
-    fn a_pair_is_allowed_ten_failures_or_as_many_as_the_address() {
-        for (of_address, of_pair) in
-            [("30/10m", "10/10m"), ("10/1m", "10/1m"), ("9/1h", "9/1h"), ("1/1s", "1/1s")]
-        {
-            assert_eq!(pair_rate(of_address.parse().unwrap()), of_pair.parse().unwrap());
-        }
     }
 }

@@ -1,16 +1,6 @@
 //! Mails that tell the owner of an account about a change of it. They wait in the outbox
 //! ([`crate::accounts::outbox`]), where the batch of the change puts them.
 
-use crate::action::Decision;
-use crate::error::Error;
-use crate::fields;
-use crate::site::Site;
-use std::time::Duration;
-use tidings_keyspace::{Batch, read};
-
-/// How long mails are counted, from the first one.
-const WINDOW: Duration = Duration::from_secs(86_400);
-
 /// A message to the owner of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
@@ -54,35 +44,4 @@ impl Notice {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(notice, _)| *notice)
     }
-}
-
-/// Whether one more mail of a kind may be sent today, of which `key` counts the mails. Counts
-/// it. Rounds: 2.
-pub(crate) async fn may_send_today(site: &Site, key: &str, most: u64) -> Result<bool, Error> {
-    site.act(key, || async {
-        let sent = site.store.fetch(read::string(key)).await?;
-        let mut batch = Batch::new();
-        if count_sent(&mut batch, key, sent.as_deref()) >= most {
-            return Ok(Decision::Done(false));
-        }
-        Ok(Decision::commit(batch, true))
-    })
-    .await
-}
-
-/// Adds to a batch that one more mail is counted at a key, which held this. Returns how many were
-/// counted before.
-pub(crate) fn count_sent(batch: &mut Batch, key: &str, sent: Option<&str>) -> u64 {
-    match sent {
-        // The count expires a day after the first mail.
-        None => {
-            batch.key_absent(key);
-            batch.set_expiring(key, "1", WINDOW);
-        }
-        Some(sent) => {
-            batch.string_equals(key, sent);
-            batch.increment(key, 1);
-        }
-    }
-    fields::read_string(sent, || key.to_owned()).unwrap_or(0)
 }

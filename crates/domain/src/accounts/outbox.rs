@@ -17,7 +17,7 @@ mod waiting_mail;
 pub use waiting_mail::{MailKind, MailSubject, NotAMail, WaitingMail};
 
 use crate::accounts::inbox::EntryId;
-use crate::accounts::notices::{self, Notice};
+use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
 use crate::accounts::unsubscribing::{MAIL_SECRET, token_for};
 use crate::accounts::users::{MAIL_REFUSED, User};
@@ -26,10 +26,11 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
+use crate::rates::counted::Limited;
 use crate::site::{Applied, Site};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
-use crate::values::limits::{DIGEST_CHUNK, MAIL_CHUNK, MAX_DAILY_MAILS};
+use crate::values::limits::{DIGEST_CHUNK, MAIL_CHUNK};
 use crate::values::preferences::Digest;
 use crate::values::secrets::random_token;
 use tidings_keyspace::{Batch, Fetch, Order, read};
@@ -171,16 +172,15 @@ pub async fn claim(
     let limit = mail.limit();
     let new_secret = random_token()?;
     site.act(&user, || async {
-        let sent = limit.as_ref().map(|(counter, _)| read::string(counter));
+        let sent = limit.as_ref().map(|limit| limit.counted(&site.rules));
         let (secret, sent) = site.store.fetch((read::field(&user, MAIL_SECRET), sent)).await?;
-        let (secret, sent) = (secret.filter(|secret| !secret.is_empty()), sent.flatten());
+        let secret = secret.filter(|secret| !secret.is_empty());
         let mut batch = Batch::new();
         let is_ours = turn.demand(&mut batch);
         let waits = batch.sorted_member_present(keys::MAIL_OUTBOX, &member);
-        let mut count = 0;
-        if let Some((counter, most)) = &limit {
-            count = notices::count_sent(&mut batch, counter, sent.as_deref());
-            if count >= *most {
+        if let Some(sent) = &sent {
+            sent.add(&mut batch);
+            if sent.is_reached() {
                 if mail.kind().is_none() {
                     tracing::warn!(user = %mail.user, "no mail about the account sent: too many today");
                 }
@@ -197,7 +197,10 @@ pub async fn claim(
             batch.field_unchanged(&user, MAIL_SECRET, secret.as_deref());
             token = token_for(kind, mail.user, secret.as_deref().unwrap_or(&new_secret));
         }
-        let claim = ClaimedMail { token, is_last: count == MAX_DAILY_MAILS };
+        let claim = ClaimedMail {
+            token,
+            is_last: mail.kind() == Some(MailKind::Replies) && sent.is_some_and(|sent| sent.is_last()),
+        };
         Ok(Decision::commit(batch, Some(claim))
             .if_rejected_by(is_ours, Ok(None))
             .if_rejected_by(waits, Ok(None)))
@@ -241,9 +244,8 @@ pub async fn finish(
         MailOutcome::Failed => {
             let written = site.store.fetch(read::score(keys::MAIL_WRITTEN, &member)).await?;
             fate = Fate::after_failure(now, written.map_or(now, Timestamp::from_score));
-            if let Some((counter, _)) = mail.limit() {
-                batch.key_present(&counter);
-                batch.increment(&counter, -1);
+            if let Some(limit) = mail.limit() {
+                limit.limit(&site.rules).take_back(&mut batch);
             }
         }
     }

@@ -214,7 +214,7 @@ impl<'a> Gate<'a> {
     async fn read(site: &Site, now: Timestamp, applicant: Applicant<'a>) -> Result<Self, Error> {
         let username = applicant.username();
         let holders = [keys::username_to_id(username), keys::username_folded(username)];
-        let limits = applicant.visitor().map(|(_, device)| SignupLimits::of(device.address));
+        let limits = applicant.visitor().map(|(_, device)| SignupLimits::of(&site.rules, device.address));
         let token = applicant.visitor().and_then(|(sign_up, _)| sign_up.token);
         let reads = (
             holders.map(read::string),
@@ -271,7 +271,7 @@ impl<'a> Gate<'a> {
             password.demand_of_staff()?;
         }
         if let Some(limits) = self.limits.as_ref().filter(|_| self.invitation.is_none()) {
-            limits.admit(&site.rules.limits)?;
+            limits.admit()?;
         }
         Ok(())
     }
@@ -308,7 +308,7 @@ impl<'a> Gate<'a> {
             return None;
         }
         let decides = site.rules.accounts.signup == SignupMode::Apply;
-        let holds = self.limits.as_ref().is_some_and(|limits| limits.holds(&site.rules.limits));
+        let holds = self.limits.as_ref().is_some_and(|limits| limits.holds());
         let text = sign_up.application.map_or("", ApplicationText::as_str);
         (decides || holds).then_some(text)
     }
@@ -341,10 +341,8 @@ impl<'a> Gate<'a> {
             }
             first_administrator::write(batch, id);
         }
-        let limits = &site.rules.limits;
         let is_invited = self.invitation.is_some();
-        let begins_burst =
-            self.limits.as_ref().is_some_and(|count| count.write(batch, now, limits, is_invited));
+        let begins_burst = self.limits.as_ref().is_some_and(|limits| limits.write(batch, is_invited));
         let mut signed_up = SignedUp { user_id: id, session: None, begins_burst, is_administrator };
         if let Some(text) = self.application(site) {
             applications::write_application(batch, now, (id, self.applicant.username()), text);

@@ -2,133 +2,68 @@
 //! and of all in an hour. After too many of the last, new accounts wait for approval for an hour,
 //! unless their network has brought nobody today.
 //!
-//! Each limit is one key that expires. A refused sign-up writes none of them. The first two hold for nobody whom
-//! a member has invited.
+//! A refused sign-up counts for none of them. The first two hold for nobody whom a member has invited.
 
 use crate::error::Refusal;
-use crate::fields;
-use crate::keys;
-use crate::values::clock::Timestamp;
-use crate::values::limits::{NETWORK_SIGNUPS_SECONDS, SIGNUP_BURST_SECONDS};
+use crate::rates::counted::{Counted, Limited};
 use crate::values::network::Network;
-use crate::values::rules::LimitRules;
+use crate::values::rules::Rules;
 use std::net::IpAddr;
-use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, read};
-
-/// How many accounts were created since the first of them that still counts.
-struct Count {
-    key: String,
-    stored: Option<String>,
-    expiry: Expiry,
-}
-
-impl Count {
-    fn at(key: String) -> impl Fetch<Value = Self> {
-        let reads = (read::string(&key), read::expiry(&key));
-        reads.map(|(stored, expiry)| Self { key, stored, expiry })
-    }
-
-    fn number(&self) -> u64 {
-        fields::read_string(self.stored.as_deref(), || self.key.clone()).unwrap_or(0)
-    }
-
-    /// Counts one more. The count ends so many seconds after its first account.
-    fn write(&self, batch: &mut Batch, seconds: u64) {
-        match &self.stored {
-            Some(stored) => {
-                batch.string_equals(&self.key, stored);
-                batch.increment(&self.key, 1);
-            }
-            None => {
-                batch.key_absent(&self.key);
-                batch.set_expiring(&self.key, "1", Duration::from_secs(seconds));
-            }
-        }
-    }
-}
+use tidings_keyspace::{Batch, Fetch};
 
 /// The limits of a sign-up from one address, as they are stored.
 pub(crate) struct SignupLimits {
-    address: IpAddr,
-    of_address: Expiry,
-    of_network: Count,
-    of_all: Count,
-    paused: Expiry,
+    of_address: Counted,
+    of_network: Counted,
+    of_all: Counted,
+    pause: Counted,
 }
 
 impl SignupLimits {
     /// The limits of a sign-up from an address.
-    pub(crate) fn of(address: IpAddr) -> impl Fetch<Value = Self> {
+    pub(crate) fn of(rules: &Rules, address: IpAddr) -> impl Fetch<Value = Self> + use<> {
         let reads = (
-            read::expiry(keys::create_user_limit(address)),
-            Count::at(keys::network_signups(Network::of(address))),
-            Count::at(keys::SIGNUP_BURST.to_owned()),
-            read::expiry(keys::SIGNUP_PAUSED),
+            Limited::SignupsOfAddress(address).counted(rules),
+            Limited::SignupsOfNetwork(Network::of(address)).counted(rules),
+            Limited::SignupBurst.counted(rules),
+            Limited::SignupPause.counted(rules),
         );
-        reads.map(move |(of_address, of_network, of_all, paused)| Self {
-            address,
-            of_address,
-            of_network,
-            of_all,
-            paused,
-        })
+        reads.map(|(of_address, of_network, of_all, pause)| Self { of_address, of_network, of_all, pause })
     }
 
     /// Whether one more account may be created.
     ///
     /// # Errors
     /// [`Refusal::AccountCreatedRecently`] or [`Refusal::TooManySignupsFromNetwork`].
-    pub(crate) fn admit(&self, rules: &LimitRules) -> Result<(), Refusal> {
-        if rules.account_creation_seconds > 0 && self.of_address != Expiry::Absent {
-            return Err(Refusal::AccountCreatedRecently { seconds: fields::seconds_left(self.of_address) });
-        }
-        if rules.signups_per_network > 0 && self.of_network.number() >= rules.signups_per_network {
-            return Err(Refusal::TooManySignupsFromNetwork {
-                seconds: fields::seconds_left(self.of_network.expiry),
-            });
-        }
-        Ok(())
+    pub(crate) fn admit(&self) -> Result<(), Refusal> {
+        self.of_address.demand(|seconds| Refusal::AccountCreatedRecently { seconds })?;
+        self.of_network.demand(|seconds| Refusal::TooManySignupsFromNetwork { seconds })
     }
 
     /// Whether a new account has to wait for approval, because too many were created. Those of
     /// networks that have brought nobody in the last 24 hours need not. Of those whom a member has
     /// invited the caller knows.
-    pub(crate) fn holds(&self, rules: &LimitRules) -> bool {
-        rules.signup_burst > 0 && self.paused != Expiry::Absent && self.of_network.number() > 0
+    pub(crate) fn holds(&self) -> bool {
+        self.pause.is_reached() && self.of_network.is_begun()
     }
 
     /// Counts an account in the batch that creates it. Returns whether those after it have to wait.
-    pub(crate) fn write(
-        &self,
-        batch: &mut Batch,
-        now: Timestamp,
-        rules: &LimitRules,
-        is_invited: bool,
-    ) -> bool {
+    pub(crate) fn write(&self, batch: &mut Batch, is_invited: bool) -> bool {
         // An invited account may come at any time.
-        if rules.account_creation_seconds > 0 && self.of_address == Expiry::Absent {
-            let (key, time) = (keys::create_user_limit(self.address), rules.account_creation_seconds);
-            batch.key_absent(&key);
-            batch.set_expiring(key, now.to_string(), Duration::from_secs(time));
+        if !self.of_address.is_reached() {
+            self.of_address.add(batch);
         }
-        if rules.signups_per_network > 0 || rules.signup_burst > 0 {
-            self.of_network.write(batch, NETWORK_SIGNUPS_SECONDS);
-        }
-        if rules.signup_burst == 0 || is_invited {
+        self.of_network.add(batch);
+        if is_invited || self.of_all.is_off() || self.pause.is_reached() {
             return false;
         }
-        if self.paused != Expiry::Absent {
-            return false;
-        }
-        batch.key_absent(keys::SIGNUP_PAUSED);
-        self.of_all.write(batch, SIGNUP_BURST_SECONDS);
-        let begins = self.of_all.number() + 1 >= rules.signup_burst;
+        self.pause.guard(batch);
+        self.of_all.add(batch);
+        let begins = self.of_all.is_last();
         if begins {
             // When accounts need not wait any more, the count begins anew.
-            batch.delete(keys::SIGNUP_BURST);
-            let pause = Duration::from_secs(SIGNUP_BURST_SECONDS);
-            batch.set_expiring(keys::SIGNUP_PAUSED, now.to_string(), pause);
+            self.of_all.end(batch);
+            self.pause.add(batch);
         }
         begins
     }

@@ -18,12 +18,12 @@ use super::case::ModerationRequest;
 use super::log::{Line, read_line};
 use crate::accounts::log_in::{self, Credentials, Identified};
 use crate::accounts::message_threads::{MessageThread, THREAD};
-use crate::accounts::notices::count_sent;
 use crate::accounts::two_factor::second_step::Proof;
 use crate::accounts::users::{Role, User};
 use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
+use crate::rates::counted::Limited;
 use crate::review::WaitingRows;
 use crate::site::Site;
 use crate::values::actions::Deed;
@@ -110,13 +110,12 @@ async fn write_to_moderators(
     let home = keys::user_message_threads(member.id);
     let written = site.act(&home, || async {
         let thread = thread_of(site, now, member, message.matter).await?;
-        let limit = keys::messages_written(member.id);
-        let (sent, threads) = site.store.fetch((read::string(&limit), read::sorted_count(&home))).await?;
+        let sent = Limited::Messages(member.id).counted(&site.rules);
+        let (sent, threads) = site.store.fetch((sent, read::sorted_count(&home))).await?;
+        sent.demand(|_| Refusal::TooManyMessages { limit: MESSAGES_A_DAY })?;
         let mut batch = Batch::new();
         // Two messages of one member change the same number, so one of them reads again what there is.
-        if count_sent(&mut batch, &limit, sent.as_deref()) >= MESSAGES_A_DAY {
-            return Err(Refusal::TooManyMessages { limit: MESSAGES_A_DAY }.into());
-        }
+        sent.add(&mut batch);
         if thread.count == 0 && threads >= MESSAGE_THREADS {
             return Err(Refusal::TooManyMessageThreads { limit: MESSAGE_THREADS }.into());
         }

@@ -235,7 +235,8 @@ impl Action<'_> {
             read::field(keys::link(host), COUNT_OF_VOTES),
             NetworkVotes::of(host, self.network()),
         );
-        let reads = (StoredSettings::read(), of_voter, of_host, Newcomers::of(self.address), quotas);
+        let newcomers = Newcomers::of(&self.site.rules, self.address);
+        let reads = (StoredSettings::read(), of_voter, of_host, newcomers, quotas);
         let (settings, (voter, new), (mut votes, of_other, count, networks), newcomers, quotas) =
             self.site.store.fetch(reads).await?;
         let stored = votes.pop().unwrap_or_default();
@@ -315,7 +316,7 @@ impl Action<'_> {
             host: new.is_some() && !before.is_known_host,
             is_account: self.is_account(before),
         };
-        before.newcomers.write(&mut batch, &self.site.rules.limits, new_things)?;
+        before.newcomers.write(&mut batch, new_things)?;
         if new_things.voter {
             self.create_voter(&mut batch);
         }

@@ -12,6 +12,7 @@ use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job, JobKind, Jobs};
 use crate::keys;
+use crate::rates::counted::Limited;
 use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::floors;
@@ -22,9 +23,8 @@ use crate::timelines::versions::{TIMELINE_VERSION, note_followings_change, note_
 use crate::values::clock::Moment;
 use crate::values::cursor::{Cursor, Window};
 use crate::values::ids::{TweetId, UserId};
-use crate::values::limits::{FOLLOW_BACKFILL, FOLLOW_NOTICE_SECONDS, MAX_FOLLOWINGS};
+use crate::values::limits::{FOLLOW_BACKFILL, MAX_FOLLOWINGS};
 use crate::values::rates::RatedAction;
-use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// Follows a user, and adds the user's newest tweets to the follower's home timeline.
@@ -44,7 +44,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
     }
     let author_key = keys::user(author);
     let followings = keys::followings(follower.id);
-    let notice = keys::follow_notice(author, follower.id);
+    let notice = Limited::FollowNotices(author, follower.id);
     let request = follower.user.request.as_ref();
     let followed = site.act(&author_key, || async {
         // The version is read before the tweets, so that later changes are noticed.
@@ -53,7 +53,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let tweets = read::sorted_range(timeline, Order::Descending, 0, FOLLOW_BACKFILL + 1);
         let known = (read::score(&followings, author.to_string()), read::sorted_count(&followings));
         let blocked = read::field(keys::user_blocks(author), follower.id.to_string());
-        let reads = (fields, tweets, known, read::string(&notice), blocked, Home::of(follower.id));
+        let reads = (fields, tweets, known, notice.counted(&site.rules), blocked, Home::of(follower.id));
         let (fields, tweets, (since, count), told, blocked, home) = site.store.fetch(reads).await?;
         let [Some(_), None, version] = fields else {
             return Err(Refusal::NoSuchUser.into());
@@ -67,7 +67,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         if count >= MAX_FOLLOWINGS {
             return Err(Refusal::TooManyFollowings { limit: MAX_FOLLOWINGS }.into());
         }
-        let is_told = told.is_some();
+        let is_told = told.is_reached();
         let entry = (!is_told).then_some((author, EntryId::Follow(follower.id)));
         let delivery = Delivery::read(site, Some(follower.id), entry.as_slice()).await?;
 
@@ -83,7 +83,7 @@ pub async fn follow(site: &Site, now: Moment, follower: Actor<'_>, name: &str) -
         let job = backfill(&mut batch, site, &home, (follower.id, now), &tweets);
         if !is_told {
             delivery.write(&mut batch, now.as_score());
-            batch.set_expiring(&notice, "1", Duration::from_secs(FOLLOW_NOTICE_SECONDS));
+            told.add(&mut batch);
         }
         follower.decide(batch, job, &())
     });

@@ -294,13 +294,11 @@ impl Audience {
     /// Adds to a batch that a tweet is in its author's own home timeline. Apart from the store, that
     /// is merged when the author reads.
     pub(crate) fn write_own(&self, batch: &mut Batch, site: &Site, author: UserId, tweet: (TweetId, f64)) {
-        if Apart::of(site).is_none() {
-            add_to_home(batch, &site.rules.timelines, author, tweet.0, tweet.1);
-            return;
-        }
         self.home.guard(batch);
-        if self.home.is_in_store() {
-            self.home.end(batch);
+        match Apart::of(site) {
+            _ if !self.home.is_in_store() => {}
+            Some(_) => self.home.end(batch),
+            None => add_to_home(batch, &site.rules.timelines, author, tweet.0, tweet.1),
         }
     }
 }

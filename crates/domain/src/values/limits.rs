@@ -270,9 +270,9 @@ pub const MAX_WAITING_OF_ONE_SOURCE: usize = 63;
 pub const MAX_FAILED_LOGINS_OF_PAIR: u32 = 10;
 /// Failed logins to one account within [`GUESSES_SECONDS`], after which networks that have never
 /// logged in to it wait in the slow lane.
-pub const GUESSES_OF_ACCOUNT: u32 = 20;
+pub const GUESSES_OF_ACCOUNT: u64 = 20;
 /// Seconds in which these count.
-pub const GUESSES_SECONDS: u32 = 3_600;
+pub const GUESSES_SECONDS: u64 = 3_600;
 /// Networks that are remembered to have logged in to an account, the newest.
 pub const KNOWN_NETWORKS: u64 = 20;
 /// Seconds for which they are: 60 days.
@@ -289,9 +289,9 @@ pub const OWNER_TOLD_SECONDS: u64 = 86_400;
 pub const MAX_OWNERS_TO_TELL: usize = 64;
 /// Codes of an authenticator app that may be tried for one account in [`WRONG_CODES_SECONDS`],
 /// whatever addresses they come from.
-pub const MAX_WRONG_CODES: u32 = 20;
+pub const MAX_WRONG_CODES: u64 = 20;
 /// Seconds for [`MAX_WRONG_CODES`].
-pub const WRONG_CODES_SECONDS: u32 = 3_600;
+pub const WRONG_CODES_SECONDS: u64 = 3_600;
 /// Recovery codes of an account.
 pub const RECOVERY_CODES: usize = 10;
 /// Passkeys of one account.

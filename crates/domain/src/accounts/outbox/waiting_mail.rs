@@ -3,11 +3,10 @@
 use crate::accounts::inbox::EntryId;
 use crate::accounts::notices::Notice;
 use crate::accounts::two_factor::HostMove;
-use crate::keys;
+use crate::rates::counted::Limited;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::UserId;
-use crate::values::limits::{MAX_DAILY_CONFIRMATIONS, MAX_DAILY_MAILS, MAX_DAILY_NOTICES};
 use crate::values::text_forms::read_text;
 use std::fmt;
 
@@ -90,18 +89,15 @@ impl WaitingMail {
         }
     }
 
-    /// The key that counts such mails to one user, and how many there may be in a day.
-    pub(super) fn limit(&self) -> Option<(String, u64)> {
+    /// How many such mails there may be to one user.
+    pub(super) const fn limit(&self) -> Option<Limited> {
         match self.subject {
-            // One more says that there is more.
-            MailSubject::Entry(_) => Some((keys::mailed_entries(self.user), MAX_DAILY_MAILS + 1)),
+            MailSubject::Entry(_) => Some(Limited::MailedEntries(self.user)),
             MailSubject::Digest { .. } => None,
             MailSubject::Notice { .. } | MailSubject::HostMove { .. } => {
-                Some((keys::account_notices(self.user), MAX_DAILY_NOTICES))
+                Some(Limited::AccountNotices(self.user))
             }
-            MailSubject::Confirmation { .. } => {
-                Some((keys::confirmation_mails(self.user), MAX_DAILY_CONFIRMATIONS))
-            }
+            MailSubject::Confirmation { .. } => Some(Limited::ConfirmationMails(self.user)),
         }
     }
 }
