@@ -13,7 +13,7 @@ use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::follows;
 use crate::timelines::held;
-use crate::timelines::homes::{HOME_AT, Home};
+use crate::timelines::homes::{self, HOME_AT, Home};
 use crate::timelines::tweets::Tweet;
 use crate::timelines::versions;
 use crate::timelines::{entries, floors};
@@ -84,7 +84,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     if let Some(apart) = Apart::of(site) {
         apart.delete(&[user]).await?;
     }
-    batch.delete(keys::home_timeline(user));
+    homes::delete_home(&mut batch, user);
     batch.delete_field(keys::user(user), HOME_AT);
     batch.delete(keys::user_mentions(user));
     batch.delete(keys::user_inbox(user));
@@ -108,7 +108,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     subscriptions::forget_all(site, &mut batch, user).await?;
     floors::set_floor(&mut batch, user, None);
     batch.sorted_remove(keys::MOST_FOLLOWED, user.to_string());
-    batch.remove_member(keys::PULLED_AUTHORS, user.to_string());
+    homes::set_pulled(&mut batch, user, false);
     Ok(current.finish(batch))
 }
 
@@ -168,7 +168,7 @@ async fn remove_from_homes(
         entries.iter().map(|(_, tweet)| read::field(keys::tweet(*tweet), "user_id")).collect();
     for ((reader, tweet), user_id) in entries.into_iter().zip(site.store.fetch(authors).await?) {
         if user_id.is_none_or(|id| id == author.to_string()) {
-            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+            homes::remove_from_home(batch, reader, tweet);
         }
     }
     Ok(())

@@ -11,7 +11,7 @@
 //! A voter is banned by an administrator of the sites, or with its account, or both
 //! (`ban_cause`). Each of the two ends by itself; the votes come back with the last.
 
-use super::cast_vote::{StoredVote, TracedVote};
+use super::cast_vote::{StoredVote, TracedVote, set_known};
 use super::settings::{demand_administrator, note};
 use super::tally::{NetworkVotes, Tally};
 use super::voting::{IS_BANNED, a_voter, is_banned};
@@ -258,7 +258,7 @@ async fn next_step(site: &Site, voter: VoterId) -> Result<Option<(Batch, bool)>,
             BanDirection::Out => tally.undo(host, voter, *vote),
             BanDirection::Back => {
                 tally.add(host, voter, *vote);
-                batch.add_member(keys::prefix(&host.hash()), host.as_str());
+                set_known(&mut batch, host, true);
             }
         }
     }

@@ -116,8 +116,14 @@ impl TracedVote {
             None => batch.delete_field(keys::link_origins(host), name),
         }
         batch.sorted_add(keys::voter_votes(voter), host.as_str(), self.vote.time.as_score());
-        batch.add_member(keys::prefix(&host.hash()), host.as_str());
+        set_known(batch, host, true);
     }
+}
+
+/// Adds to a batch that a site is found by the beginning of its hash, or no longer.
+pub(super) fn set_known(batch: &mut Batch, host: &Hostname, is_known: bool) {
+    let key = keys::prefix(&host.hash());
+    if is_known { batch.add_member(key, host.as_str()) } else { batch.remove_member(key, host.as_str()) }
 }
 
 /// Removes a vote in a batch, without the totals.

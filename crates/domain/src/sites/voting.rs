@@ -1,7 +1,7 @@
 //! Voting on a site: casting, changing and withdrawing a vote.
 
 use super::bans;
-use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote, votes_on};
+use super::cast_vote::{StoredVote, TracedVote, VoteOrigin, delete_vote, set_known, votes_on};
 use super::network_quota::NetworkQuota;
 use super::newcomers::{New, Newcomers};
 use super::settings::StoredSettings;
@@ -398,7 +398,7 @@ pub(super) async fn forget_host(site: &Site, host: &Hostname, day: Option<Day>) 
     batch.field_equals(keys::link(host), COUNT_OF_VOTES, "0");
     batch.delete(keys::link(host));
     twice::forget(&mut batch, host);
-    batch.remove_member(keys::prefix(&host.hash()), host.as_str());
+    set_known(&mut batch, host, false);
     let of_day = day.into_iter().flat_map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]);
     for key in [keys::LINKS_SUM.to_owned(), keys::LINKS_COUNT.to_owned()].into_iter().chain(of_day) {
         batch.sorted_remove(key, host.as_str());

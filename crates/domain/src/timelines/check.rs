@@ -134,7 +134,7 @@ impl<'a> HomeCheck<'a> {
             let mut batch = Batch::new();
             // Fails if the author has posted meanwhile: that may not have been delivered.
             batch.field_unchanged(keys::user(*author), TIMELINE_VERSION, version);
-            batch.remove_member(keys::PULLED_AUTHORS, author.to_string());
+            homes::set_pulled(&mut batch, *author, false);
             self.apply(batch).await?;
         }
         Ok(())

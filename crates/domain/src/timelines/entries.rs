@@ -3,6 +3,7 @@
 
 use crate::keys;
 use crate::site::Site;
+use crate::timelines::homes::remove_from_home;
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::timelines::versions::TIMELINE_VERSION;
 use crate::values::ids::{TweetId, UserId};
@@ -37,7 +38,7 @@ impl TweetEntries {
     /// Removes the tweet from these timelines.
     pub(crate) fn leave(self, batch: &mut Batch) {
         batch.increment_field(keys::user(self.author), TIMELINE_VERSION, 1);
-        batch.sorted_remove(keys::home_timeline(self.author), self.id.to_string());
+        remove_from_home(batch, self.author, self.id);
         leave_with_author(batch, self.author, self.id);
     }
 

@@ -144,6 +144,26 @@ pub(crate) fn add_to_home(
     batch.sorted_add_bounded(keys::home_timeline(reader), tweet.to_string(), score, bound);
 }
 
+/// Removes a tweet from a reader's home timeline in the store.
+pub(crate) fn remove_from_home(batch: &mut Batch, reader: UserId, tweet: TweetId) {
+    batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+}
+
+/// Deletes a reader's home timeline in the store.
+pub(crate) fn delete_home(batch: &mut Batch, reader: UserId) {
+    batch.delete(keys::home_timeline(reader));
+}
+
+/// Adds to a batch that an author's tweets are not delivered, but merged when followers read; or that they are
+/// delivered again.
+pub(crate) fn set_pulled(batch: &mut Batch, author: UserId, is_pulled: bool) {
+    if is_pulled {
+        batch.add_member(keys::PULLED_AUTHORS, author.to_string());
+    } else {
+        batch.remove_member(keys::PULLED_AUTHORS, author.to_string());
+    }
+}
+
 /// A home timeline as it should be stored.
 pub(crate) struct Whole {
     /// The newest tweets, newest first.

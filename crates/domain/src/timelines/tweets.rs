@@ -27,7 +27,7 @@ use crate::timelines::apart::Apart;
 use crate::timelines::entries::TweetEntries;
 use crate::timelines::held;
 use crate::timelines::home_jobs::{deliver, sweep};
-use crate::timelines::homes::{Home, add_to_home};
+use crate::timelines::homes::{Home, add_to_home, set_pulled};
 use crate::timelines::live;
 use crate::unseen;
 use crate::values::clock::{Moment, NotSeconds};
@@ -359,7 +359,7 @@ impl TweetDraft {
         } else if self.audience.is_delivered(site) {
             jobs::add(batch, &deliver::job(self.id), self.now, self.author);
         } else {
-            batch.add_member(keys::PULLED_AUTHORS, self.author.to_string());
+            set_pulled(batch, self.author, true);
             batch.publish(live::CHANNEL, arrived.to_string());
         }
         account_there

@@ -13,6 +13,7 @@ use crate::keys;
 use crate::site::Site;
 use crate::timelines::entries::TweetEntries;
 use crate::timelines::home_jobs::{deliver, sweep};
+use crate::timelines::homes::set_pulled;
 use crate::timelines::tweets::{Audience, Tweet};
 use crate::unseen;
 use crate::values::clock::Moment;
@@ -131,7 +132,7 @@ impl Returning for TweetReturn {
             jobs::add(batch, &job, now, author);
             deliver::follow_sweep(batch, &job);
         } else {
-            batch.add_member(keys::PULLED_AUTHORS, author.to_string());
+            set_pulled(batch, author, true);
         }
     }
 

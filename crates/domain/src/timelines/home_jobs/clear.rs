@@ -5,6 +5,7 @@ use crate::action::Decision;
 use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome};
 use crate::keys;
+use crate::timelines::homes::remove_from_home;
 use crate::timelines::versions::FOLLOWINGS_VERSION;
 use crate::values::ids::{NotAnId, TweetId, UserId};
 use crate::values::text_forms::record_text;
@@ -49,7 +50,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
         if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && followed.is_none()) {
-            batch.sorted_remove(keys::home_timeline(reader), tweet.to_string());
+            remove_from_home(&mut batch, reader, *tweet);
         }
     }
     Ok(current.finish(batch))

@@ -64,7 +64,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         if is_active && !is_passed_over && home.is_here(apart.as_ref()) {
             additions.push((reader, vec![(tweet, score)]));
         } else {
-            // What is stored lacks this tweet from now on.
+            // The stored timeline lacks this tweet from now on.
             home.end(&mut batch);
         }
     }

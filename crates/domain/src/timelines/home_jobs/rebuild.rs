@@ -105,7 +105,7 @@ async fn begin(site: &Site, at: Option<String>, reader: UserId) -> Result<bool, 
     let mut batch = Batch::new();
     batch.key_present(&user);
     batch.field_absent(&user, DEACTIVATED);
-    batch.delete(keys::home_timeline(reader));
+    homes::delete_home(&mut batch, reader);
     match at {
         Some(at) => batch.set_field(&user, HOME_AT, at),
         None => batch.delete_field(&user, HOME_AT),

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::timelines::apart::Apart;
+use crate::timelines::homes::remove_from_home;
 use crate::values::ids::TweetId;
 
 /// The jobs `sweep:<tweet id>`.
@@ -29,10 +30,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let mut batch = current.batch();
     match Apart::of(current.site) {
         Some(apart) => apart.remove(current.site, &chunk.ids, tweet).await?,
-        None => chunk
-            .ids
-            .iter()
-            .for_each(|reader| batch.sorted_remove(keys::home_timeline(*reader), tweet.to_string())),
+        None => chunk.ids.iter().for_each(|reader| remove_from_home(&mut batch, *reader, tweet)),
     }
     match chunk.next {
         Some(next) => Ok(current.advance(batch, &next)),
