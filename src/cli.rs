@@ -47,7 +47,6 @@ use tidings_domain::Error;
 use tidings_domain::accounts::karma;
 use tidings_domain::supervision::panics;
 use tidings_domain::values::rules::Economy;
-use tidings_keyspace::without_password;
 use tracing::level_filters::LevelFilter;
 
 /// The name of the program, which comes before its arguments.

@@ -142,6 +142,11 @@ impl HomeReading {
         followed.map(|(author, _)| *author).collect()
     }
 
+    /// One that is being made is absent, too: its job may have been lost.
+    fn note_floors(&mut self, floors: [Option<f64>; 2]) {
+        self.is_absent |= floors.contains(&Some(floors::ABOVE_ALL));
+    }
+
     fn floor(&self) -> Option<f64> {
         self.is_absent.then_some(floors::ABOVE_ALL)
     }
@@ -324,7 +329,11 @@ async fn merged(
 
 /// The entries of a home timeline: above the floor the stored entries, merged with the
 /// timelines of pulled authors; at the floor and below, the authors' own timelines.
-async fn home_entries(visit: &mut Visit, home: &HomeReading, window: Window) -> Result<Vec<Cursor>, Error> {
+async fn home_entries(
+    visit: &mut Visit,
+    home: &mut HomeReading,
+    window: Window,
+) -> Result<Vec<Cursor>, Error> {
     let mut stored = Merge::new(vec![keys::home_timeline(home.reader)], window, None, f64::INFINITY);
     let (mut followed_read, mut followed) = (Some(home.followed()), Vec::new());
     let mut floor = home.floor();
@@ -334,6 +343,7 @@ async fn home_entries(visit: &mut Visit, home: &HomeReading, window: Window) -> 
         let stored_floor = || read::score(keys::HOME_FLOORS, home.reader.to_string());
         let reads = (stored_floor(), stored.next_round(), stored_floor(), followed_read.take());
         let (before, entries, after, read) = visit.fetch(reads).await?;
+        home.note_floors([before, after]);
         floor = higher(higher(floor, before), after);
         followed = read.unwrap_or(followed);
         stored.add(entries);
@@ -370,6 +380,7 @@ async fn apart_entries(
     // Before a removal from a full timeline the floor rises, and after a rebuild it falls: with the
     // higher one nothing is missed.
     let after = visit.fetch(stored_floor()).await?;
+    home.note_floors([before, after]);
     let merged = home.merged(followed).into_iter().chain([reader]).collect();
     complete(visit, reader, (stored.into_entries(), higher(floor, after)), merged, window).await
 }
