@@ -49,7 +49,7 @@ pub(crate) async fn make_soon(site: &Site, reader: UserId, now: Moment) {
         Ok(Applied::Yes(_)) => site.of::<Jobs>().start_soon(job, now),
         Ok(Applied::No(_)) => {}
         Err(error) => {
-            tracing::warn!(user = %reader, %error, "home timeline not made; the next visit tries again")
+            tracing::debug!(user = %reader, %error, "home timeline not made; the next visit tries again")
         }
     }
 }
