@@ -26,7 +26,6 @@ use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::queue::{Fate, Lane, Lease, ORDER_STEP, SendingTurn};
-use crate::rates::counted::Limited;
 use crate::site::{Applied, Site};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::UserId;
