@@ -213,7 +213,7 @@ impl World {
             Step::Delete(number) if !self.tweets.is_empty() => {
                 let (id, (author, _)) = self.tweets.iter().nth(number % self.tweets.len()).unwrap();
                 let (id, author) = (*id, *author);
-                delete_tweet(self.site(), now, &self.user(author).await, TweetId(id)).await.unwrap();
+                delete_tweet(self.site(), &self.user(author).await, TweetId(id)).await.unwrap();
                 self.tweets.remove(&id);
             }
             Step::Remove(number) if !self.tweets.is_empty() => {
@@ -462,7 +462,7 @@ async fn crowd(mut world: World) {
                     2 => {
                         let id = post_tweet(site, now, actor(me), &text).await.unwrap().id;
                         if round % 5 == 0 {
-                            delete_tweet(site, now, me, id).await.unwrap();
+                            delete_tweet(site, me, id).await.unwrap();
                         }
                     }
                     _ => _ = post_tweet(site, now, actor(me), &text).await.unwrap(),

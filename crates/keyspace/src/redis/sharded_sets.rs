@@ -127,12 +127,7 @@ impl ShardedSets {
     pub fn awaited(url: &str, timeout: Duration) -> Result<Self, OpenError> {
         let refused = |reason| OpenError::Engine { url: without_password(url), reason };
         let (place, server) = parse(url, timeout).map_err(refused)?;
-        let shared = Arc::new(SharedSets {
-            place,
-            server,
-            timeout,
-            calls: Semaphore::new(MAX_SET_CALLS),
-        });
+        let shared = Arc::new(SharedSets { place, server, timeout, calls: Semaphore::new(MAX_SET_CALLS) });
         watch(&shared);
         Ok(Self { shared })
     }

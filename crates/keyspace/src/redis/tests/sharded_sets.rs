@@ -2,9 +2,7 @@
 //! acknowledged is not lost.
 
 use super::PATIENCE;
-use crate::{
-    Addition, KeyspaceError, OpenError, SetPart, SetRead, ShardedSets, StoreHealth,
-};
+use crate::{Addition, KeyspaceError, OpenError, SetPart, SetRead, ShardedSets, StoreHealth};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
