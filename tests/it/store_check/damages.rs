@@ -189,9 +189,8 @@ pub const DAMAGES: &[Damage] = &[
         b.sorted_add(key, "77", 1.0)
     }),
     mended("a home timeline is lost", "user:3:home_timeline", |b, key| b.delete(key)),
-    mended("no tweet is in a home timeline", "user:3:home_timeline", |b, key| b.sorted_add(key, "99", 1.0)),
     mended("a stranger's tweet is in a home timeline", "user:3:home_timeline", |b, key| {
-        b.sorted_add(key, "3", 1.0)
+        b.sorted_add(key, "1", 1.0)
     }),
     mended("a home timeline lacks a tweet", "user:3:home_timeline", |b, key| b.sorted_remove(key, "2")),
     named("a tweet without a text", "tweet:2", |b, key| b.delete_field(key, "text")),

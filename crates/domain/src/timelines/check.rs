@@ -189,7 +189,7 @@ impl ComparedHome {
     /// Stored tweets that do not belong here and that no job will remove.
     fn strangers(&self) -> impl Iterator<Item = TweetId> {
         self.checked.iter().copied().filter(|id| match self.tweets.get(id) {
-            // What was delivered stays, and is not shown once it is deleted or removed.
+            // A tweet that is deleted or removed stays, and is not shown.
             None => false,
             Some(tweet) => {
                 !self.followed.contains(&tweet.user_id)
