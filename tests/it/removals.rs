@@ -225,6 +225,32 @@ async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_home_timeline_is_filled_when_much_of_it_is_removed() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _, dave] = people(&server).await;
+        bob.follow("dave").await;
+        dave.tweet("the first").await;
+        server.advance(8 * 86_400);
+        for number in 0..60 {
+            dave.tweet(&format!("spam {number}")).await;
+        }
+        server.finish_jobs().await;
+        let line = act(&alice, "remove_all", ("user", "dave")).await;
+        server.finish_jobs().await;
+        let texts = async || {
+            let home = ok(bob.api_get("/api/timeline/home?count=10").await);
+            let tweets = home["tweets"].as_array().unwrap();
+            tweets.iter().map(|tweet| tweet["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(texts().await, ["the first"]);
+        undo(&alice, line).await;
+        server.finish_jobs().await;
+        assert_eq!(texts().await.len(), 10);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [alice, _, carol, dave] = people(&server).await;

@@ -120,7 +120,7 @@ impl Mentions {
 
 /// Makes lines of entries. It leaves out what cannot be shown: deleted tweets, tweets from before
 /// their authors' accounts were deactivated, and in a reader's home timeline tweets of people who are not
-/// followed. Rounds: 2, and one for mentions; none if all tweets are cached and there is no
+/// followed, and removed ones. Rounds: 2, and one for mentions; none if all tweets are cached and there is no
 /// `reader`.
 pub(crate) async fn hydrate(
     visit: &mut Visit,
@@ -157,7 +157,8 @@ pub(crate) async fn hydrate(
     }
     let is_shown = |summary: &TweetSummary| {
         let author = summary.tweet.user_id;
-        reader.is_none_or(|reader| author == reader || followed.contains(&author))
+        let is_followed = |reader| author == reader || followed.contains(&author);
+        reader.is_none_or(|reader| is_followed(reader) && !summary.tweet.is_gone())
     };
     let line = |entry: &Cursor| {
         let summary = summaries.get(&entry.id).filter(|summary| is_shown(summary))?;
