@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::home_servers;
+use tidings_domain::keys;
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
 use tidings_domain::store_check;
 use tidings_domain::values::clock::Moment;
-use tidings_keyspace::EngineClock;
+use tidings_keyspace::{EngineClock, Expiry, read};
 
 /// How often the service manager hears that a migration advances, at most.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -125,8 +126,10 @@ async fn prepare_with(
     let state = migrations::state_of(&site.store).await?;
     state.demand_usable()?;
     let pending = state.pending(all);
-    // A store without a version is one of Lamer News. It has nothing of ours that could be changed.
-    let changes = |migration: &&&Migration| !migration.only_adds && state.layout > 0;
+    // What migrations change follows from actions of moderators. Where there was none, as on a site of Lamer News, they
+    // only add.
+    let moderated = site.store.fetch(read::expiry(keys::MODERATION_COUNT)).await? != Expiry::Absent;
+    let changes = |migration: &&&Migration| !migration.only_adds && moderated;
     if let Some(last) = pending.last() {
         match folder {
             Some(folder) => back_up(site, (&state, last), folder, (now_ms, tell)).await?,
@@ -191,13 +194,12 @@ fn backup_folder(config: &Config) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::backup::restore;
-    use tidings_domain::keys;
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::report::Advance;
     use tidings_domain::values::clock::Timestamp;
     use tidings_domain::values::rules::Rules;
-    use tidings_keyspace::{Batch, Store, read};
+    use tidings_keyspace::{Batch, Store};
 
     const NOW: u64 = 1_795_370_400_000;
     const TOLD: (u64, Tell) = (NOW, |_| {});
@@ -205,6 +207,7 @@ mod tests {
     async fn site() -> Site {
         let site = Site::new(Store::in_memory().await.unwrap(), Rules::default(), PasswordWorker::default());
         set(&site, keys::LAYOUT_VERSION, "1").await;
+        set(&site, keys::MODERATION_COUNT, "1").await;
         set(&site, "planted", "old").await;
         site
     }
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(get(&site.store, "planted").await.as_deref(), Some("new"));
         let path = folder.path().join("tidings-20261122T180000Z-before-layout-2.backup");
         let summary = restore::verify(&path, |_| {}).unwrap();
-        assert_eq!((summary.header.layout, summary.keys), (1, 2));
+        assert_eq!((summary.header.layout, summary.keys), (1, 3));
         let old = Store::in_memory().await.unwrap();
         restore::begin(&old, &restore::filling(&summary, Timestamp(7))).await.unwrap();
         restore::write_keys(&old, &path, summary, NOW, |_| {}).await.unwrap();
@@ -273,7 +276,7 @@ mod tests {
         let place = Some(folder.path().to_owned());
         prepare_with(&site, &place, &migrations(false), (NOW, tell)).await.unwrap();
         let heard = HEARD.lock().unwrap();
-        assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 2");
+        assert_eq!(heard[0], "making a backup before the store is migrated: 0 of 3");
         assert!(heard[1].starts_with("migrating the store: 0 of 0"), "{heard:?}");
     }
 

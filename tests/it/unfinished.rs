@@ -250,7 +250,7 @@ fn archive() -> String {
 }
 
 /// The parts of an import that are alike each time: how many keys of each kind there are, and the titles. Numbers that were
-/// drawn for what was not written are not drawn again, and secrets are drawn anew.
+/// drawn for what was not written are not drawn again, and secrets are drawn anew, when they are needed.
 async fn imported(url: &str) -> (BTreeMap<String, usize>, BTreeSet<String>) {
     let (mut kinds, mut titles) = (BTreeMap::new(), BTreeSet::new());
     for (key, value) in content(url).await {
@@ -259,7 +259,7 @@ async fn imported(url: &str) -> (BTreeMap<String, usize>, BTreeSet<String>) {
             titles
                 .extend(fields.iter().filter(|(field, _)| field == "title").map(|(_, title)| title.clone()));
         }
-        if !["changes", "networks", "usernames.folded"].contains(&kind) {
+        if !["changes", "networks", "signing.key", "usernames.folded"].contains(&kind) {
             *kinds.entry(kind.to_owned()).or_insert(0) += 1;
         }
     }
