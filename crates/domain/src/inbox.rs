@@ -153,7 +153,7 @@ pub enum ReplyTarget {
 }
 
 /// A part of a user's inbox. If something of it cannot be seen, older entries fill the page. Rounds: 3, and 2 for each
-/// of at most [`REFILLS`] refills.
+/// of at most three refills.
 pub async fn page(visit: &mut Visit, user: UserId, window: &InboxWindow) -> Result<InboxPage, Error> {
     let reader = Reader::of(visit, user);
     let (entries, reader) = visit.fetch((entries_of(user), reader)).await?;

@@ -1,13 +1,13 @@
 //! The queue: all that waits to be done or sent, by when it is due, and the servers that are at it.
 //!
-//! A [`Lane`] has what waits for one receiver or one kind of work: the background jobs, the mails, the messages to one
-//! webhook. One lane does not hold up another. A server takes a [`SendingTurn`] before it sends something to a receiver, so that
-//! other servers leave the receiver alone; [`crate::jobs`] has a lease on each job that is under way.
+//! A `Lane` has what waits for one receiver or one kind of work: the background jobs, the mails, the messages to one
+//! webhook. One lane does not hold up another. A server takes a `SendingTurn` before it sends something to a receiver, so that
+//! other servers leave the receiver alone; `crate::jobs` has a lease on each job that is under way.
 //!
 //! Keys: `queue:leases`, and the lists of the lanes.
 //!
 //! Nothing is put off or left to a server for much longer than intended, even if the clock is set back meanwhile:
-//! [`Timestamp::has_come`] is the one guard.
+//! `Timestamp::has_come` is the one guard.
 
 use crate::error::Error;
 use crate::keys;

@@ -1,4 +1,4 @@
-//! How much one account and one network address may do: token buckets, of which `rates_of` is the table. [`counted`] has
+//! How much one account and one network address may do: token buckets, of which `rates_of` is the table. `counted` has
 //! the limits that are counted from a first time on.
 //!
 //! Each rated action of an account, and of an address, has a bucket. An IPv6 address has two,

@@ -6,7 +6,7 @@
 //! waits in the slow lane (`user:<id>:networks` has the others). An account that many addresses
 //! try is logged, and its owner is told by mail.
 //!
-//! A counter is a token bucket ([`rates::counted`]).
+//! A counter is a token bucket (`rates::counted`).
 
 use crate::accounts::origins;
 use crate::accounts::users::User;

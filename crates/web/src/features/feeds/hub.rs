@@ -52,7 +52,7 @@ async fn state_of(app: &App) -> Result<HubState, Error> {
     Ok(state)
 }
 
-/// Notes what has changed, and tells the hub if that is due. Rounds: none without a hub; else those of [`state_of`], at
+/// Notes what has changed, and tells the hub if that is due. Rounds: none without a hub; else those of `state_of`, at
 /// most 10 more with changes, and 5 with feeds that are due.
 pub async fn look(app: &App) -> Result<(), Error> {
     let Some(hub) = &app.settings.hub else { return Ok(()) };
