@@ -126,8 +126,8 @@ async fn prepare_with(
     let state = migrations::state_of(&site.store).await?;
     state.demand_usable()?;
     let pending = state.pending(all);
-    // What migrations change follows from actions of moderators. Where there was none, as on a site of Lamer News, they
-    // only add.
+    // Migrations change only the traces of moderators' actions. A site without any, such as one of Lamer News, has
+    // nothing to lose.
     let moderated = site.store.fetch(read::expiry(keys::MODERATION_COUNT)).await? != Expiry::Absent;
     let changes = |migration: &&&Migration| !migration.only_adds && moderated;
     if let Some(last) = pending.last() {

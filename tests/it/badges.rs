@@ -161,7 +161,7 @@ async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge() {
         }))
         .await;
         assert_eq!((badge(&alice).await, unread(&alice).await.len()), (0, 0));
-        // What cannot be seen is not marked.
+        // Entries that cannot be seen are not marked.
         let counted = server.number("user:1", "replies").await;
         ok(read_all(&alice).await);
         assert_eq!(server.number("user:1", "replies").await, counted);

@@ -131,7 +131,7 @@ async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() 
         server.finish_jobs().await;
         assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
         for reader in [&bob, &carol] {
-            // What was delivered stays delivered, and is not shown.
+            // The entry stays, and is not shown.
             let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
             assert!(inbox.iter().any(|(member, _)| member.ends_with(&id)), "{}: {inbox:?}", reader.username);
             let answer = ok(reader.api_get("/api/inbox?count=100").await);

@@ -228,7 +228,7 @@ async fn a_kill_in_the_middle_removes_and_restores_each_post_once() {
             assert_same(&posts_of(&after), &posts_of(&before));
             assert_eq!(badge, consistency::hash(&before, "user:3")["replies"]);
         } else {
-            // What was delivered stays delivered.
+            // The entries stay.
             assert_eq!(badge, consistency::hash(&before, "user:3")["replies"]);
             let tweets = |(member, _): &(String, f64)| member.starts_with("tweet:");
             let Some(keyspace::Value::SortedSet(unseen)) = after.get("unseen:2") else { panic!("no tweet") };

@@ -282,7 +282,7 @@ pub async fn edit_comment(
             viewer.spend(site, Moment::from_timestamp(now), RatedAction::Comment).await?;
         }
         let mut batch = Batch::new();
-        // Nobody is told of what waits.
+        // A comment that waits notifies nobody.
         if !is_held {
             let place = (address, before.user_id);
             Reannouncement::read(site, Moment::from_timestamp(now), place, texts).await?.write(&mut batch);
@@ -297,8 +297,8 @@ pub async fn edit_comment(
     .await
 }
 
-/// Deletes a comment. Nobody is told of it any more, and the entries about it are not shown. Deleting it again changes
-/// nothing. Rounds: 2.
+/// Deletes a comment. It notifies nobody any more, and inboxes no longer show it. Deleting it again changes nothing.
+/// Rounds: 2.
 ///
 /// # Errors
 /// [`Refusal::NoSuchComment`], the refusals of [`Comment::may_delete`], or the store's.
