@@ -13,6 +13,7 @@ mod compaction;
 mod database;
 mod file_check;
 mod file_view;
+mod health;
 mod journal;
 mod packed;
 mod read;
@@ -38,6 +39,7 @@ use crate::read_set::Versions;
 use crate::snapshot::{self, Snapshot};
 use database::{Opener, ReopenableDatabase};
 use file_check::Unpinned;
+use health::Health;
 use redb::ReadableTableMetadata;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +51,7 @@ use steady_clock::SteadyClock;
 use tables::Tables;
 use tidings_supervision::panics::catch_damage;
 use tokio::sync::{Semaphore, broadcast, oneshot};
-use writer::{Health, QueuedBatch, Task, WRITER, WriterThread};
+use writer::{QueuedBatch, Task, WRITER, WriterThread};
 
 /// The time of the last write, which is in the store file; 0 if it is not known.
 fn last_time(database: &ReopenableDatabase) -> Result<u64, redb::Error> {

@@ -21,6 +21,7 @@ use super::apply::preflight;
 use super::compaction;
 use super::database::{Files, ReopenableDatabase};
 use super::file_check::{PinnedFile, Unpinned};
+use super::health::Health;
 use super::journal::LoggedBatch;
 use super::of_one_key;
 use super::sealing::{Sealing, Step};
@@ -35,8 +36,8 @@ use crate::{Entry, KeyspaceError, StoreHealth};
 use redb::Durability;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_supervision::panics::catch_damage;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, oneshot};
@@ -67,72 +68,10 @@ pub(super) enum Task {
     Compact(oneshot::Sender<Result<(), KeyspaceError>>),
 }
 
-/// Whether the store can be read and written, as its writer last said.
-#[derive(Debug, Clone)]
-pub(super) struct Health(Arc<Mutex<WriterState>>);
-
-/// The health as the writer last said it, and its work, with its beginning.
-#[derive(Debug)]
-struct WriterState {
-    health: StoreHealth,
-    busy: Option<(Instant, &'static str)>,
-}
-
 /// Why nothing is written while a flush takes longer than a caller waits.
 const DISK_HANGS: &str = "the disk does not answer";
 /// Why nothing is written during work that takes its time.
 const IS_REWRITTEN: &str = "the store file is being written anew";
-
-impl Health {
-    /// The health, for callers who wait no longer than this.
-    pub(super) fn get(&self, patience: Duration) -> StoreHealth {
-        let state = self.lock();
-        match state.busy {
-            Some((since, cause)) if state.health == StoreHealth::Works && since.elapsed() > patience => {
-                StoreHealth::ReadOnly(cause.to_owned())
-            }
-            _ => state.health.clone(),
-        }
-    }
-
-    /// Why the writer has not answered for longer than a caller waits, if so.
-    pub(super) fn hangs(&self, patience: Duration) -> Option<&'static str> {
-        self.lock().busy.filter(|(since, _)| since.elapsed() > patience).map(|(_, cause)| cause)
-    }
-
-    /// Does some work, at which callers may have to wait for this reason.
-    fn during<T>(&self, cause: &'static str, work: impl FnOnce() -> T) -> T {
-        self.lock().busy = Some((Instant::now(), cause));
-        let done = work();
-        self.lock().busy = None;
-        done
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, WriterState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says that the writer has ended by a panic.
-    pub(super) fn fail(&self) {
-        self.set(StoreHealth::Unavailable("the writer has failed".to_owned()));
-    }
-
-    /// Says that the store was closed.
-    fn close(&self) {
-        self.set(StoreHealth::Unavailable("the store is closed".to_owned()));
-    }
-
-    /// Sets the health. The code that asks for the health logs its changes.
-    fn set(&self, health: StoreHealth) {
-        self.lock().health = health;
-    }
-}
-
-impl Default for Health {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(WriterState { health: StoreHealth::Works, busy: None })))
-    }
-}
 
 /// The state of the writer thread.
 pub(super) struct WriterThread {
@@ -285,21 +224,13 @@ impl WriterThread {
         if let Some(trouble) = self.trouble() {
             return Err(KeyspaceError::ReadOnly(trouble.cause));
         }
-        let restored = catch_unwind(AssertUnwindSafe(|| {
-            let transaction = self.database.begin_write()?;
+        let restored = self.without_panic(|writer| {
+            let transaction = writer.database.begin_write()?;
             let mut tables = Tables::write(&transaction)?;
-            let now = self.clock.now_ms();
+            let now = writer.clock.now_ms();
             tables.replace(entries, as_of_ms.unwrap_or(now))?;
             drop(tables);
-            // If the flush fails, readers see what may be lost, unless the store is opened again.
-            self.in_doubt = self.files.is_some();
-            self.commit_checkpoint(transaction)?;
-            self.in_doubt = false;
-            Ok(())
-        }));
-        let restored = restored.unwrap_or_else(|_| {
-            self.in_doubt = true;
-            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+            writer.commit_doubtfully(transaction)
         });
         restored.map_err(|error| {
             self.recover();
@@ -316,11 +247,7 @@ impl WriterThread {
         if let Some(trouble) = self.trouble() {
             return Err(Unpinned::NotNow(trouble.cause));
         }
-        let flushed = catch_unwind(AssertUnwindSafe(|| self.checkpoint())).unwrap_or_else(|_| {
-            self.in_doubt = true;
-            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
-        });
-        let pinned = flushed.and_then(|()| {
+        let pinned = self.without_panic(Self::checkpoint).and_then(|()| {
             let Some(files) = self.files.as_ref().filter(|_| !self.in_doubt) else {
                 return Err(redb::Error::DatabaseClosed);
             };
@@ -342,10 +269,7 @@ impl WriterThread {
             refuse(group, &KeyspaceError::ReadOnly(trouble.cause));
             return;
         }
-        let outcomes = catch_unwind(AssertUnwindSafe(|| self.apply_group(&group))).unwrap_or_else(|_| {
-            self.in_doubt = true;
-            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
-        });
+        let outcomes = self.without_panic(|writer| writer.apply_group(&group));
         self.note_written(group.iter().map(|queued| &queued.batch));
         match outcomes {
             Ok(outcomes) => {
@@ -429,15 +353,11 @@ impl WriterThread {
         if !self.heal() {
             return false;
         }
-        let work = catch_unwind(AssertUnwindSafe(|| {
+        let more = self.without_panic(|writer| {
             // A failure to remove expired keys must not keep the other keys from the file.
-            let swept = self.sweep();
-            let sealed = self.seal_some();
-            self.checkpoint().and(sealed).and(swept)
-        }));
-        let more = work.unwrap_or_else(|_| {
-            self.in_doubt = true;
-            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+            let swept = writer.sweep();
+            let sealed = writer.seal_some();
+            writer.checkpoint().and(sealed).and(swept)
         });
         let more = more.unwrap_or_else(|error| {
             if self.trouble().is_none() {
@@ -556,12 +476,28 @@ impl WriterThread {
             self.in_doubt = false;
             return Ok(());
         }
-        // If the flush fails, readers see what may be lost, unless the store is opened again.
-        self.in_doubt = self.files.is_some();
         self.is_logged = true;
+        self.commit_doubtfully(transaction)
+    }
+
+    /// Flushes a transaction to the store file. If that fails, readers see what may be lost, unless the store is
+    /// opened again.
+    fn commit_doubtfully(&mut self, transaction: redb::WriteTransaction) -> Result<(), redb::Error> {
+        self.in_doubt = self.files.is_some();
         self.commit_checkpoint(transaction)?;
         self.in_doubt = false;
         Ok(())
+    }
+
+    /// Does some work. After a panic in it, the store is opened again.
+    fn without_panic<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, redb::Error>,
+    ) -> Result<T, redb::Error> {
+        catch_unwind(AssertUnwindSafe(|| work(self))).unwrap_or_else(|_| {
+            self.in_doubt = true;
+            Err(redb::Error::Corrupted("the writer has failed".to_owned()))
+        })
     }
 
     /// The bytes that redb has written to the store file since its last flush.
