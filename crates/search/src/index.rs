@@ -4,27 +4,30 @@
 //! ([`Progress`]), so what is in it and how far it is can never disagree. One process writes to a folder at a
 //! time; another one takes the folder with the next number.
 
+mod document;
+mod fields;
+
+pub use document::{Account, Audience, Counts, Document, Kind};
+pub(crate) use fields::{Body, Fields, HIDDEN};
+
+use fields::Words;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
 use tantivy::collector::DocSetCollector;
 use tantivy::directory::INDEX_WRITER_LOCK;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError};
 use tantivy::merge_policy::LogMergePolicy;
 use tantivy::query::RangeQuery;
-use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value,
-};
-use tantivy::tokenizer::{Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
+use tantivy::schema::{IndexRecordOption, Schema, Value};
+use tantivy::tokenizer::{Stemmer, TextAnalyzer, TokenStream};
 use tantivy::{
     DocSet, IndexBuilder, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, SegmentMeta, TERMINATED,
     TantivyDocument, TantivyError, Term,
 };
-use tidings_text::words::{self, Word};
+use tidings_text::words;
 
 pub use tantivy::tokenizer::Language;
 
@@ -107,135 +110,6 @@ impl IndexError {
     }
 }
 
-/// A kind of document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumCount, EnumString, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "lowercase")]
-pub enum Kind {
-    /// A story.
-    Story,
-    /// A comment.
-    Comment,
-    /// A post to followers.
-    Post,
-    /// A person.
-    Person,
-    /// A web site.
-    Site,
-}
-
-impl Kind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Whether its documents are found by titles.
-    pub const fn has_title(self) -> bool {
-        !matches!(self, Self::Comment | Self::Post)
-    }
-
-    /// Whether its documents are found by the words of their host, path and topics.
-    pub const fn has_place(self) -> bool {
-        !matches!(self, Self::Comment)
-    }
-}
-
-/// Something that can be found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Document {
-    /// A name that means something to the caller.
-    pub id: String,
-    /// Its kind.
-    pub kind: Kind,
-    /// The number of its author.
-    pub author: Option<u64>,
-    /// The number of the author of the story that it belongs to.
-    pub story_author: Option<u64>,
-    /// The number of the story that it is or belongs to.
-    pub story: Option<u64>,
-    /// Its title or name.
-    pub title: String,
-    /// Its text.
-    pub body: String,
-    /// Its URL, in the form in which URLs are compared.
-    pub url: Option<String>,
-    /// The host of its URL, or of that of its story, in lower case.
-    pub host: Option<String>,
-    /// Its topics, or those of its story.
-    pub topics: Vec<String>,
-    /// When it was posted: Unix seconds.
-    pub time: i64,
-    /// Its votes.
-    pub votes: i64,
-    /// Its comments.
-    pub comments: i64,
-    /// The people who find it.
-    pub audience: Audience,
-    /// For a person: what only moderators search by.
-    pub account: Option<Account>,
-}
-
-/// The people who find a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Audience {
-    /// Everybody.
-    #[default]
-    Everybody,
-    /// The person with this number, and who sees what is hidden.
-    Only(u64),
-    /// Only who sees what is hidden.
-    Insiders,
-}
-
-/// The data by which moderators find a person.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Account {
-    /// Names of what is true of it, such as `staff` or `name:alice`. One can ask for a whole tag or its beginning.
-    pub tags: Vec<String>,
-    /// Its number; newer accounts have higher ones.
-    pub number: i64,
-    /// Whether only moderators find the person.
-    pub is_hidden: bool,
-    /// Their karma.
-    pub karma: i64,
-    /// The day of their last visit, counted from the beginning of Unix time.
-    pub seen: i64,
-    /// When something of this ends by itself, such as a ban: Unix seconds.
-    pub ends: Option<i64>,
-}
-
-/// The numbers of a document that change often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Its votes.
-    pub votes: i64,
-    /// Its comments.
-    pub comments: i64,
-    /// The karma of a person.
-    pub karma: i64,
-    /// The day of a person's last visit.
-    pub seen: i64,
-    /// A digest of who finds it, and of a person's tags.
-    pub digest: i64,
-}
-
-impl Document {
-    /// Its numbers that change often.
-    pub fn counts(&self) -> Counts {
-        let account = self.account.as_ref();
-        let mut hasher = DefaultHasher::new();
-        (self.audience, account.map(|account| (&account.tags, account.is_hidden, account.ends)))
-            .hash(&mut hasher);
-        Counts {
-            votes: self.votes,
-            comments: self.comments,
-            karma: account.map_or(0, |account| account.karma),
-            seen: account.map_or(0, |account| account.seen),
-            digest: hasher.finish().cast_signed(),
-        }
-    }
-}
-
 /// How far an index has read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Progress {
@@ -246,152 +120,6 @@ pub struct Progress {
     pub place: u64,
     /// Whether it has everything up to that place.
     pub is_complete: bool,
-}
-
-/// The fields of a text: of its words and of their stems.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Body {
-    pub(crate) words: Field,
-    pub(crate) stems: Field,
-}
-
-/// The fields of the index.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Fields {
-    pub(crate) id: Field,
-    pub(crate) kind: Field,
-    pub(crate) author: Field,
-    pub(crate) story_author: Field,
-    pub(crate) story: Field,
-    pub(crate) title: Field,
-    pub(crate) title_stems: Field,
-    /// One for each kind, so that a search for stories reads nothing of the many comments.
-    pub(crate) bodies: [Body; Kind::COUNT],
-    /// Host, path and topics, as words.
-    pub(crate) place: Field,
-    pub(crate) url: Field,
-    /// The host and those above it.
-    pub(crate) hosts: Field,
-    pub(crate) topics: Field,
-    pub(crate) time: Field,
-    pub(crate) votes: Field,
-    pub(crate) comments: Field,
-    /// `text` or `link`, `ask`, `show`.
-    pub(crate) is: Field,
-    /// Tags of an account.
-    pub(crate) tags: Field,
-    pub(crate) number: Field,
-    pub(crate) karma: Field,
-    pub(crate) seen: Field,
-    pub(crate) digest: Field,
-    /// [`HIDDEN`] in documents that not everybody finds.
-    pub(crate) hidden: Field,
-    /// The person who finds such a document all the same.
-    pub(crate) seer: Field,
-    /// When something of an account ends.
-    pub(crate) ends: Field,
-}
-
-/// The mark of what not everybody finds, and the tag of a person whom only moderators find.
-pub(crate) const HIDDEN: &str = "hidden";
-
-impl Fields {
-    /// The fields of the texts of a kind, or of all.
-    pub(crate) fn bodies_of(&self, kind: Option<Kind>) -> &[Body] {
-        match kind {
-            Some(kind) => std::slice::from_ref(&self.bodies[kind as usize]),
-            None => &self.bodies,
-        }
-    }
-
-    /// The fields of titles.
-    pub(crate) const fn titles(&self) -> Body {
-        Body { words: self.title, stems: self.title_stems }
-    }
-
-    fn schema() -> (Schema, Self) {
-        let words = |tokenizer: &str, option| {
-            let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(option);
-            TextOptions::default().set_indexing_options(indexing)
-        };
-        let mut schema = Schema::builder();
-        let fields = Self {
-            id: schema.add_text_field("id", STRING | STORED),
-            kind: schema.add_text_field("kind", STRING),
-            author: schema.add_u64_field("author", INDEXED),
-            story_author: schema.add_u64_field("story_author", INDEXED),
-            story: schema.add_u64_field("story", FAST | INDEXED),
-            title: schema.add_text_field("title", words("words", IndexRecordOption::WithFreqsAndPositions)),
-            title_stems: schema
-                .add_text_field("title_stems", words("stems", IndexRecordOption::WithFreqsAndPositions)),
-            bodies: std::array::from_fn(|place| {
-                let mut add = |name: &str, tokenizer| {
-                    schema.add_text_field(name, words(tokenizer, IndexRecordOption::WithFreqsAndPositions))
-                };
-                let [name, name_of_stems] = body_names(Kind::VARIANTS[place]);
-                Body { words: add(&name, "words"), stems: add(&name_of_stems, "stems") }
-            }),
-            place: schema.add_text_field("place", words("words", IndexRecordOption::WithFreqsAndPositions)),
-            url: schema.add_text_field("url", STRING),
-            hosts: schema.add_text_field("hosts", STRING),
-            topics: schema.add_text_field("topics", STRING),
-            time: schema.add_i64_field("time", FAST | INDEXED),
-            votes: schema.add_i64_field("votes", FAST | INDEXED),
-            comments: schema.add_i64_field("comments", FAST | INDEXED),
-            is: schema.add_text_field("is", STRING),
-            tags: schema.add_text_field("tags", STRING),
-            number: schema.add_i64_field("number", FAST),
-            karma: schema.add_i64_field("karma", FAST | INDEXED),
-            seen: schema.add_i64_field("seen", FAST),
-            digest: schema.add_i64_field("digest", FAST),
-            hidden: schema.add_text_field("hidden", STRING),
-            seer: schema.add_u64_field("seer", INDEXED),
-            ends: schema.add_i64_field("ends", INDEXED),
-        };
-        (schema.build(), fields)
-    }
-
-    /// The fields of another schema; `None` if one is missing.
-    fn of(schema: &Schema) -> Option<Self> {
-        let of_name = |name: &str| schema.get_field(name).ok();
-        Some(Self {
-            id: of_name("id")?,
-            kind: of_name("kind")?,
-            author: of_name("author")?,
-            story_author: of_name("story_author")?,
-            story: of_name("story")?,
-            title: of_name("title")?,
-            title_stems: of_name("title_stems")?,
-            bodies: {
-                let bodies = Kind::VARIANTS.iter().map(|kind| {
-                    let [name, name_of_stems] = body_names(*kind);
-                    Some(Body { words: of_name(&name)?, stems: of_name(&name_of_stems)? })
-                });
-                bodies.collect::<Option<Vec<_>>>()?.try_into().ok()?
-            },
-            place: of_name("place")?,
-            url: of_name("url")?,
-            hosts: of_name("hosts")?,
-            topics: of_name("topics")?,
-            time: of_name("time")?,
-            votes: of_name("votes")?,
-            comments: of_name("comments")?,
-            is: of_name("is")?,
-            tags: of_name("tags")?,
-            number: of_name("number")?,
-            karma: of_name("karma")?,
-            seen: of_name("seen")?,
-            digest: of_name("digest")?,
-            hidden: of_name("hidden")?,
-            seer: of_name("seer")?,
-            ends: of_name("ends")?,
-        })
-    }
-}
-
-/// The names of the fields of the text of a kind: of its words and of their stems.
-fn body_names(kind: Kind) -> [String; 2] {
-    [format!("{}_body", kind.name()), format!("{}_body_stems", kind.name())]
 }
 
 /// An index as it was last committed: the side that is asked.
@@ -909,47 +637,7 @@ fn numbered(folder: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
-/// The name of a language in the name of a folder.
-fn name_of(language: Option<Language>) -> String {
+/// The name of a language in settings, and in the name of a folder.
+pub fn name_of(language: Option<Language>) -> String {
     language.map_or_else(|| "none".to_owned(), |language| format!("{language:?}").to_lowercase())
-}
-
-/// Cuts texts for the library as [`words::words`] does.
-#[derive(Clone, Default)]
-struct Words {
-    token: Token,
-}
-
-/// The words of one text.
-struct WordStream<'a> {
-    words: std::vec::IntoIter<Word>,
-    token: &'a mut Token,
-}
-
-impl Tokenizer for Words {
-    type TokenStream<'a> = WordStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
-        self.token.reset();
-        WordStream { words: words::words(text).into_iter(), token: &mut self.token }
-    }
-}
-
-impl TokenStream for WordStream<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(word) = self.words.next() else { return false };
-        self.token.text = word.text;
-        self.token.position = word.position;
-        self.token.offset_from = word.start;
-        self.token.offset_to = word.end;
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
-    }
 }
