@@ -60,10 +60,8 @@ impl ExportCommand {
 impl ExportSite {
     async fn run(self, here: &Here) -> anyhow::Result<()> {
         let cannot = || format!("cannot write {}", self.file.display());
-        let (terminal, store) = (Terminal::current(), here.reach_site().await?);
-        let written = write(Arc::new(here.site_on(&store)?), &here.config, terminal.output()).await;
-        store.close().await;
-        let lines = written.with_context(cannot)?;
+        let (terminal, site) = (Terminal::current(), Arc::new(here.site().await?));
+        let lines = write(site, &here.config, terminal.output()).await.with_context(cannot)?;
         let bytes = terminal.finish().with_context(cannot)?;
         let shown = self.file.display();
         say!("exported {} in {} bytes: {shown}", counted(lines, "line", "lines"), grouped(bytes));
@@ -106,7 +104,6 @@ async fn write(site: Arc<Site>, config: &Config, out: impl Write) -> anyhow::Res
             }
         }
     }
-    bar.finish_and_clear();
     zip.finish()?.flush()?;
     Ok(lines)
 }

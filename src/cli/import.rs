@@ -29,7 +29,6 @@ use tidings_domain::migrations::unfinished;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
-use tidings_domain::values::imported::ImportedVotes;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::EngineClock;
 
@@ -76,10 +75,9 @@ impl ImportLinks {
         let read = rows::read(&self.file, &text, self.time_zone.as_ref(), now)?;
         drop(text);
         say_refused(&read.refused);
-        let store = here.reach_store_to_import("links", &self.file).await?;
-        let site = here.site_on(&store)?;
+        let site = here.site_to_import("links", &self.file).await?;
         let Imported { new, known, votes } = self.import(&site, read.rows).await?;
-        unfinished::end(&store).await?;
+        unfinished::end(&site.store).await?;
         say!(
             "imported {} with {}; {} already existed; {} refused",
             counted(new, "story", "stories"),
@@ -96,7 +94,6 @@ impl ImportLinks {
             );
         }
         say_how_to_administer(&site).await?;
-        store.close().await;
         demand_all(&self.file, read.refused.len() as u64, ["row", "rows"])
     }
 
@@ -108,7 +105,7 @@ impl ImportLinks {
     async fn import(&self, site: &Site, mut rows: Vec<StoryRow>) -> anyhow::Result<Imported> {
         let now = Timestamp::now(&EngineClock::System);
         // Ids follow the time of posting.
-        rows.sort_by_key(|row| row.created_at);
+        rows.sort_by_key(|row| row.story.posted);
         let total = u64::try_from(rows.len())?;
         let voters_needed = rows.iter().map(|row| row.points.saturating_sub(1)).max().unwrap_or(0);
         let mut accounts = ImportAccounts::new(site, now);
@@ -133,7 +130,6 @@ impl ImportLinks {
             imported = imported.and(&added);
             bar.inc(u64::try_from(chunk.len())?);
         }
-        bar.finish_and_clear();
         Ok(imported)
     }
 
@@ -152,25 +148,14 @@ impl ImportLinks {
             return Ok(imported);
         }
         let authors = accounts.authors(fresh.iter().map(|row| row.author.as_str())).await?;
-        let links: Vec<ImportedLink> = fresh
-            .into_iter()
-            .filter_map(|row| {
-                let author = authors.get(&row.author).copied()?;
-                let votes = row.points.clamp(1, self.votes_cap());
-                Some(ImportedLink {
-                    voters: choose(voters, author, votes - 1, row.line),
-                    source_id: row.id.clone(),
-                    title: row.title.clone(),
-                    url: row.url.clone(),
-                    text: None,
-                    author,
-                    posted: row.created_at,
-                    imported_votes: ImportedVotes::default(),
-                    topics: row.topics.clone(),
-                })
-            })
-            .collect();
-        imported.votes += links.iter().map(|link| 1 + link.voters.len() as u64).sum::<u64>();
+        let link = |row: &StoryRow| {
+            let author = authors.get(&row.author).copied()?;
+            let votes = row.points.clamp(1, self.votes_cap());
+            let voters = choose(voters, author, votes - 1, row.line);
+            Some((row.id.clone(), ImportedLink { story: row.story.clone(), author, voters }))
+        };
+        let links: Vec<(String, ImportedLink)> = fresh.into_iter().filter_map(link).collect();
+        imported.votes += links.iter().map(|(_, link)| 1 + link.voters.len() as u64).sum::<u64>();
         let ids: Vec<NewsId> = imports::import_links(site, now, links).await?;
         imported.new += u64::try_from(ids.len())?;
         Ok(imported)

@@ -221,6 +221,6 @@ impl<'a> Export<'a> {
         } else {
             self.steps.pop();
         }
-        Ok(Some(ExportPart { section: step.section(), records, left_out }))
+        Ok(Some(ExportPart { section: step.section, records, left_out }))
     }
 }

@@ -33,27 +33,32 @@ use tidings_keyspace::{Batch, read};
 /// The time over which the votes of an imported item are spread.
 const VOTES_SPREAD_SECONDS: u64 = 2 * 86_400;
 
-/// A submission from another site.
-#[derive(Debug, Clone)]
-pub struct ImportedLink {
-    /// The id in its source.
-    pub source_id: String,
+/// The content of a story from another site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedStory {
     /// The title to store.
     pub title: String,
     /// The link; `None` for a text item.
     pub url: Option<NewsUrl>,
     /// The text of a text item, if it is known.
     pub text: Option<Body>,
-    /// The author.
-    pub author: UserId,
     /// When it was posted.
     pub posted: Timestamp,
-    /// The other users who voted it up: all different, and not the author.
-    pub voters: Vec<UserId>,
     /// Votes of nobody who is known.
-    pub imported_votes: ImportedVotes,
+    pub votes: ImportedVotes,
     /// The topics.
     pub topics: Topics,
+}
+
+/// A story to import, with the people who are known here.
+#[derive(Debug, Clone)]
+pub struct ImportedLink {
+    /// The content.
+    pub story: ImportedStory,
+    /// The author.
+    pub author: UserId,
+    /// The other users who voted it up: all different, and not the author.
+    pub voters: Vec<UserId>,
 }
 
 /// Those of the submissions that have been imported before. Rounds: 1.
@@ -66,7 +71,7 @@ pub async fn known_links<'a>(
     Ok(ids.iter().zip(found).filter(|(_, found)| found.is_some()).map(|(id, _)| (*id).to_owned()).collect())
 }
 
-/// Imports submissions in one batch, in the order given. Authors get the karma
+/// Imports submissions, each with its id in its source, in one batch and in the order given. Authors get the karma
 /// of their votes; voters pay none.
 ///
 /// # Errors
@@ -75,7 +80,7 @@ pub async fn known_links<'a>(
 pub async fn import_links(
     site: &Site,
     now: Timestamp,
-    links: Vec<ImportedLink>,
+    links: Vec<(String, ImportedLink)>,
 ) -> Result<Vec<NewsId>, Error> {
     let count = u64::try_from(links.len()).unwrap_or(u64::MAX);
     let draw = Draw::new([(Sequence::Stories, count), (Sequence::Items, count)]);
@@ -83,12 +88,12 @@ pub async fn import_links(
     let mut batch = Batch::new();
     let mut karma: HashMap<UserId, i64> = HashMap::new();
     let mut ids = Vec::with_capacity(links.len());
-    for ((id, item), link) in (first..).map(NewsId).zip((item..).map(ItemNumber)).zip(&links) {
+    for ((id, item), (source_id, link)) in (first..).map(NewsId).zip((item..).map(ItemNumber)).zip(&links) {
         items::write(&mut batch, Item::Story(id), item);
-        batch.field_absent(keys::IMPORTED_LINKS, &link.source_id);
+        batch.field_absent(keys::IMPORTED_LINKS, source_id);
         batch.key_absent(keys::news(id));
         batch.key_absent(keys::article(id));
-        batch.set_field(keys::IMPORTED_LINKS, &link.source_id, id.to_string());
+        batch.set_field(keys::IMPORTED_LINKS, source_id, id.to_string());
         write_link(&mut batch, site, now, id, link);
         let earned = i64::try_from(link.voters.len()).unwrap_or(i64::MAX);
         *karma.entry(link.author).or_default() += earned * site.rules.karma.upvote_transfer;
@@ -104,49 +109,49 @@ pub async fn import_links(
 }
 
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {
-    let others = u64::try_from(link.voters.len()).unwrap_or(u64::MAX);
+    let ImportedLink { story, author, voters } = link;
+    let others = u64::try_from(voters.len()).unwrap_or(u64::MAX);
     let up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
-    let text = || format!("{TEXT_SCHEME}{}", link.text.as_ref().map_or("", Body::as_str));
+    let text = || format!("{TEXT_SCHEME}{}", story.text.as_ref().map_or("", Body::as_str));
     batch.set_fields(
         keys::news(id),
         [
             ("id", id.to_string()),
-            ("title", link.title.clone()),
-            ("url", link.url.as_ref().map_or_else(text, |url| url.as_str().to_owned())),
-            ("user_id", link.author.to_string()),
-            ("ctime", link.posted.to_string()),
+            ("title", story.title.clone()),
+            ("url", story.url.as_ref().map_or_else(text, |url| url.as_str().to_owned())),
+            ("user_id", author.to_string()),
+            ("ctime", story.posted.to_string()),
             ("up", up.to_string()),
             ("down", "0".to_owned()),
         ],
     );
     batch.increment_field(keys::news(id), "comments", 0);
-    if !link.imported_votes.is_none() {
-        batch.set_field(keys::news(id), IMPORTED_VOTES, link.imported_votes.to_string());
+    if !story.votes.is_none() {
+        batch.set_field(keys::news(id), IMPORTED_VOTES, story.votes.to_string());
     }
-    let [ups, downs] = link.imported_votes.and(up, 0);
+    let [ups, downs] = story.votes.and(up, 0);
     let score = ranking::score(ups, downs, &site.rules.ranking);
-    let rank = ranking::rank(score, link.posted, now, &site.rules.ranking);
-    let host = link.url.as_ref().and_then(|url| linked_site(url.as_str()));
-    let entries = StoryEntries { id, posted: link.posted, host: host.as_ref() };
-    entries.enter_first(batch, link.author, (score, rank));
-    let voters = std::iter::once(&link.author).chain(&link.voters);
-    for (position, voter) in (0_u64..).zip(voters) {
-        let voted = link.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
-        let voted = Timestamp(voted.min(now.0.max(link.posted.0))).as_score();
+    let rank = ranking::rank(score, story.posted, now, &site.rules.ranking);
+    let host = story.url.as_ref().and_then(|url| linked_site(url.as_str()));
+    let entries = StoryEntries { id, posted: story.posted, host: host.as_ref() };
+    entries.enter_first(batch, *author, (score, rank));
+    let voters = std::iter::once(author).chain(voters);
+    for (position, voter) in (0_u64..).zip(voters.clone()) {
+        let voted = story.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
+        let voted = Timestamp(voted.min(now.0.max(story.posted.0))).as_score();
         batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
         batch.sorted_add(keys::user_upvoted(*voter), id.to_string(), voted);
     }
     let article = Article {
-        title: link.title.clone(),
-        link: article::link(site, id, link.url.as_ref()),
-        poster: keys::user(link.author),
-        time: link.posted,
-        votes: up.saturating_add(link.imported_votes.up.max(0)),
+        title: story.title.clone(),
+        link: article::link(site, id, story.url.as_ref()),
+        poster: keys::user(*author),
+        time: story.posted,
+        votes: up.saturating_add(story.votes.up.max(0)),
     };
-    let voters = std::iter::once(&link.author).chain(&link.voters);
-    article::write_new(batch, now, id, &article, voters, &link.topics);
-    let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(link.posted));
-    if let Some(url) = link.url.as_ref().filter(|_| life > 0) {
+    article::write_new(batch, now, id, &article, voters, &story.topics);
+    let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(story.posted));
+    if let Some(url) = story.url.as_ref().filter(|_| life > 0) {
         url_guards::hold(batch, url, id, Duration::from_secs(life));
     }
 }

@@ -91,6 +91,17 @@ impl NumberedStory {
     }
 }
 
+impl ItemState {
+    /// That of the story of a thread.
+    pub(crate) fn of_story(thread: &Thread) -> Self {
+        match thread.news.marks.sight {
+            _ if thread.news.news.is_gone() => Self::Gone,
+            Sight::Shown => Self::Shown,
+            _ => Self::Hidden,
+        }
+    }
+}
+
 /// A comment with the number of what it replies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedComment {
@@ -102,6 +113,15 @@ pub struct NumberedComment {
     pub username: Option<Arc<str>>,
     /// The text; empty unless readers see it.
     pub body: String,
+}
+
+impl NumberedComment {
+    /// A comment in this state.
+    pub(crate) fn of(line: &ThreadLine<'_>, state: ItemState, parent: Option<ItemNumber>) -> Self {
+        let body = if state == ItemState::Shown { line.comment.body.clone() } else { String::new() };
+        let username = line.username.filter(|_| state != ItemState::Gone).map(Arc::from);
+        Self { parent, ctime: line.comment.ctime, username, body }
+    }
 }
 
 /// The story or the comment with a number; `None` if there is none, or if it waits for approval. Rounds: at
@@ -134,16 +154,11 @@ async fn with_number(visit: &mut Visit, number: ItemNumber) -> Result<Option<Ite
 }
 
 async fn story(visit: &mut Visit, number: ItemNumber, thread: &Thread) -> Result<NumberedItem, Error> {
-    let line = &thread.news;
-    let state = match line.marks.sight {
-        _ if line.news.is_gone() => ItemState::Gone,
-        Sight::Shown => ItemState::Shown,
-        _ => ItemState::Hidden,
-    };
     let kids = kids(thread, None);
     let numbers = numbers(visit, kids.iter().copied()).await?;
     let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
-    Ok(NumberedItem { number, state, kids, content: ItemContent::Story(NumberedStory::of(&line.summary)) })
+    let content = ItemContent::Story(NumberedStory::of(&thread.news.summary));
+    Ok(NumberedItem { number, state: ItemState::of_story(thread), kids, content })
 }
 
 async fn numbered_comment(
@@ -173,21 +188,16 @@ async fn numbered_comment(
     };
     let kids = if position.is_some() { kids(thread, position) } else { Vec::new() };
     let numbers = numbers(visit, kids.iter().copied().chain([parent])).await?;
-    let line = position.and_then(|position| thread.line(position));
-    let ctime = match (&line, lines.deleted(id)) {
-        (Some(ThreadLine { comment, .. }), _) => comment.ctime,
-        (None, Some(deleted)) => deleted.ctime,
+    let parent = numbers.get(&parent).copied();
+    let content = match (position.and_then(|position| thread.line(position)), lines.deleted(id)) {
+        (Some(line), _) => NumberedComment::of(&line, state, parent),
+        (None, Some(deleted)) => {
+            NumberedComment { parent, ctime: deleted.ctime, username: None, body: String::new() }
+        }
         // It has just disappeared.
         (None, None) => return Ok(None),
     };
-    let seen = line.filter(|_| state != ItemState::Gone);
-    let text = seen.filter(|_| state == ItemState::Shown).map(|line| line.comment.body.clone());
-    let content = ItemContent::Comment(NumberedComment {
-        parent: numbers.get(&parent).copied(),
-        ctime,
-        username: seen.and_then(|line| line.username).map(Arc::from),
-        body: text.unwrap_or_default(),
-    });
+    let content = ItemContent::Comment(content);
     let kids = kids.iter().filter_map(|kid| numbers.get(kid).copied()).collect();
     Ok(Some(NumberedItem { number, state, kids, content }))
 }

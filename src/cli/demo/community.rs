@@ -129,7 +129,7 @@ impl Community {
                 let mut content = ArchiveLine::parse(text?.as_bytes(), Timestamp(exported))?;
                 match &mut content {
                     ArchiveLine::Story(story) => {
-                        later(&mut story.posted);
+                        later(&mut story.content.posted);
                         self.stories += 1;
                     }
                     ArchiveLine::Comment(comment) => later(&mut comment.posted),

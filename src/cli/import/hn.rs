@@ -92,8 +92,7 @@ impl ImportArchive {
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let mut input = Input::open(&self.file)?;
         let about = input.about()?;
-        let store = here.reach_store_to_import("hn", &self.file).await?;
-        let site = here.site_on(&store)?;
+        let site = here.site_to_import("hn", &self.file).await?;
         let source = match (&self.source, about) {
             (Some(source), _) => source.clone(),
             (None, Some(source)) => {
@@ -114,18 +113,17 @@ impl ImportArchive {
             bytes: self.max_mebibytes.saturating_mul(MEBIBYTE),
             mebibytes: self.max_mebibytes,
         };
-        let bar = progress_bar(input.length, "importing lines");
         let archive = Archive { source, trusts_karma: self.trust_karma };
-        let mut import = Import::new(&site, archive, limits, bar.clone());
+        let bar = progress_bar(input.length, "importing lines");
+        let mut import = Import::new(&site, archive, limits, bar);
         let outcome = import.read_all(&mut input).await;
-        bar.finish_and_clear();
-        let report = import.report;
+        let Import { report, bar, .. } = import;
+        drop(bar);
         report.say()?;
         if outcome.is_ok() {
-            unfinished::end(&store).await?;
+            unfinished::end(&site.store).await?;
         }
         say_how_to_administer(&site).await?;
-        store.close().await;
         outcome?;
         demand_all(&self.file, report.refused, ["line", "lines"])
     }

@@ -8,11 +8,11 @@ use jiff::civil;
 use jiff::tz::TimeZone;
 use std::collections::HashSet;
 use std::path::Path;
-use tidings_domain::imports::{imported_topics, mend_encoding};
+use tidings_domain::imports::{ImportedStory, imported_topics, mend_encoding};
 use tidings_domain::values::clock::Timestamp;
+use tidings_domain::values::imported::ImportedVotes;
 use tidings_domain::values::limits::MAX_IMPORTED_TITLE;
 use tidings_domain::values::text::is_unfit_for_line;
-use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
 
 /// A submission that can be imported.
@@ -22,14 +22,10 @@ pub(super) struct StoryRow {
     pub(super) line: u64,
     /// Its id in the file.
     pub(super) id: String,
-    pub(super) title: String,
-    /// The link; `None` for a story without one. The file has no texts.
-    pub(super) url: Option<NewsUrl>,
+    /// Its content, without a text.
+    pub(super) story: ImportedStory,
     pub(super) points: u64,
     pub(super) author: String,
-    pub(super) created_at: Timestamp,
-    /// Its topics.
-    pub(super) topics: Topics,
     /// Whether its text was encoded twice.
     pub(super) mended: bool,
 }
@@ -91,7 +87,7 @@ pub(super) fn read(
     };
     let (rows, refused) = read_rows((path, text), columns, |record, line, columns| {
         let row = parse(record, line, columns, zone)?;
-        if row.created_at > now {
+        if row.story.posted > now {
             bail!("created_at is in the future");
         }
         if !ids.insert(row.id.clone()) {
@@ -150,15 +146,20 @@ fn parse(
     if author.is_empty() || author.chars().count() > 64 || author.contains(is_unfit_for_line) {
         bail!("author {:?} is empty, too long, or contains control characters", shortened(author));
     }
+    let story = ImportedStory {
+        title,
+        url,
+        text: None,
+        posted: time(text(columns.created_at), zone)?,
+        votes: ImportedVotes::default(),
+        topics: columns.topics.map(text).map(imported_topics).unwrap_or_default(),
+    };
     Ok(StoryRow {
         line,
         id: id.to_owned(),
-        title,
-        url,
+        story,
         points: u64::try_from(points.max(1)).unwrap_or(1),
         author: author.to_owned(),
-        created_at: time(text(columns.created_at), zone)?,
-        topics: columns.topics.map(text).map(imported_topics).unwrap_or_default(),
         mended,
     })
 }
@@ -283,8 +284,11 @@ mod tests {
              8/4/2016 11:52,ann,6,x,Short row\n\
              8/4/2016 11:52,ann,7,x,Points,http://example.com/,many\n",
         );
-        let titles: Vec<_> =
-            read.rows.iter().map(|row| (row.title.as_str(), row.points, row.url.is_some())).collect();
+        let titles: Vec<_> = read
+            .rows
+            .iter()
+            .map(|row| (row.story.title.as_str(), row.points, row.story.url.is_some()))
+            .collect();
         assert_eq!(titles, [("A, \"quoted\" title", 386, true), ("Ask", 1, false)]);
         let lines: Vec<_> = read.refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [3, 4, 6, 7, 8, 9]);

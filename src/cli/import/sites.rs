@@ -46,15 +46,14 @@ impl ImportSites {
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let (list, refused) = read(&self.file, &read_whole(&self.file)?)?;
         say_refused(&refused);
-        let store = here.reach_store_to_import("sites", &self.file).await?;
-        let site = here.site_on(&store)?;
+        let site = here.site_to_import("sites", &self.file).await?;
         let now = Timestamp::now(&EngineClock::System);
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
             None => now,
         };
         let (changed_sites, votes) = import(&site, now, time, &list).await?;
-        unfinished::end(&store).await?;
+        unfinished::end(&site.store).await?;
         say!(
             "changed {} on {}; {} up to date; {} refused",
             counted(votes, "vote", "votes"),
@@ -62,7 +61,6 @@ impl ImportSites {
             counted(list.len() as u64 - changed_sites, "site was", "sites were"),
             counted(refused.len() as u64, "row was", "rows were")
         );
-        store.close().await;
         demand_all(&self.file, refused.len() as u64, ["row", "rows"])
     }
 }
@@ -78,7 +76,6 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
         votes += changed;
         bar.inc(1);
     }
-    bar.finish_and_clear();
     Ok((changed_sites, votes))
 }
 

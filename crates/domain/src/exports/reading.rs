@@ -32,7 +32,6 @@ use crate::values::withheld::WITHHELD;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::str::FromStr;
-use strum::IntoEnumIterator;
 use tidings_keyspace::{Fetch, Order, read};
 
 /// An entry of a list that is still to be read.
@@ -63,9 +62,29 @@ impl PendingEntry {
     }
 }
 
-/// A step of an export. Steps are read one after the other. Several may belong to one section.
+/// How the entries of a step are found.
+#[derive(Clone, Copy)]
+enum List {
+    /// They are in a sorted set, and posts that nobody was shown in another one.
+    Posts(fn(UserId) -> String),
+    /// They are in a sorted set.
+    Sorted(fn(UserId) -> String),
+    /// They are the fields of a hash with times.
+    Fields(fn(UserId) -> String),
+    /// They are the sites on which the voter of the account has voted.
+    VotedSites,
+    StoriesToScan,
+    ThreadsToScan,
+    Visits,
+    Inbox,
+    Messages,
+    /// They are read without a list.
+    Nothing,
+}
+
+/// What the entries of a step are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ReadStep {
+enum Kind {
     Stories,
     Comments,
     Tweets,
@@ -73,108 +92,68 @@ pub(super) enum ReadStep {
     CommentVotes,
     SiteVotes,
     Flags,
-    Listed(Section),
-    Topics(Section),
-    People(Section),
+    Listed,
+    Topics,
+    People,
     Mutes,
-    Blocks,
-    Visits,
     Inbox,
     Messages,
     Sessions,
 }
 
+/// The steps of an export, which are read one after the other: several may belong to one section.
+const STEPS: [(Section, List, Kind); 22] = [
+    (Section::Stories, List::Posts(keys::user_posted), Kind::Stories),
+    (Section::Comments, List::Posts(keys::user_comments), Kind::Comments),
+    (Section::Tweets, List::Posts(keys::user_timeline), Kind::Tweets),
+    (Section::Votes, List::StoriesToScan, Kind::StoryVotes),
+    (Section::Votes, List::ThreadsToScan, Kind::CommentVotes),
+    (Section::Votes, List::VotedSites, Kind::SiteVotes),
+    (Section::Flags, List::Sorted(keys::user_flags), Kind::Flags),
+    (Section::Saved, List::Sorted(keys::user_saved), Kind::Listed),
+    (Section::Hidden, List::Sorted(keys::user_hidden), Kind::Listed),
+    (Section::FollowedTopics, List::Sorted(keys::topics_followed), Kind::Topics),
+    (Section::MutedTopics, List::Sorted(keys::topics_muted), Kind::Topics),
+    (Section::Followings, List::Sorted(keys::followings), Kind::People),
+    (Section::Followers, List::Sorted(keys::followers), Kind::People),
+    (Section::Invited, List::Sorted(keys::invites_by), Kind::People),
+    (Section::Subscriptions, List::Sorted(keys::user_subscriptions), Kind::Listed),
+    (Section::Unsubscribed, List::Sorted(keys::user_unsubscribed), Kind::Listed),
+    (Section::Mutes, List::Fields(keys::user_mutes), Kind::Mutes),
+    (Section::Blocks, List::Fields(keys::user_blocks), Kind::People),
+    (Section::Visits, List::Visits, Kind::Listed),
+    (Section::Inbox, List::Inbox, Kind::Inbox),
+    (Section::Messages, List::Messages, Kind::Messages),
+    (Section::Sessions, List::Nothing, Kind::Sessions),
+];
+
+/// A step of an export.
+#[derive(Clone, Copy)]
+pub(super) struct ReadStep {
+    pub(super) section: Section,
+    list: List,
+    kind: Kind,
+}
+
 impl ReadStep {
-    /// All steps in the order of their sections, the last one first.
+    /// All steps, the last one first.
     pub(super) fn all_last_first() -> Vec<Self> {
-        let steps = Section::iter().flat_map(|section| match section {
-            Section::Stories => vec![Self::Stories],
-            Section::Comments => vec![Self::Comments],
-            Section::Tweets => vec![Self::Tweets],
-            Section::Votes => vec![Self::StoryVotes, Self::CommentVotes, Self::SiteVotes],
-            Section::Flags => vec![Self::Flags],
-            Section::Saved | Section::Hidden | Section::Subscriptions | Section::Unsubscribed => {
-                vec![Self::Listed(section)]
-            }
-            Section::FollowedTopics | Section::MutedTopics => vec![Self::Topics(section)],
-            Section::Followings | Section::Followers | Section::Invited => vec![Self::People(section)],
-            Section::Mutes => vec![Self::Mutes],
-            Section::Blocks => vec![Self::Blocks],
-            Section::Visits => vec![Self::Visits],
-            Section::Inbox => vec![Self::Inbox],
-            Section::Messages => vec![Self::Messages],
-            Section::Sessions => vec![Self::Sessions],
-        });
-        let mut steps: Vec<Self> = steps.collect();
-        steps.reverse();
-        steps
-    }
-
-    pub(super) const fn section(self) -> Section {
-        match self {
-            Self::Stories => Section::Stories,
-            Self::Comments => Section::Comments,
-            Self::Tweets => Section::Tweets,
-            Self::StoryVotes | Self::CommentVotes | Self::SiteVotes => Section::Votes,
-            Self::Flags => Section::Flags,
-            Self::Listed(section) | Self::Topics(section) | Self::People(section) => section,
-            Self::Mutes => Section::Mutes,
-            Self::Blocks => Section::Blocks,
-            Self::Visits => Section::Visits,
-            Self::Inbox => Section::Inbox,
-            Self::Messages => Section::Messages,
-            Self::Sessions => Section::Sessions,
-        }
-    }
-
-    /// The sorted set with the entries; `None` for what is listed in another way.
-    fn key(self, user: &User) -> Option<String> {
-        let id = user.id;
-        Some(match self {
-            Self::Stories => keys::user_posted(id),
-            Self::Comments => keys::user_comments(id),
-            Self::Tweets => keys::user_timeline(id),
-            Self::SiteVotes => keys::voter_votes(user.voter?),
-            Self::Flags => keys::user_flags(id),
-            Self::Listed(Section::Hidden) => keys::user_hidden(id),
-            Self::Listed(Section::Subscriptions) => keys::user_subscriptions(id),
-            Self::Listed(Section::Unsubscribed) => keys::user_unsubscribed(id),
-            Self::Listed(_) => keys::user_saved(id),
-            Self::Topics(Section::MutedTopics) => keys::topics_muted(id),
-            Self::Topics(_) => keys::topics_followed(id),
-            Self::People(Section::Followers) => keys::followers(id),
-            Self::People(Section::Invited) => keys::invites_by(id),
-            Self::People(_) => keys::followings(id),
-            Self::StoryVotes
-            | Self::CommentVotes
-            | Self::Mutes
-            | Self::Blocks
-            | Self::Visits
-            | Self::Inbox
-            | Self::Messages
-            | Self::Sessions => return None,
-        })
+        STEPS.into_iter().rev().map(|(section, list, kind)| Self { section, list, kind }).collect()
     }
 
     /// The entries, newest first, and how many there are too many. Rounds: at most 4.
     pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<PendingEntry>, u64), Error> {
-        let entries = match self {
-            Self::StoryVotes => stories_to_scan(site, user.id).await?,
-            Self::CommentVotes => threads_to_scan(site, user.id).await?,
-            Self::Mutes => chosen(site, &keys::user_mutes(user.id)).await?,
-            Self::Blocks => chosen(site, &keys::user_blocks(user.id)).await?,
-            Self::Visits => visited(site, user.id).await?,
-            Self::Inbox => inbox(site, user.id).await?,
-            Self::Messages => threads_with_moderators(site, user.id).await?,
-            _ => match self.key(user) {
-                Some(key) => match self {
-                    Self::Stories | Self::Comments | Self::Tweets => {
-                        return self.posts(site, user, key).await;
-                    }
-                    _ => return newest(site, &key).await,
-                },
-                None => Vec::new(),
-            },
+        let entries = match (self.list, user.voter) {
+            (List::Posts(key), _) => return self.posts(site, user, key(user.id)).await,
+            (List::Sorted(key), _) => return newest(site, &key(user.id)).await,
+            (List::VotedSites, Some(voter)) => return newest(site, &keys::voter_votes(voter)).await,
+            (List::Fields(key), _) => chosen(site, &key(user.id)).await?,
+            (List::StoriesToScan, _) => stories_to_scan(site, user.id).await?,
+            (List::ThreadsToScan, _) => threads_to_scan(site, user.id).await?,
+            (List::Visits, _) => visited(site, user.id).await?,
+            (List::Inbox, _) => inbox(site, user.id).await?,
+            (List::Messages, _) => threads_with_moderators(site, user.id).await?,
+            (List::VotedSites | List::Nothing, _) => Vec::new(),
         };
         Ok((entries, 0))
     }
@@ -184,10 +163,10 @@ impl ReadStep {
         let (mut entries, left_out) = newest(site, &key).await?;
         let unseen = read::sorted_range(keys::user_unseen(user.id), Order::Descending, 0, EXPORT_LIST);
         let unseen = site.store.fetch(unseen.large()).await?.into_iter().filter_map(|(thing, time)| {
-            let id = match (self, thing.parse().ok()?) {
-                (Self::Stories, Thing::Story(id)) => id.to_string(),
-                (Self::Comments, Thing::Comment(address)) => address.to_string(),
-                (Self::Tweets, Thing::Tweet(id)) => id.to_string(),
+            let id = match (self.kind, thing.parse().ok()?) {
+                (Kind::Stories, Thing::Story(id)) => id.to_string(),
+                (Kind::Comments, Thing::Comment(address)) => address.to_string(),
+                (Kind::Tweets, Thing::Tweet(id)) => id.to_string(),
                 _ => return None,
             };
             Some(PendingEntry::new((id, time)))
@@ -204,27 +183,27 @@ impl ReadStep {
         entries: Vec<PendingEntry>,
     ) -> Result<Vec<Record>, Error> {
         let (site, user) = (export.site, &export.user);
-        match self {
-            Self::Stories => read_stories(site, &entries).await,
-            Self::Comments => read_comments(site, &entries).await,
-            Self::Tweets => read_tweets(site, &entries).await,
-            Self::StoryVotes => read_story_votes(site, user.id, &entries).await,
-            Self::CommentVotes => read_comment_votes(site, user.id, &entries).await,
-            Self::SiteVotes => read_site_votes(site, user, &entries).await,
-            Self::Flags => read_flags(site, user.id, &entries).await,
-            Self::Listed(_) | Self::Visits => read_listed(site, &entries).await,
-            Self::People(_) | Self::Blocks => read_people(site, &entries).await,
-            Self::Mutes => read_mutes(site, &entries).await,
-            Self::Inbox => read_inbox(site, user.id, entries).await,
-            Self::Messages => read_messages(site, &entries).await,
-            Self::Topics(_) => {
+        match self.kind {
+            Kind::Stories => read_stories(site, &entries).await,
+            Kind::Comments => read_comments(site, &entries).await,
+            Kind::Tweets => read_tweets(site, &entries).await,
+            Kind::StoryVotes => read_story_votes(site, user.id, &entries).await,
+            Kind::CommentVotes => read_comment_votes(site, user.id, &entries).await,
+            Kind::SiteVotes => read_site_votes(site, user, &entries).await,
+            Kind::Flags => read_flags(site, user.id, &entries).await,
+            Kind::Listed => read_listed(site, &entries).await,
+            Kind::People => read_people(site, &entries).await,
+            Kind::Mutes => read_mutes(site, &entries).await,
+            Kind::Inbox => read_inbox(site, user.id, entries).await,
+            Kind::Messages => read_messages(site, &entries).await,
+            Kind::Topics => {
                 let topic = |PendingEntry { member: topic, time, .. }| TopicRecord {
                     topic,
                     since: whole_seconds(time),
                 };
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
-            Self::Sessions => {
+            Kind::Sessions => {
                 let sessions = sessions::list(site, export.session).await?;
                 Ok(sessions.into_iter().map(|session| Record::Session(session.into())).collect())
             }

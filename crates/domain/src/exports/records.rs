@@ -12,6 +12,7 @@ use crate::values::preferences::Choice;
 use crate::values::restriction::RestrictionKind;
 use crate::values::withheld::Withheld;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use tidings_keyspace::Hash;
 
 /// The profile and the settings.
@@ -139,6 +140,7 @@ pub enum Record {
 }
 
 /// A story of the account's own.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub struct StoryRecord {
     /// The number.
@@ -146,13 +148,10 @@ pub struct StoryRecord {
     /// When it was submitted.
     pub time: Timestamp,
     /// The title, unless it is deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The address that it links to, unless it is a text or deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The text, unless it is a link or deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The topics.
     pub topics: Vec<String>,
@@ -166,7 +165,6 @@ pub struct StoryRecord {
     #[serde(skip_serializing_if = "is_false")]
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
 
@@ -200,6 +198,7 @@ impl From<News> for StoryRecord {
 }
 
 /// A comment of the account's own.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub struct CommentRecord {
     /// The story that it is on.
@@ -207,28 +206,24 @@ pub struct CommentRecord {
     /// The number in the thread.
     pub comment_id: CommentId,
     /// The comment that it replies to; missing for one on the story itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<CommentId>,
     /// When it was written.
     pub time: Timestamp,
     /// The title of the story, if everybody may see it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The text, unless it is deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Votes up.
     pub up: i64,
     /// Votes down.
     pub down: i64,
     /// `moderator` if it was written as one.
-    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "as")]
     pub spoken_as: Option<&'static str>,
     /// Whether it is deleted.
     #[serde(skip_serializing_if = "is_false")]
     pub deleted: bool,
     /// Why readers do not see it, if they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
 
@@ -252,6 +247,7 @@ impl CommentRecord {
 }
 
 /// A tweet of the account's own.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub struct TweetRecord {
     /// The number.
@@ -261,10 +257,8 @@ pub struct TweetRecord {
     /// The text.
     pub text: String,
     /// The story that it announces.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub news_id: Option<NewsId>,
     /// Why readers do not see it, if they do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
 }
 
@@ -319,6 +313,7 @@ impl From<Direction> for VoteChoice {
 }
 
 /// A vote of the account.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub struct VoteRecord {
     /// The kind of thing that it is on.
@@ -328,10 +323,8 @@ pub struct VoteRecord {
     /// The vote.
     pub vote: VoteChoice,
     /// When it was cast; not known of votes on comments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
     /// The title of a story that everybody may see.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 

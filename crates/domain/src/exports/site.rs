@@ -238,11 +238,7 @@ fn of_thread(
         Some(Withheld::Merged(into)) => into,
         _ => news,
     };
-    let state = match line.marks.sight {
-        _ if line.news.is_gone() => ItemState::Gone,
-        Sight::Shown => ItemState::Shown,
-        _ => ItemState::Hidden,
-    };
+    let state = ItemState::of_story(thread);
     let is_shown = state == ItemState::Shown;
     let content = ItemContent::Story(NumberedStory::of(&line.summary));
     let [up, down] = line.news.votes();
@@ -266,24 +262,17 @@ fn of_thread(
             Sight::Collapsed(_) | Sight::LeftOut => ItemState::Gone,
         };
         let is_shown = state == ItemState::Shown;
-        let body = if is_shown { line.comment.body.clone() } else { String::new() };
-        let username = line.username.filter(|_| is_shown).map(Arc::from);
         let [up, down] = line.comment.votes();
         let parent = match place.parent {
             Some(comment) => Item::Comment(CommentAddress { news, comment }),
             None => Item::Story(story),
         };
-        let content =
-            NumberedComment { parent: None, ctime: line.comment.ctime, username, body: body.clone() };
-        let item = NumberedItem {
-            number: ItemNumber(0),
-            state,
-            kids: Vec::new(),
-            content: ItemContent::Comment(content),
-        };
+        let content = NumberedComment::of(&line, state, None);
+        let source_text = is_shown.then(|| content.body.clone());
+        let content = ItemContent::Comment(content);
         let exported = ExportedItem {
-            item,
-            source_text: is_shown.then_some(body),
+            item: NumberedItem { number: ItemNumber(0), state, kids: Vec::new(), content },
+            source_text,
             topics: Topics::default(),
             votes: is_shown.then_some(ArchivedVotes { up, down }),
         };

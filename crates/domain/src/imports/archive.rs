@@ -5,7 +5,7 @@
 
 use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Missing};
 use super::people::{self, ArchivePeople};
-use super::{ImportedLink, write_link};
+use super::{ImportedLink, ImportedStory, write_link};
 use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
@@ -19,7 +19,7 @@ use crate::sites::{Listed, StartingVoters};
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
-use crate::values::imported::{ImportSource, ImportedName, ImportedVotes};
+use crate::values::imported::{ImportSource, ImportedName};
 use crate::values::limits::{MAX_COMMENTS_PER_THREAD, MAX_TOPIC_SENTENCES};
 use crate::values::topic::Topics;
 use crate::values::words::grouped;
@@ -235,12 +235,6 @@ impl OldThread {
     }
 }
 
-/// New comments of one story.
-#[derive(Default)]
-struct NewThread<'a> {
-    comments: Vec<(&'a ArchivedComment, Parent)>,
-}
-
 /// A new item, in the order of the lines.
 enum NewItem {
     Story(usize),
@@ -257,7 +251,8 @@ struct Plan<'a> {
     places: HashMap<u64, ParentItem>,
     old: HashMap<NewsId, OldThread>,
     stories: Vec<&'a ArchivedStory>,
-    threads: HashMap<StoryPlace, NewThread<'a>>,
+    /// The new comments of each story, with what they reply to.
+    threads: HashMap<StoryPlace, Vec<(&'a ArchivedComment, Parent)>>,
     items: Vec<NewItem>,
     /// Numbers there that were seen among the lines.
     seen: HashSet<u64>,
@@ -332,7 +327,7 @@ impl<'a> Plan<'a> {
             .insert(story.number, ParentItem { story: StoryPlace::New(place), comment: Parent::Story });
         self.stories.push(story);
         self.items.push(NewItem::Story(place));
-        if story.url.is_some() && story.text.is_some() {
+        if self.has_first_comment(place) {
             self.items.push(NewItem::StoryText(place));
         }
         imported.stories += 1;
@@ -367,14 +362,14 @@ impl<'a> Plan<'a> {
             return;
         }
         let thread = self.threads.entry(story).or_default();
-        let place = thread.comments.len();
+        let place = thread.len();
         if drawn + u64::try_from(place).unwrap_or(u64::MAX) >= MAX_COMMENTS_PER_THREAD {
             let most = grouped(MAX_COMMENTS_PER_THREAD);
             imported.refused.push((line, format!("its thread has {most} comments, which is the most")));
             return;
         }
         self.seen.insert(comment.number);
-        thread.comments.push((comment, parent));
+        thread.push((comment, parent));
         self.places.insert(comment.number, ParentItem { story, comment: Parent::New(place) });
         self.items.push(NewItem::Comment(story, place));
         match comment.body {
@@ -387,7 +382,9 @@ impl<'a> Plan<'a> {
     }
 
     fn has_first_comment(&self, place: usize) -> bool {
-        self.stories.get(place).is_some_and(|story| story.url.is_some() && story.text.is_some())
+        self.stories
+            .get(place)
+            .is_some_and(|ArchivedStory { content, .. }| content.url.is_some() && content.text.is_some())
     }
 
     /// Those who wrote new items, each with the time of the first one.
@@ -397,9 +394,8 @@ impl<'a> Plan<'a> {
             let first = people.entry(name.clone()).or_insert(posted);
             *first = posted.min(*first);
         };
-        self.stories.iter().for_each(|story| add(&story.by, story.posted));
-        let comments = self.threads.values().flat_map(|thread| &thread.comments);
-        comments.for_each(|(comment, _)| add(&comment.by, comment.posted));
+        self.stories.iter().for_each(|story| add(&story.by, story.content.posted));
+        self.threads.values().flatten().for_each(|(comment, _)| add(&comment.by, comment.posted));
         people
     }
 
@@ -441,28 +437,29 @@ impl<'a> Plan<'a> {
                     batch.key_absent(keys::news(id));
                     batch.key_absent(keys::article(id));
                     items::write(&mut batch, Item::Story(id), number);
-                    items::write_imported(&mut batch, source, story.number, number);
-                    write_link(
-                        &mut batch,
-                        site,
-                        now,
-                        id,
-                        &self.link(site, source, story, author(&story.by)?),
-                    );
-                    batch.set_field(keys::news(id), SOURCE, format!("{source}:{}", story.number));
+                    let ArchivedStory { number: number_there, by, .. } = story;
+                    items::write_imported(&mut batch, source, *number_there, number);
+                    let story = content_of(site, story);
+                    let link = ImportedLink { story, author: author(by)?, voters: Vec::new() };
+                    write_link(&mut batch, site, now, id, &link);
+                    batch.set_field(keys::news(id), SOURCE, format!("{source}:{number_there}"));
                 }
                 NewItem::StoryText(place) => {
                     let Some(story) = self.stories.get(*place) else { continue };
-                    let Some(text) = &story.text else { continue };
+                    let Some(text) = &story.content.text else { continue };
                     let (news, comment) = (story_id(StoryPlace::New(*place)), CommentId(1));
                     let address = CommentAddress { news, comment };
-                    comments.push(Comment::new((address, None), author(&story.by)?, text, story.posted));
+                    comments.push(Comment::new(
+                        (address, None),
+                        author(&story.by)?,
+                        text,
+                        story.content.posted,
+                    ));
                     items::write(&mut batch, Item::Comment(address), number);
                 }
                 NewItem::Comment(story, place) => {
                     let thread = self.threads.get(story);
-                    let Some((archived, parent)) = thread.and_then(|thread| thread.comments.get(*place))
-                    else {
+                    let Some((archived, parent)) = thread.and_then(|thread| thread.get(*place)) else {
                         continue;
                     };
                     let id = |place: usize| CommentId(first_of(*story).saturating_add(count(place)));
@@ -486,7 +483,19 @@ impl<'a> Plan<'a> {
             }
         }
         records::add(&mut batch, &comments);
-        self.write_numbers(&mut batch, (story_id, first_of));
+        for story in (0..self.stories.len()).map(StoryPlace::New) {
+            let comments = self.threads.get(&story).map_or(0, |thread| count(thread.len()));
+            let last = (first_of(story) - 1).saturating_add(comments);
+            if last > 0 {
+                batch.set_field(keys::thread(story_id(story)), NEXT_ID, last.to_string());
+            }
+        }
+        for (id, OldThread { news, .. }) in &self.old {
+            if self.threads.get(&StoryPlace::Old(*id)).is_some_and(|thread| !thread.is_empty()) {
+                news.check_state(&mut batch);
+                batch.field_absent(keys::news(*id), LOCKED);
+            }
+        }
         match site.apply(batch).await? {
             Applied::Yes(_) => Ok(()),
             Applied::No(_) => Err(Error::Busy),
@@ -499,9 +508,9 @@ impl<'a> Plan<'a> {
         let mut counts = Vec::new();
         for (story, thread) in &self.threads {
             if let StoryPlace::Old(id) = story
-                && !thread.comments.is_empty()
+                && !thread.is_empty()
             {
-                let count = i64::try_from(thread.comments.len()).unwrap_or(i64::MAX);
+                let count = i64::try_from(thread.len()).unwrap_or(i64::MAX);
                 batch.increment_field(keys::thread(*id), NEXT_ID, count);
                 counts.push((*id, count));
             }
@@ -519,66 +528,16 @@ impl<'a> Plan<'a> {
         };
         counts.into_iter().map(first).collect()
     }
+}
 
-    /// Adds the last numbers of comments of new stories, and the checks that old ones are as they were read.
-    fn write_numbers(
-        &self,
-        batch: &mut Batch,
-        (story_id, first_of): (impl Fn(StoryPlace) -> NewsId, impl Fn(StoryPlace) -> u64),
-    ) {
-        let no_comments = NewThread::default();
-        let new = (0..self.stories.len()).map(StoryPlace::New);
-        let old = self.old.keys().copied().map(StoryPlace::Old);
-        for story in new.chain(old) {
-            let id = story_id(story);
-            let thread = self.threads.get(&story).unwrap_or(&no_comments);
-            match story {
-                StoryPlace::New(_) => {
-                    let all = u64::try_from(thread.comments.len()).unwrap_or(u64::MAX);
-                    let last = (first_of(story) - 1).saturating_add(all);
-                    if last > 0 {
-                        batch.set_field(keys::thread(id), NEXT_ID, last.to_string());
-                    }
-                }
-                StoryPlace::Old(_) if thread.comments.is_empty() => {}
-                StoryPlace::Old(_) => {
-                    if let Some(old) = self.old.get(&id) {
-                        old.news.check_state(batch);
-                    }
-                    batch.field_absent(keys::news(id), LOCKED);
-                }
-            }
-        }
+/// The content of a story to write: a job has its topic, and the text of a link is its first comment.
+fn content_of(site: &Site, story: &ArchivedStory) -> ImportedStory {
+    let mut content = story.content.clone();
+    content.text = content.text.filter(|_| content.url.is_none());
+    let jobs = site.rules.hacker_news.jobs_topic.0.as_ref();
+    if let Some(jobs) = jobs.filter(|jobs| story.is_job && !content.topics.contains(jobs)) {
+        let all = content.topics.iter().map(ToString::to_string).chain([jobs.to_string()]);
+        content.topics = Topics::from_stored(&all.collect::<Vec<_>>().join(","));
     }
-
-    fn link(
-        &self,
-        site: &Site,
-        source: &ImportSource,
-        story: &ArchivedStory,
-        author: UserId,
-    ) -> ImportedLink {
-        let jobs = site.rules.hacker_news.jobs_topic.0.as_ref().filter(|_| story.is_job);
-        let topics = match jobs {
-            Some(jobs) if !story.topics.contains(jobs) => {
-                let all = story.topics.iter().map(ToString::to_string).chain([jobs.to_string()]);
-                Topics::from_stored(&all.collect::<Vec<_>>().join(","))
-            }
-            _ => story.topics.clone(),
-        };
-        // The text of a link is its first comment.
-        let text = story.text.clone().filter(|_| story.url.is_none());
-        let votes: ImportedVotes = story.votes;
-        ImportedLink {
-            source_id: format!("{source}:{}", story.number),
-            title: story.title.clone(),
-            url: story.url.clone(),
-            text,
-            author,
-            posted: story.posted,
-            voters: Vec::new(),
-            imported_votes: votes,
-            topics,
-        }
-    }
+    content
 }

@@ -3,9 +3,11 @@
 //! A line is an item, a person, or `null`. An export of this site has two more kinds, `topic` and `site`, and more
 //! members: the text as it was typed, topics, and votes up and down.
 
+use crate::imports::ImportedStory;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::html::{decoded, markdown_of_html, text_of_html};
+use crate::values::ids::ItemNumber;
 use crate::values::imported::{ImportedName, ImportedVotes, NotAName};
 use crate::values::limits::{MAX_IMPORTED_COUNT, MAX_IMPORTED_TEXT_BYTES, MAX_IMPORTED_TITLE};
 use crate::values::text::{Body, FullName, InputError, TopicSentence, is_unfit_for_line};
@@ -14,6 +16,7 @@ use crate::values::urls::{NewsUrl, UrlError};
 use crate::values::words::grouped;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Above this, numbers are not exact as scores: 2^53.
 const MAX_NUMBER: u64 = 1 << 53;
@@ -53,20 +56,10 @@ pub enum Missing {
 pub struct ArchivedStory {
     /// The number there.
     pub number: u64,
-    /// The title.
-    pub title: String,
-    /// The link.
-    pub url: Option<NewsUrl>,
-    /// The text.
-    pub text: Option<Body>,
     /// The author; `None` for somebody who has left.
     pub by: Option<ImportedName>,
-    /// When.
-    pub posted: Timestamp,
-    /// The votes there.
-    pub votes: ImportedVotes,
-    /// The topics.
-    pub topics: Topics,
+    /// What it says.
+    pub content: ImportedStory,
     /// Whether it offers work.
     pub is_job: bool,
 }
@@ -164,40 +157,83 @@ pub enum LineError {
     Site(String),
 }
 
-/// The line as it is written. Members that are not named here are skipped.
-#[derive(Deserialize)]
-struct WrittenLine {
-    id: Id,
+/// A line as it is written, also in answers of the API. Other members are skipped.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct WrittenLine {
+    /// The text of a profile as HTML, or the sentence of a topic.
+    pub about: Option<String>,
+    /// The author's name.
+    pub by: Option<String>,
+    /// When an account was made, in Unix seconds.
+    pub created: Option<WholeNumber>,
+    /// Whether flags have hidden an item.
+    pub dead: Option<bool>,
+    /// Whether an item is deleted or removed.
+    pub deleted: Option<bool>,
+    /// All comments of a story.
+    #[serde(skip_deserializing)]
+    pub descendants: Option<u64>,
+    /// The number of an item, the name of a person or a topic, or a site.
+    pub id: Id,
+    /// The karma of a person.
+    pub karma: Option<WholeNumber>,
+    /// The comments directly below an item, in reading order.
+    #[serde(skip_deserializing)]
+    pub kids: Option<Vec<ItemNumber>>,
+    /// The item that a comment replies to.
+    pub parent: Option<WholeNumber>,
+    /// Votes up minus votes down, of a story.
+    pub score: Option<WholeNumber>,
+    /// The newest stories and comments of a person.
+    #[serde(skip_deserializing)]
+    pub submitted: Option<Vec<ItemNumber>>,
+    /// The text as HTML.
+    pub text: Option<String>,
+    /// The time of posting, in Unix seconds.
+    pub time: Option<WholeNumber>,
+    /// The title.
+    pub title: Option<String>,
+    /// The kind of an item, or of another line.
     #[serde(rename = "type")]
-    kind: Option<String>,
-    by: Option<String>,
-    time: Option<WholeNumber>,
-    text: Option<String>,
-    source_text: Option<String>,
-    dead: Option<bool>,
-    deleted: Option<bool>,
-    parent: Option<WholeNumber>,
-    url: Option<String>,
-    score: Option<WholeNumber>,
-    votes: Option<ArchivedVotes>,
-    title: Option<String>,
-    topics: Option<Vec<String>>,
-    created: Option<WholeNumber>,
-    karma: Option<WholeNumber>,
-    about: Option<String>,
-    fullname: Option<String>,
+    pub kind: Option<String>,
+    /// The link.
+    pub url: Option<String>,
+    /// The text as it was typed.
+    pub source_text: Option<String>,
+    /// The full name of a person.
+    pub fullname: Option<String>,
+    /// The topics of a story.
+    pub topics: Option<Vec<String>>,
+    /// The votes on an item or a site.
+    pub votes: Option<ArchivedVotes>,
 }
 
-#[derive(Deserialize)]
+/// The subject of a line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Id {
+pub enum Id {
+    /// An item.
     Number(WholeNumber),
+    /// Something else.
     Name(String),
 }
 
+impl Default for Id {
+    fn default() -> Self {
+        Self::Number(WholeNumber(0))
+    }
+}
+
 /// A whole number. Some programs write it with decimals: `1700000000.0`.
-#[derive(Clone, Copy)]
-struct WholeNumber(i64);
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct WholeNumber(pub i64);
+
+impl From<u64> for WholeNumber {
+    fn from(number: u64) -> Self {
+        Self(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
 
 impl<'de> Deserialize<'de> for WholeNumber {
     #[allow(clippy::cast_possible_truncation)]
@@ -291,15 +327,18 @@ fn story(number: u64, written: WrittenLine, now: Timestamp) -> Result<ArchivedSt
         return Err(LineError::TooLong("title", MAX_IMPORTED_TITLE));
     }
     let url = written.url.as_deref().map(str::trim).filter(|url| !url.is_empty());
-    Ok(ArchivedStory {
-        number,
+    let content = ImportedStory {
         title: title.to_owned(),
         url: url.map(NewsUrl::parse_listed).transpose().map_err(LineError::Link)?,
         text: text(&written)?,
-        by: name(written.by.as_deref())?,
         posted: moment(written.time, "time", now)?,
         votes: votes(&written)?,
         topics: Topics::from_stored(&written.topics.as_deref().unwrap_or_default().join(",")),
+    };
+    Ok(ArchivedStory {
+        number,
+        by: name(written.by.as_deref())?,
+        content,
         is_job: written.kind.as_deref() == Some("job"),
     })
 }
@@ -404,8 +443,14 @@ mod tests {
         let story = r#"{"by":"dhouston","descendants":71,"id":8863,"kids":[8952],"score":111,"time":1175714200,
             "title":"My YC app: Dropbox","type":"story","url":"http://www.getdropbox.com/u/2/screencast.html"}"#;
         let ArchiveLine::Story(story) = parse(story).unwrap() else { panic!() };
-        assert_eq!((story.number, story.posted, story.votes.up), (8863, Timestamp(1_175_714_200), 110));
-        assert_eq!((story.title.as_str(), story.by.unwrap().as_str()), ("My YC app: Dropbox", "dhouston"));
+        assert_eq!(
+            (story.number, story.content.posted, story.content.votes.up),
+            (8863, Timestamp(1_175_714_200), 110)
+        );
+        assert_eq!(
+            (story.content.title.as_str(), story.by.unwrap().as_str()),
+            ("My YC app: Dropbox", "dhouston")
+        );
         let comment = r#"{"by":"norvig","id":2921983,"kids":[2922097],"parent":2921506,
             "text":"Aw shucks, guys ... you make me <i>blush</i>.<p>It&#x27;s","time":1314211127,"type":"comment"}"#;
         let ArchiveLine::Comment(comment) = parse(comment).unwrap() else { panic!() };
@@ -421,13 +466,16 @@ mod tests {
     fn numbers_may_have_decimals_and_titles_have_entities() {
         let line = r#"{"id":7.0,"type":"story","title":"A &lt;T&gt; &amp;amp; B&#x27;s","by":"x","time":1700000000.0,"score":5.0}"#;
         let ArchiveLine::Story(story) = parse(line).unwrap() else { panic!() };
-        assert_eq!((story.number, story.posted, story.votes.up), (7, Timestamp(1_700_000_000), 4));
-        assert_eq!(story.title, "A <T> &amp; B's");
+        assert_eq!(
+            (story.number, story.content.posted, story.content.votes.up),
+            (7, Timestamp(1_700_000_000), 4)
+        );
+        assert_eq!(story.content.title, "A <T> &amp; B's");
         // An export of this site has it as it was typed.
         let own =
             r#"{"id":7,"type":"story","title":"A &lt;T&gt;","by":"x","time":1,"votes":{"up":2.0,"down":0}}"#;
         let ArchiveLine::Story(story) = parse(own).unwrap() else { panic!() };
-        assert_eq!(story.title, "A &lt;T&gt;");
+        assert_eq!(story.content.title, "A &lt;T&gt;");
         for wrong in ["1.5", "1e300", "-1.0", "\"1\""] {
             let line = format!(r#"{{"id":7,"type":"story","title":"t","by":"x","time":{wrong}}}"#);
             assert!(parse(&line).is_err(), "{wrong}");

@@ -1,12 +1,13 @@
 //! The resources with an address below `/v0/`.
 
-use super::items::ItemEntry;
+use super::items::item_line;
 use super::lists::{UpdatesEntry, list_named};
-use super::users::UserEntry;
+use super::users::person_line;
 use crate::App;
 use crate::error::RequestError;
 use serde::Serialize;
 use tidings_domain::cache::Shared;
+use tidings_domain::imports::lines::WrittenLine;
 use tidings_domain::numbered;
 use tidings_domain::numbered::lists::{ItemList, list};
 use tidings_domain::values::ids::ItemNumber;
@@ -63,8 +64,8 @@ impl Resource {
         let mut visit = app.visitor();
         let visit = &mut visit;
         Ok(match self {
-            Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(ItemEntry::of)),
-            Self::User(name) => Content::User(numbered::person(visit, name).await?.map(UserEntry::of)),
+            Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(item_line)),
+            Self::User(name) => Content::User(numbered::person(visit, name).await?.map(person_line)),
             Self::MaxItem => Content::MaxItem(numbered::highest(visit).await?),
             Self::List(name) => Content::List(ListedNumbers(list(visit, *name).await?)),
             Self::Updates => Content::Updates(numbered::updates(visit).await?.into()),
@@ -77,8 +78,8 @@ impl Resource {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content {
-    Item(Option<ItemEntry>),
-    User(Option<UserEntry>),
+    Item(Option<WrittenLine>),
+    User(Option<WrittenLine>),
     MaxItem(u64),
     List(ListedNumbers),
     Updates(UpdatesEntry),
