@@ -198,7 +198,10 @@ impl Command {
                 server.run(std::env::args_os(), local.surroundings(), |call| local.answer(call))
             }
             (Ok(None), command) => {
-                Terminal::local(local).run(command.run_at_store(&Here::alone(config))).await
+                let here = Here::alone(config);
+                let done = Terminal::local(local).run(command.run_at_store(&here)).await;
+                here.close().await;
+                done
             }
             (Err(error), Self::Status(status)) => status.say_unreachable(&config, error),
             (Err(error), _) => Err(error),
@@ -333,7 +336,7 @@ pub async fn run_in_server(arguments: Vec<Vec<u8>>, here: Here) -> anyhow::Resul
     match parsed.map_err(|error| WrongUse(error.to_string()))?.command {
         // The settings are those of the command line, but for what the store says.
         Some(Command::Config(_)) => {
-            let store = here.reach_existing_store().await?;
+            let store = here.store().await?;
             say!(
                 "{}",
                 karma::stored_economy(&store).await?.map(|economy| economy.to_string()).unwrap_or_default()

@@ -2,13 +2,14 @@
 //! was deleted. A server does it within a day of an erasure, and `tidings compact` at once.
 
 use anyhow::bail;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::changes;
 use tidings_domain::moderation::erasing;
 use tidings_keyspace::Store;
 use tidings_web::App;
 use tidings_web::features::search::searching::Searching;
+use tokio::sync::Mutex;
 
 /// How often a server looks whether something was erased.
 const LOOK_EVERY: Duration = Duration::from_secs(3_600);
@@ -19,56 +20,24 @@ const WITHIN: u64 = 20 * 3_600;
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// How a compaction is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompactionState {
-    /// Whether one is under way.
-    pub is_running: bool,
-    /// Whether the last one has written the file of the store anew: on Redis there is none.
-    pub has_file: bool,
-    /// Why the last one has failed.
-    pub error: Option<String>,
-}
+/// Held by a compaction of this process: there is one at a time.
+static TURN: Mutex<()> = Mutex::const_new(());
 
-static STATE: Mutex<CompactionState> =
-    Mutex::new(CompactionState { is_running: false, has_file: false, error: None });
-
-/// How the compaction of this process is.
-pub fn state() -> CompactionState {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// Says that a compaction begins; false if one is under way.
-fn may_begin() -> bool {
-    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
-    let may_begin = !state.is_running;
-    state.is_running = true;
-    may_begin
-}
-
-/// Begins a compaction of a server's files, unless one is under way.
-pub fn begin(app: &App) {
-    if may_begin() {
-        let app = app.clone();
-        tokio::spawn(async move { run(&app).await });
-    }
-}
-
-/// Compacts, and keeps the outcome.
-async fn run(app: &App) -> bool {
-    let searching = app.search.get();
-    let outcome = compact(&app.site.store, searching).await;
-    let (has_file, error) = match outcome {
-        Ok(has_file) => (has_file, None),
-        Err(error) => {
-            tracing::error!(error = format!("{error:#}"), "cannot compact the files");
-            (false, Some(format!("{error:#}")))
-        }
+/// Compacts a server's files, even if nobody waits for it any more. Returns whether the store has a file.
+///
+/// # Errors
+/// When a disk fails.
+pub async fn of_server(app: &App) -> anyhow::Result<bool> {
+    let app = app.clone();
+    let compacting = async move {
+        let _turn = TURN.lock().await;
+        compact(&app.site.store, app.search.get()).await
     };
-    let is_done = error.is_none();
-    *STATE.lock().unwrap_or_else(PoisonError::into_inner) =
-        CompactionState { is_running: false, has_file, error };
-    is_done
+    let outcome = tokio::spawn(compacting).await?;
+    if let Err(error) = &outcome {
+        tracing::error!(error = format!("{error:#}"), "cannot compact the files");
+    }
+    outcome
 }
 
 /// Writes the file of the store and the search index anew. Returns whether the store has a file.
@@ -123,12 +92,12 @@ pub async fn watch(app: App) {
             }
         };
         let is_due = erased.filter(|time| Some(*time) != done && app.now().seconds_since(*time) >= WITHIN);
-        if is_due.is_some() && may_begin() && run(&app).await {
+        if is_due.is_some()
+            && let Ok(has_file) = of_server(&app).await
+        {
             done = is_due;
             // Each server of a shared store has an index of its own.
-            if state().has_file
-                && let Err(error) = erasing::forget_last(&app.site, is_due).await
-            {
+            if has_file && let Err(error) = erasing::forget_last(&app.site, is_due).await {
                 tracing::debug!(%error, "the files will be compacted again after a start");
             }
         }

@@ -18,8 +18,8 @@ use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
 
 pub use self::settings::{Backup, Feeds, Log, Mail, Metrics, Search, Server, Site, Sites, Timelines, Web};
 pub use self::values::{
-    HostName, HubUrl, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
-    VoteOrigin,
+    HostName, HubUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl, file_of,
+    folder_of,
 };
 
 use self::settings::{REPLACED, Setting};
@@ -60,9 +60,8 @@ pub struct Config {
     pub metrics: Metrics,
     /// How the site behaves.
     pub rules: Rules,
-    lines: Vec<SettingLine>,
-    /// The text of each setting, secrets too, to find out what has changed.
-    texts: BTreeMap<&'static str, String>,
+    /// The texts of which all this was read.
+    layers: Layers,
 }
 
 /// The settings that the command line sets; `None` where it does not.
@@ -201,15 +200,15 @@ impl Config {
         }
         layers.add_environment(environment)?;
         layers.add_flags(flags);
-        let mut config = settings::build(&layers)?;
-        config.follow_economy();
+        layers.follow_economy();
+        let config = settings::build(layers)?;
         if config.rules.accounts.confirm_email && config.mail.relay.is_none() {
-            return Err(layers.contradiction("accounts.confirm_email", "false without mail.relay"));
+            return Err(config.layers.contradiction("accounts.confirm_email", "false without mail.relay"));
         }
         let accounts = &config.rules.accounts;
         if !accounts.signup_question.is_empty() && accounts.signup_answers.is_empty() {
             let expected = "empty without accounts.signup_answers";
-            return Err(layers.contradiction("accounts.signup_question", expected));
+            return Err(config.layers.contradiction("accounts.signup_question", expected));
         }
         Ok(config)
     }
@@ -235,64 +234,27 @@ impl Config {
 
     /// The same settings for a site whose store names an economy. The settings take precedence.
     #[must_use]
-    pub fn with_stored_economy(mut self, stored: Option<Economy>) -> Self {
-        let economy = match stored {
-            Some(Economy::Lamer) => Economy::LamerOfStore,
-            Some(economy) => economy,
-            None => return self,
-        };
-        if self.change_default(ECONOMY, &economy.to_string(), Origin::Store) {
-            self.rules.karma.economy = economy;
-            self.follow_economy();
+    pub fn with_stored_economy(self, stored: Option<Economy>) -> Self {
+        let Some(stored) = stored.filter(|_| self.is_default(ECONOMY)) else { return self };
+        let mut layers = self.layers.clone();
+        layers.values.insert(ECONOMY, (stored.to_string(), Origin::Store));
+        layers.follow_economy();
+        // They were read before.
+        let Ok(mut config) = settings::build(layers) else { return self };
+        if stored == Economy::Lamer {
+            config.rules.karma.economy = Economy::LamerOfStore;
         }
-        self
+        config
     }
 
     /// Whether no layer names an economy, so that the store may.
     pub fn leaves_economy_to_store(&self) -> bool {
-        self.lines.iter().any(|line| line.name == ECONOMY && line.origin == Origin::Default)
+        self.is_default(ECONOMY)
     }
 
-    /// Gives the prices that no layer has set those of the economy.
-    fn follow_economy(&mut self) {
-        let of = KarmaRules::of(self.rules.karma.economy);
-        if of.economy == Economy::Free {
-            return;
-        }
-        let mut karma = self.rules.karma.clone();
-        let mut follow = |name, price: &mut i64, value: i64| {
-            if self.change_default(name, &value.to_string(), Origin::Economy) {
-                *price = value;
-            }
-        };
-        follow("karma.upvote_minimum", &mut karma.upvote_minimum, of.upvote_minimum);
-        follow("karma.upvote_cost", &mut karma.upvote_cost, of.upvote_cost);
-        follow("karma.downvote_cost", &mut karma.downvote_cost, of.downvote_cost);
-        follow(
-            "karma.comment_upvote_transfer",
-            &mut karma.comment_upvote_transfer,
-            of.comment_upvote_transfer,
-        );
-        follow(
-            "karma.comment_downvote_minimum",
-            &mut karma.comment_downvote_minimum,
-            of.comment_downvote_minimum,
-        );
-        follow("karma.comment_downvote_cost", &mut karma.comment_downvote_cost, of.comment_downvote_cost);
-        if self.change_default("karma.visit_seconds", &of.visit_seconds.to_string(), Origin::Economy) {
-            karma.visit_seconds = of.visit_seconds;
-        }
-        self.rules.karma = karma;
-    }
-
-    /// Changes how a setting is shown that no layer has set. Returns whether it is one.
-    fn change_default(&mut self, name: &'static str, value: &str, origin: Origin) -> bool {
-        let is_default = |line: &&mut SettingLine| line.name == name && line.origin == Origin::Default;
-        let Some(line) = self.lines.iter_mut().find(is_default) else { return false };
-        let shown = if name == ECONOMY { format!("{value:?}") } else { value.to_owned() };
-        (line.value, line.origin) = (shown, origin);
-        self.texts.insert(name, value.to_owned());
-        true
+    /// Whether no layer sets a setting.
+    pub fn is_default(&self, name: &str) -> bool {
+        *self.layers.value(name).1 == Origin::Default
     }
 
     /// How lines of the log must look, as far as the settings tell it although [`Config::load`]
@@ -317,8 +279,7 @@ impl Config {
     /// Whether the file of the embedded store may be created: a file at the default path always,
     /// one that somebody named only on request, so that a typo serves no empty site.
     pub fn creates_store(&self) -> bool {
-        let named = |line: &SettingLine| line.name == "server.store" && line.origin != Origin::Default;
-        self.server.create || !self.lines.iter().any(named)
+        self.server.create || self.is_default("server.store")
     }
 
     /// The settings that the pages and calls of the site depend on.
@@ -333,7 +294,7 @@ impl Config {
                 old_hosts: self.server.old_hosts.iter().map(|HostName(name)| name.clone()).collect(),
             },
             trusted_proxies: self.web.trusted_proxies.clone(),
-            vote_origins: self.sites.vote_origins.iter().map(|VoteOrigin(origin)| origin.clone()).collect(),
+            vote_origins: self.sites.vote_origins.clone(),
             hub: self.feeds.hub.clone().map(|HubUrl(url)| url),
             gravatars: self.web.gravatars,
             digest_hour: self.mail.digest_hour,
@@ -380,20 +341,32 @@ impl Config {
     /// The names of the settings whose values differ from those before, secrets too, in the
     /// order of their names.
     pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
-        let is_changed = |(name, text): &(&&'static str, &String)| before.texts.get(*name) != Some(text);
-        self.texts.iter().filter(is_changed).map(|(name, _)| *name).collect()
+        let settings = self.layers.values.iter();
+        settings
+            .filter(|(name, (text, _))| before.layers.value(name).0 != text)
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     /// Every effective setting, in the order of the table.
-    pub fn describe(&self) -> &[SettingLine] {
-        &self.lines
+    pub fn describe(&self) -> Vec<SettingLine> {
+        let line = |setting: &Setting| {
+            let (text, origin) = self.layers.value(setting.name);
+            SettingLine {
+                name: setting.name,
+                value: setting.kind.shown(text),
+                is_concealed: setting.kind.conceals(text),
+                origin: origin.clone(),
+                meaning: setting.meaning,
+            }
+        };
+        self.layers.settings.iter().map(line).collect()
     }
 }
 
 impl fmt::Debug for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entries = self.lines.iter().map(|line| (line.name, format_args!("{}", line.value).to_string()));
-        formatter.debug_map().entries(entries).finish()
+        formatter.debug_map().entries(self.describe().iter().map(|line| (line.name, &line.value))).finish()
     }
 }
 
@@ -404,7 +377,8 @@ pub fn environment() -> impl Iterator<Item = (String, String)> {
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
 }
 
-/// The text of every setting and where it comes from.
+/// The text of every setting, secrets too, and where it comes from.
+#[derive(Clone, PartialEq)]
 struct Layers {
     settings: Vec<Setting>,
     values: BTreeMap<&'static str, (String, Origin)>,
@@ -412,7 +386,7 @@ struct Layers {
 
 impl Layers {
     fn defaults() -> Self {
-        let settings = settings::table();
+        let settings = settings::table(&Rules::default());
         let values = settings
             .iter()
             .map(|setting| (setting.name, (setting.default.clone(), Origin::Default)))
@@ -434,7 +408,7 @@ impl Layers {
         let origin = Origin::File(path.to_owned());
         for (section, content) in root {
             match content {
-                toml::Value::Table(entries) if self.is_section(&section) => {
+                toml::Value::Table(entries) if self.sections().contains(&*section) => {
                     for (name, value) in entries {
                         self.add_toml(&format!("{section}.{name}"), &value, &origin)?;
                     }
@@ -467,21 +441,26 @@ impl Layers {
             .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && name != LOG_VARIABLE)
             .collect();
         for (variable, value) in ours {
-            let Some(setting) = self.settings.iter().find(|setting| variable_of(setting.name) == variable)
-            else {
-                let name = variable.clone();
-                let origin = Origin::Variable(variable);
-                let replaced = REPLACED.map(|(old, successor)| (variable_of(old), variable_of(successor)));
-                if let Some((_, successor)) = replaced.into_iter().find(|(old, _)| *old == name) {
-                    return Err(ConfigError::Replaced { name, origin, successor });
-                }
-                let nearest =
-                    nearest(&name, self.settings.iter().map(|setting| variable_of(setting.name)), "__");
-                return Err(ConfigError::Unknown { name, origin, nearest });
-            };
-            self.values.insert(setting.name, (value, Origin::Variable(variable)));
+            let setting = self.settings.iter().find(|setting| variable_of(setting.name) == variable);
+            let origin = Origin::Variable(variable.clone());
+            let Some(setting) = setting else { return Err(self.unknown(variable, origin)) };
+            self.values.insert(setting.name, (value, origin));
         }
         Ok(())
+    }
+
+    /// Gives the prices that no layer has set those of the economy, if it is one that is known.
+    fn follow_economy(&mut self) {
+        let Some(economy) = Economy::parse(self.value(ECONOMY).0) else { return };
+        let rules = Rules { karma: KarmaRules::of(economy), ..Rules::default() };
+        for Setting { name, default, .. } in settings::table(&rules) {
+            match self.values.get_mut(name) {
+                Some((text, origin)) if name != ECONOMY && *origin == Origin::Default && *text != default => {
+                    (*text, *origin) = (default, Origin::Economy);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn add_flags(&mut self, flags: &CommandLineSettings) {
@@ -522,44 +501,25 @@ impl Layers {
         }
     }
 
-    fn texts(&self) -> BTreeMap<&'static str, String> {
-        self.values.iter().map(|(name, (text, _))| (*name, text.clone())).collect()
-    }
-
-    /// The settings as they are shown, when every one of them has been read.
-    fn describe(&self) -> Vec<SettingLine> {
-        let line = |setting: &Setting| {
-            let (text, origin) = self.value(setting.name);
-            SettingLine {
-                name: setting.name,
-                value: setting.kind.shown(text),
-                is_concealed: setting.kind.conceals(text),
-                origin: origin.clone(),
-                meaning: setting.meaning,
-            }
-        };
-        self.settings.iter().map(line).collect()
-    }
-
     /// Every name in the table has a value from the start.
     fn value(&self, name: &str) -> (&str, &Origin) {
         self.values.get(name).map_or(("", &Origin::Default), |(text, origin)| (text, origin))
-    }
-
-    fn is_section(&self, name: &str) -> bool {
-        self.sections().contains(name)
     }
 
     fn sections(&self) -> BTreeSet<&'static str> {
         self.settings.iter().filter_map(|setting| setting.name.split('.').next()).collect()
     }
 
+    /// The error for a name that no setting has, in the spelling of files or of variables.
     fn unknown(&self, name: String, origin: Origin) -> ConfigError {
-        if let Some((_, successor)) = REPLACED.iter().find(|(old, _)| *old == name) {
-            return ConfigError::Replaced { name, origin, successor: (*successor).to_owned() };
+        let is_variable = matches!(origin, Origin::Variable(_));
+        let spelled = |name: &str| if is_variable { variable_of(name) } else { name.to_owned() };
+        if let Some((_, successor)) = REPLACED.iter().find(|(old, _)| spelled(old) == name) {
+            return ConfigError::Replaced { name, origin, successor: spelled(successor) };
         }
-        let nearest = if name.contains('.') {
-            nearest(&name, self.settings.iter().map(|setting| setting.name.to_owned()), ".")
+        let nearest = if is_variable || name.contains('.') {
+            let separator = if is_variable { "__" } else { "." };
+            nearest(&name, self.settings.iter().map(|setting| spelled(setting.name)), separator)
         } else {
             self.nearest_in_section(&name)
         };

@@ -13,7 +13,7 @@ mod wire;
 mod tests;
 
 use crate::cli::terminal::{Call, Surroundings};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, file_of};
 use anyhow::{Context, bail};
 use server::{Serving, serve};
 use socket::{ControlSocket, SocketError, is_nobody, is_too_long};
@@ -53,12 +53,8 @@ impl ControlPath {
         if store == config.server.store.as_str() && !chosen.is_empty() {
             return Some(Self { path: PathBuf::from(chosen), is_chosen: true });
         }
-        match store.split_once(':') {
-            Some(("redb", path)) if path != ":memory:" => {
-                Some(Self { path: PathBuf::from(format!("{path}-control")), is_chosen: false })
-            }
-            _ => None,
-        }
+        let path = file_of(store)?.display();
+        Some(Self { path: PathBuf::from(format!("{path}-control")), is_chosen: false })
     }
 }
 
@@ -200,8 +196,8 @@ pub async fn find_at(url: &str, config: &Config) -> anyhow::Result<Option<Runnin
 
 /// Whether another process has the file of an embedded store open.
 fn is_locked(url: &str) -> bool {
-    let path = url.strip_prefix("redb:").unwrap_or_default();
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let file = file_of(url).and_then(|path| File::open(path).ok());
+    file.is_some_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The server that listens on a socket, if one does.
@@ -280,12 +276,7 @@ impl RunningServer {
 
 /// The name of a store, the same for all who name it differently. Without a password.
 fn name_of(url: &str) -> String {
-    match url.split_once(':') {
-        Some(("redb", path)) => format!("redb:{}", absolute(Path::new(path)).display()),
-        _ => without_password(url),
-    }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+    let Some(path) = file_of(url) else { return without_password(url) };
+    let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+    format!("redb:{}", absolute.unwrap_or_else(|_| path.to_owned()).display())
 }

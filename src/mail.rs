@@ -22,7 +22,7 @@ use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executo
 use crate::config::{Mail, MailTls, Relay};
 use tidings_domain::values::email::Email;
 use tidings_keyspace::certificates;
-use tidings_web::mail::{Failure, Letter, SendMail, Sending};
+use tidings_web::mail::{Failure, Letter, SendError, SendMail, Sending};
 
 /// How long the relay may take to accept a message, from the connection on.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -90,43 +90,6 @@ impl Mailer {
         self.from.to_string()
     }
 
-    /// Sends a plain text message, which may hold a secret, to one address and waits until the
-    /// relay has accepted it.
-    ///
-    /// # Errors
-    /// When the address is not valid, the relay is unavailable, slow, or refuses, or it offers
-    /// no TLS.
-    pub async fn send(&self, to: &str, subject: &str, body: &str) -> Result<(), MailError> {
-        self.send_over(&self.secret, to, subject, body).await
-    }
-
-    /// The same for a message without a secret: with `mail.tls = opportunistic`, TLS is used
-    /// if the relay offers it.
-    ///
-    /// # Errors
-    /// As [`Mailer::send`].
-    pub async fn send_notice(&self, to: &str, subject: &str, body: &str) -> Result<(), MailError> {
-        self.send_over(&self.plain, to, subject, body).await
-    }
-
-    /// Sends a message that somebody has subscribed to, as [`Mailer::send_notice`] does.
-    ///
-    /// # Errors
-    /// As [`Mailer::send`].
-    pub async fn send_letter(&self, letter: &Letter) -> Result<(), MailError> {
-        let mut message = self
-            .addressed(&letter.to, &letter.subject)?
-            .message_id(Some(letter.message_id.clone()))
-            .raw_header(header("List-Unsubscribe", format!("<{}>", letter.unsubscribe)))
-            .raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()))
-            // Programs that answer for people who are away do not answer this.
-            .raw_header(header("Auto-Submitted", "auto-generated".to_owned()));
-        if let Some(thread) = &letter.thread {
-            message = message.references(thread.clone());
-        }
-        self.transmit(&self.plain, &letter.to, message.body(letter.body.clone())?).await
-    }
-
     fn addressed(&self, to: &str, subject: &str) -> Result<MessageBuilder, MailError> {
         Ok(Message::builder()
             .from(self.from.clone())
@@ -135,14 +98,13 @@ impl Mailer {
             .header(ContentType::TEXT_PLAIN))
     }
 
-    async fn send_over(
+    /// Sends a plain text message.
+    async fn send_text(
         &self,
         transport: &AsyncSmtpTransport<Tokio1Executor>,
-        to: &str,
-        subject: &str,
-        body: &str,
-    ) -> Result<(), MailError> {
-        let message = self.addressed(to, subject)?.message_id(None).body(body.to_owned())?;
+        (to, subject, body): (&str, &str, &str),
+    ) -> Result<(), SendError> {
+        let message = self.addressed(to, subject)?.message_id(None).body(body.to_owned());
         self.transmit(transport, to, message).await
     }
 
@@ -150,9 +112,9 @@ impl Mailer {
         &self,
         transport: &AsyncSmtpTransport<Tokio1Executor>,
         to: &str,
-        message: Message,
-    ) -> Result<(), MailError> {
-        let sending = tokio::time::timeout(self.limit, transport.send(message));
+        message: Result<Message, lettre::error::Error>,
+    ) -> Result<(), SendError> {
+        let sending = tokio::time::timeout(self.limit, transport.send(message.map_err(MailError::from)?));
         let sent = match sending.await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(error)) => Err(MailError::explain((&self.relay, self.limit), to, &error)),
@@ -164,21 +126,34 @@ impl Mailer {
             Err(_) => "refused",
         };
         metrics::counter!("tidings_mails_total", "result" => result).increment(1);
-        sent
+        Ok(sent?)
     }
 }
 
+/// With `mail.tls = opportunistic`, messages without a secret go over TLS if the relay offers it.
 impl SendMail for Mailer {
     fn send<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
-        Box::pin(async move { Ok(self.send(to, subject, body).await?) })
+        Box::pin(self.send_text(&self.secret, (to, subject, body)))
     }
 
     fn send_notice<'a>(&'a self, to: &'a str, subject: &'a str, body: &'a str) -> Sending<'a> {
-        Box::pin(async move { Ok(self.send_notice(to, subject, body).await?) })
+        Box::pin(self.send_text(&self.plain, (to, subject, body)))
     }
 
     fn send_letter<'a>(&'a self, letter: &'a Letter) -> Sending<'a> {
-        Box::pin(async move { Ok(self.send_letter(letter).await?) })
+        Box::pin(async move {
+            let mut message = self
+                .addressed(&letter.to, &letter.subject)?
+                .message_id(Some(letter.message_id.clone()))
+                .raw_header(header("List-Unsubscribe", format!("<{}>", letter.unsubscribe)))
+                .raw_header(header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()))
+                // Programs that answer for people who are away do not answer this.
+                .raw_header(header("Auto-Submitted", "auto-generated".to_owned()));
+            if let Some(thread) = &letter.thread {
+                message = message.references(thread.clone());
+            }
+            self.transmit(&self.plain, &letter.to, message.body(letter.body.clone())).await
+        })
     }
 }
 
@@ -352,7 +327,7 @@ mod tests {
         ] {
             server.refuse_with(answer);
             let error = mailer.send("bob@example.org", "x", "y").await.unwrap_err();
-            assert_eq!(error.failure(), failure, "{answer}: {error}");
+            assert_eq!(error.failure, failure, "{answer}: {error}");
         }
     }
 
@@ -403,7 +378,7 @@ mod tests {
         let mut server = SmtpServer::start().await;
         let mailer = mailer(&[IN_CLEAR, ("TIDINGS_MAIL__RELAY", &server.relay())]).unwrap();
         let injected = mailer.send("bob@example.org\r\nBcc: eve@example.org", "x", "y").await;
-        assert!(matches!(injected, Err(MailError::Address(_))));
+        assert!(matches!(injected.unwrap_err().reason.downcast_ref(), Some(MailError::Address(_))));
         mailer.send("bob@example.org", "x\r\nBcc: eve@example.org", "y").await.unwrap();
         let message = server.next_message().await;
         assert_eq!(message.header("Bcc"), None);
@@ -457,7 +432,7 @@ mod tests {
             assert_eq!(message.header("To"), Some("bob@xn--mller-kva.example"));
         }
         let error = mailer.send("bøb@example.org", "x", "y").await.unwrap_err();
-        assert_eq!(error.failure(), Failure::NoMailbox);
+        assert_eq!(error.failure, Failure::NoMailbox);
         assert!(error.to_string().contains("because of the letters before the @"), "{error}");
     }
 
@@ -558,7 +533,7 @@ mod tests {
                 Mailer::trusting(&settings(&variables), None, Duration::from_secs(1)).unwrap().unwrap();
             let error = mailer.send("bob@example.org", "x", "y").await.unwrap_err();
             check_sentence(relay, &error, said);
-            assert_eq!(error.failure(), Failure::Temporary, "{error}");
+            assert_eq!(error.failure, Failure::Temporary, "{error}");
         }
         let variables = [IN_CLEAR, ("TIDINGS_MAIL__RELAY", &*in_clear)];
         let mailer = mailer(&variables).unwrap();
@@ -576,7 +551,7 @@ mod tests {
 
     /// The sentence names the relay, the fault and the remedy, and nothing that only a programmer understands.
     #[track_caller]
-    fn check_sentence(relay: &str, error: &MailError, said: &str) {
+    fn check_sentence(relay: &str, error: &SendError, said: &str) {
         let sentence = error.to_string();
         assert!(
             sentence.starts_with(&format!("the mail relay {relay} ")) && sentence.contains(said),

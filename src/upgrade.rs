@@ -9,7 +9,7 @@ use crate::config::Config;
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::home_servers;
 use tidings_domain::keys;
@@ -108,7 +108,7 @@ pub async fn complete(site: &Site, tell: Tell) -> anyhow::Result<()> {
         store_check::Progress::File(..) => {}
     });
     let report = report.await;
-    progress.bar.finish_and_clear();
+    drop(progress);
     if let Some(report) = report? {
         let (made, left) = (report.totals.mended, report.totals.left());
         tracing::info!(made, left, "the site has all lists that Lamer News did not have");
@@ -146,9 +146,8 @@ async fn prepare_with(
         }
     }
     let progress = Progress::new("migrating the store", tell);
-    let migrated = migrations::migrate(site, &state, all, &|done, total| progress.advance(done, total)).await;
-    progress.bar.finish_and_clear();
-    migrated.context("cannot migrate the store")
+    let advance = |done, total| progress.advance(done, total);
+    migrations::migrate(site, &state, all, &advance).await.context("cannot migrate the store")
 }
 
 async fn back_up(
@@ -164,12 +163,10 @@ async fn back_up(
         // A start that was interrupted in this second has made it.
         return Ok(());
     }
-    let progress = Arc::new(Progress::new("making a backup before the store is migrated", tell));
+    let progress = Progress::new("making a backup before the store is migrated", tell);
     progress.advance(0, state.keys);
-    let written = progress.clone();
-    let report = Box::new(move |done, total| written.advance(done, total));
+    let report = Box::new(move |done, total| progress.advance(done, total));
     let taken = take::to_file(&site.store, SystemDisk, path.clone(), report).await;
-    progress.bar.finish_and_clear();
     let summary = taken.context("cannot make a backup before the store is migrated")?;
     tracing::info!(
         path = %path.display(),
@@ -186,8 +183,7 @@ fn backup_folder(config: &Config) -> Option<PathBuf> {
     if !config.backup.folder.is_empty() {
         return Some(PathBuf::from(&config.backup.folder));
     }
-    let path = config.server.store.as_str().strip_prefix("redb:").filter(|path| *path != ":memory:")?;
-    Some(crate::backup::disk::folder_of(Path::new(path)))
+    config.server.store.folder()
 }
 
 #[cfg(test)]

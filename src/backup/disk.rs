@@ -4,6 +4,7 @@
 //! whatever happens at any moment, a power cut too, there is either no file of the name
 //! or a whole one.
 
+use crate::config::folder_of;
 use anyhow::{Context, bail};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -187,12 +188,4 @@ pub fn partial_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".partial");
     name.into()
-}
-
-/// The folder of a file.
-pub fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    }
 }

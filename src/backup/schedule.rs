@@ -11,23 +11,22 @@ use super::disk::{Disk, SystemDisk};
 use super::take;
 use crate::config;
 use anyhow::Context;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidings_domain::report::BackupReport;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::EngineClock;
+use tokio::process::Command;
 
 /// How long to wait after a failure, unless backups are made more often.
 const RETRY_AFTER: Duration = Duration::from_secs(600);
 
 /// How long the program may run that follows a backup.
 const AFTER_LIMIT: Duration = Duration::from_secs(3_600);
-/// How often to look whether it has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-
 /// The ending of the name of a file that says that a backup waits for the program.
 const WAITING: &str = ".after";
 
@@ -52,7 +51,7 @@ impl Schedule {
     pub fn of(settings: &config::Backup) -> Option<Self> {
         (!settings.folder.is_empty()).then(|| Self {
             folder: PathBuf::from(&settings.folder),
-            every: settings.every.0,
+            every: settings.every,
             keep: usize::try_from(settings.keep).unwrap_or(usize::MAX),
             after: (!settings.after.is_empty()).then(|| PathBuf::from(&settings.after)),
         })
@@ -141,15 +140,13 @@ fn waiting_beside(backup: &Path) -> PathBuf {
 
 /// The names of the backups that wait for the program, the oldest first.
 fn waiting(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
     // There is no folder before the first backup.
-    for entry in std::fs::read_dir(folder).into_iter().flatten() {
-        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
-        let backup = name.to_str().and_then(|name| name.strip_suffix(WAITING));
-        found.extend(backup.filter(|name| time_of(name).is_some()).map(str::to_owned));
+    if !folder.exists() {
+        return Ok(Vec::new());
     }
-    found.sort_unstable();
-    Ok(found)
+    let backup =
+        |name: String| Some(name.strip_suffix(WAITING).filter(|name| time_of(name).is_some())?.to_owned());
+    Ok(files(folder)?.into_iter().filter_map(backup).collect())
 }
 
 /// Runs the program for what is to be done with a backup, such as copying it away. It is killed if it takes too long,
@@ -160,29 +157,12 @@ fn waiting(folder: &Path) -> anyhow::Result<Vec<String>> {
 async fn run_after(program: &Path, backup: &Path) -> anyhow::Result<()> {
     let named = || format!("backup.after ({})", program.display());
     let mut command = Command::new(program);
-    command.arg(backup).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut running = Running(command.spawn().with_context(|| format!("cannot run {}", named()))?);
-    let began = Instant::now();
-    let status = loop {
-        if let Some(status) = running.0.try_wait()? {
-            break status;
-        }
-        anyhow::ensure!(began.elapsed() < AFTER_LIMIT, "{} did not end within {AFTER_LIMIT:?}", named());
-        tokio::time::sleep(LOOK_EVERY).await;
-    };
+    command.arg(backup).stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(AFTER_LIMIT, command.status()).await;
+    let status = ended.with_context(|| format!("{} did not end within {AFTER_LIMIT:?}", named()))?;
+    let status = status.with_context(|| format!("cannot run {}", named()))?;
     anyhow::ensure!(status.success(), "{} ended with {status}", named());
     Ok(())
-}
-
-/// A program that is running. It is killed when this is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
 }
 
 /// Takes backups until it is dropped.
@@ -244,13 +224,18 @@ fn newest(folder: &Path, now_ms: u64) -> Option<Timestamp> {
 
 /// The names of all backups in a folder that are not from the future, the oldest first.
 fn names(folder: &Path, now_ms: u64) -> anyhow::Result<Vec<String>> {
-    let is_ours = |name: &&str| time_of(name).is_some_and(|time| time.0 <= now_ms / 1000);
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
-        names.extend(name.to_str().filter(is_ours).map(str::to_owned));
-    }
+    let is_ours = |name: &String| time_of(name).is_some_and(|time| time.0 <= now_ms / 1000);
     // The time in a name has the same length in each, the year first.
+    Ok(files(folder)?.into_iter().filter(is_ours).collect())
+}
+
+/// The names of all files in a folder, in their order.
+fn files(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let read = || -> std::io::Result<Vec<String>> {
+        let names = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+        Ok(names.collect::<std::io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    };
+    let mut names = read().with_context(|| format!("cannot read {}", folder.display()))?;
     names.sort_unstable();
     Ok(names)
 }
@@ -263,18 +248,10 @@ fn beyond(mut names: Vec<String>, keep: usize) -> Vec<String> {
 
 /// Files of backups that a process did not finish.
 fn abandoned(folder: &Path) -> anyhow::Result<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let name = entry.with_context(|| format!("cannot read {}", folder.display()))?.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let is_ours = name.strip_suffix(".partial").is_some_and(|whole| time_of(whole).is_some());
-        // One that another server is writing is locked.
-        let is_free = || std::fs::File::open(folder.join(name)).is_ok_and(|file| file.try_lock().is_ok());
-        if is_ours && is_free() {
-            found.push(name.to_owned());
-        }
-    }
-    Ok(found)
+    // One that another server is writing is locked.
+    let is_free = |name: &String| File::open(folder.join(name)).is_ok_and(|file| file.try_lock().is_ok());
+    let is_ours = |name: &String| name.strip_suffix(".partial").is_some_and(|whole| time_of(whole).is_some());
+    Ok(files(folder)?.into_iter().filter(is_ours).filter(is_free).collect())
 }
 
 /// Makes the folder if it is not there. The folder that it is in must be there.

@@ -1,8 +1,9 @@
 //! Takes a backup of a store.
 
-use super::disk::{self, Disk, NewFile};
+use super::disk::{Disk, NewFile};
 use super::format::{Header, Record, Summary};
 use super::writer::BackupWriter;
+use crate::config::folder_of;
 use anyhow::{Context, anyhow, bail};
 use indicatif::ProgressBar;
 use std::io::{BufWriter, Write};
@@ -39,12 +40,12 @@ pub async fn to_file<D: Disk + Send + 'static>(
     path: PathBuf,
     progress: Progress,
 ) -> anyhow::Result<Summary> {
-    let folder = disk::folder_of(&path);
+    let folder = folder_of(&path);
     if disk.exists(&path) {
         bail!("{} exists already; choose another name, or remove it first", path.display());
     }
     let (snapshot, header) = begin(store, &folder).await?;
-    on_own_thread(move |is_wanted, runtime| {
+    on_own_thread("backup", move |is_wanted, runtime| {
         let cannot = || format!("cannot write {}", path.display());
         let mut new = NewFile::create(&disk, &path)?;
         let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, new.file()?);
@@ -71,7 +72,7 @@ pub async fn to_writer(
     progress: Progress,
 ) -> anyhow::Result<Summary> {
     let (snapshot, header) = begin(store, folder).await?;
-    on_own_thread(move |is_wanted, runtime| {
+    on_own_thread("backup", move |is_wanted, runtime| {
         let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, out);
         let source = Source { snapshot, header, everything, runtime, is_wanted, progress };
         let (mut out, summary) = source.write_to(out).context("cannot write the backup")?;
@@ -92,7 +93,8 @@ async fn begin(store: &Store, folder: &Path) -> anyhow::Result<(Snapshot, Header
 
 /// Runs blocking work on a thread that gives way to others. It is told whether its outcome is
 /// still wanted.
-async fn on_own_thread<T: Send + 'static>(
+pub async fn on_own_thread<T: Send + 'static>(
+    name: &'static str,
     work: impl FnOnce(&dyn Fn() -> bool, Handle) -> anyhow::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
     let (reply, outcome) = oneshot::channel();
@@ -103,8 +105,8 @@ async fn on_own_thread<T: Send + 'static>(
         // This fails if nobody waits any more.
         let _ = reply.send(result);
     };
-    std::thread::Builder::new().name("backup".to_owned()).spawn(run).context("cannot start a thread")?;
-    outcome.await.map_err(|_| anyhow!("the thread of the backup has failed"))?
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).context("cannot start a thread")?;
+    outcome.await.map_err(|_| anyhow!("the thread of the {name} has failed"))?
 }
 
 /// Whether a key is not written: it expires, and no restored site needs it.

@@ -48,10 +48,9 @@ pub async fn restored(
     let options = StoreOptions { create: true, clock, ..StoreOptions::default() };
     let store = Store::open(&url, &options).await?;
     let bar = progress_bar(length, "restoring");
-    let shown = bar.clone();
     // Nobody else sees this store, so the file need not be verified first.
     let written =
-        restore::write_unverified(&store, path, now_ms, move |position, _| shown.set_position(position));
+        restore::write_unverified(&store, path, now_ms, move |position, _| bar.set_position(position));
     let summary = written.await.map_err(|error| {
         if error.is::<BackupError>() {
             error.context(named())
@@ -59,7 +58,6 @@ pub async fn restored(
             error.context("the backup cannot be restored into the folder for temporary files (TMPDIR)")
         }
     })?;
-    bar.finish_and_clear();
     let site = Site::new(store.clone(), config.rules.clone(), PasswordWorker::default())
         .reached_at(config.site.url.as_str());
     let state = migrations::state_of(&store).await?;

@@ -2,9 +2,9 @@
 
 use super::terminal::{self, Need, Terminal, progress_bar};
 use super::{Here, WrongUse};
-use crate::backup::disk::folder_of;
 use crate::backup::take;
 use crate::backup::time_text;
+use crate::config::folder_of;
 use anyhow::Context;
 use clap::Args;
 use std::io::{self, IsTerminal};
@@ -56,15 +56,14 @@ impl BackupCommand {
     /// When the file exists or cannot be written, or the store cannot be read.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let (terminal, is_to_stdout, shown) = (Terminal::current(), self.is_to_stdout(), self.file.display());
-        let store = here.reach_existing_store().await?;
+        let store = here.store().await?;
         let bar = progress_bar(0, "writing keys");
         // A folder of the person's is none of the server's.
         let is_here = here.server.is_none() && !is_to_stdout;
         let folder = if is_here { folder_of(&self.file) } else { std::env::temp_dir() };
         let taken =
             take::to_writer(&store, &folder, terminal.output(), self.everything, take::shown_on(&bar)).await;
-        bar.finish_and_clear();
-        store.close().await;
+        drop(bar);
         let summary = taken?;
         terminal.finish().with_context(|| format!("cannot write {shown}"))?;
         // Nobody here knows what becomes of what is passed on.

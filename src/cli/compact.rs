@@ -3,18 +3,13 @@
 use super::Here;
 use super::search::open_unused;
 use crate::compaction;
-use anyhow::bail;
 use clap::Args;
 use std::sync::Arc;
-use std::time::Duration;
 use tidings_domain::changes;
 use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{EngineClock, Store};
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
-
-/// How often to look whether it is done.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Write the files of the store and of the search index anew, without what was deleted.
 ///
@@ -29,10 +24,7 @@ impl CompactCommand {
     /// # Errors
     /// When the store cannot be reached, or a disk fails.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let store = here.reach_existing_store().await?;
-        let done = compact(&store, here).await;
-        store.close().await;
-        if done? {
+        if compact(&here.store().await?, here).await? {
             say!("the files have nothing of what was deleted");
         } else {
             say!(
@@ -45,17 +37,9 @@ impl CompactCommand {
 
 /// Compacts as the server does, or here. Returns whether the store has a file.
 async fn compact(store: &Store, here: &Here) -> anyhow::Result<bool> {
-    let Some(app) = &here.server else {
-        return compaction::compact(store, open_index(store, here).await?).await;
-    };
-    compaction::begin(app);
-    loop {
-        let state = compaction::state();
-        match state.error {
-            _ if state.is_running => tokio::time::sleep(LOOK_EVERY).await,
-            Some(error) => bail!(error),
-            None => return Ok(state.has_file),
-        }
+    match &here.server {
+        Some(app) => compaction::of_server(app).await,
+        None => compaction::compact(store, open_index(store, here).await?).await,
     }
 }
 

@@ -162,7 +162,6 @@ pub(super) async fn copy_store(from: &Store, to: &Store) -> anyhow::Result<Seen>
         bar.set_position(u64::try_from(seen.len())?);
         cursor = page.next;
         if cursor.is_none() {
-            bar.finish_and_clear();
             return Ok(seen);
         }
     }
@@ -187,7 +186,6 @@ async fn copy_server(from: &RunningServer, to: &Store) -> anyhow::Result<Seen> {
         note(&mut seen, entries);
     })
     .await?;
-    bar.finish_and_clear();
     Ok(seen)
 }
 

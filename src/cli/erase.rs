@@ -43,11 +43,8 @@ impl EraseCommand {
         let written = async {
             let erased = erasing::erase_in_copy(site, now, &thing).await;
             erased.with_context(|| format!("cannot erase {thing} from the backup"))?;
-            let bar = progress_bar(0, "writing keys");
-            let summary =
-                take::to_file(&site.store, SystemDisk, self.out.clone(), take::shown_on(&bar)).await;
-            bar.finish_and_clear();
-            summary
+            let shown = take::shown_on(&progress_bar(0, "writing keys"));
+            take::to_file(&site.store, SystemDisk, self.out.clone(), shown).await
         };
         let written = written.await;
         site.store.close().await;

@@ -3,8 +3,8 @@
 use crate::config::Config;
 use crate::upgrade;
 use anyhow::bail;
-use std::ops::Deref;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::migrations::{self, UnusableStore};
@@ -20,78 +20,68 @@ pub struct Here {
     pub config: Config,
     /// The server whose part it is, if there is one.
     pub server: Option<App>,
-}
-
-/// A store that a command uses.
-pub struct Reached {
-    store: Store,
-    is_servers: bool,
-}
-
-impl Deref for Reached {
-    type Target = Store;
-
-    fn deref(&self) -> &Store {
-        &self.store
-    }
-}
-
-impl Reached {
-    /// Closes the store, unless it is the server's.
-    pub async fn close(&self) {
-        if !self.is_servers {
-            self.store.close().await;
-        }
-    }
+    /// The store that was opened here.
+    opened: OnceLock<Store>,
 }
 
 impl Here {
     /// In a process of its own.
     pub const fn alone(config: Config) -> Self {
-        Self { config, server: None }
+        Self { config, server: None, opened: OnceLock::new() }
     }
 
     /// In a server, with its settings.
     pub const fn in_server(config: Config, app: App) -> Self {
-        Self { config, server: Some(app) }
+        Self { config, server: Some(app), opened: OnceLock::new() }
     }
 
-    async fn reach(&self, open: impl AsyncFnOnce() -> anyhow::Result<Store>) -> anyhow::Result<Reached> {
-        match &self.server {
-            // The rounds of commands are not those of the server's own work.
-            Some(app) => Ok(Reached { store: app.site.store.counted_apart(), is_servers: true }),
-            None => Ok(Reached { store: open().await?, is_servers: false }),
+    /// Closes the store, unless it is the server's.
+    pub async fn close(&self) {
+        if let Some(store) = self.opened.get() {
+            store.close().await;
         }
     }
 
-    /// The store, to be written to. Creates it if there is none and nobody has named its path, or with `--create`.
-    pub async fn reach_store(&self) -> anyhow::Result<Reached> {
-        let config = &self.config;
-        self.reach(async || {
-            let store = present(open_store(config).await?, config).await?;
-            migrations::begin_new(&store).await?;
-            Ok(store)
-        })
-        .await
-    }
-
-    /// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
-    pub async fn reach_store_to_import(&self, kind: &str, file: &Path) -> anyhow::Result<Reached> {
-        let from = format!("{kind} {}", file.display());
-        let filling = &Filling::begun(FilledBy::Import, from, Timestamp::now(&EngineClock::System));
-        self.reach(async || open_to_import(&self.config, filling).await).await
+    /// The server's store, or one that is opened here. A command uses one.
+    async fn reach(&self, open: impl AsyncFnOnce(&Config) -> anyhow::Result<Store>) -> anyhow::Result<Store> {
+        match &self.server {
+            // The rounds of commands are not those of the server's own work.
+            Some(app) => Ok(app.site.store.counted_apart()),
+            None => {
+                let store = open(&self.config).await?;
+                Ok(self.opened.get_or_init(|| store).clone())
+            }
+        }
     }
 
     /// The store as it is, which must exist: for commands that read keys, whatever they mean.
-    pub async fn reach_existing_store(&self) -> anyhow::Result<Reached> {
-        let url = self.config.server.store.as_str();
-        self.reach(async || open_existing_store(url, &self.config).await).await
+    pub async fn store(&self) -> anyhow::Result<Store> {
+        self.reach(async |config| open_existing_store(config.server.store.as_str(), config).await).await
     }
 
-    /// The store of the site, which must exist, in the present layout.
-    pub async fn reach_site(&self) -> anyhow::Result<Reached> {
-        let (url, config) = (self.config.server.store.as_str(), &self.config);
-        self.reach(async || present(open_existing_store(url, config).await?, config).await).await
+    /// The site in a store that must exist, in the present layout.
+    pub async fn site(&self) -> anyhow::Result<Site> {
+        let open = async |config: &Config| {
+            present(open_existing_store(config.server.store.as_str(), config).await?, config).await
+        };
+        self.site_on(&self.reach(open).await?)
+    }
+
+    /// The same. Creates the store if there is none and nobody has named its path, or with `--create`.
+    pub async fn site_or_new(&self) -> anyhow::Result<Site> {
+        let open = async |config: &Config| {
+            let store = present(open_store(config).await?, config).await?;
+            migrations::begin_new(&store).await?;
+            Ok(store)
+        };
+        self.site_on(&self.reach(open).await?)
+    }
+
+    /// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
+    pub async fn site_to_import(&self, kind: &str, file: &Path) -> anyhow::Result<Site> {
+        let from = format!("{kind} {}", file.display());
+        let filling = &Filling::begun(FilledBy::Import, from, Timestamp::now(&EngineClock::System));
+        self.site_on(&self.reach(async |config| open_to_import(config, filling).await).await?)
     }
 
     /// The site, in a store that the command has reached.
@@ -99,19 +89,9 @@ impl Here {
     /// # Errors
     /// When `timelines.store` is no URL.
     pub fn site_on(&self, store: &Store) -> anyhow::Result<Site> {
-        match &self.server {
-            // New passwords take turns with those of the people on the site.
-            Some(app) => site_with(store, &self.config, app.site.passwords.clone()),
-            None => site_on(store, &self.config),
-        }
-    }
-
-    /// Does something with the site, in a store that must exist.
-    pub async fn on_site<T>(&self, work: impl AsyncFnOnce(Site) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let store = self.reach_site().await?;
-        let done = work(self.site_on(&store)?).await;
-        store.close().await;
-        done
+        // New passwords take turns with those of the people on the site.
+        let passwords = self.server.as_ref().map(|app| app.site.passwords.clone());
+        site_with(store, &self.config, passwords.unwrap_or_default())
     }
 }
 
@@ -135,17 +115,13 @@ async fn open_to_import(config: &Config, filling: &Filling) -> anyhow::Result<St
 
 /// Brings a store to the present layout, as the server does when it starts. A new one stays as it is.
 async fn present(store: Store, config: &Config) -> anyhow::Result<Store> {
-    let site = site_on(&store, config)?;
+    let site = site_with(&store, config, PasswordWorker::default())?;
     upgrade::bring_to_present(&site, config, EngineClock::System.now_ms()).await?;
     Ok(store)
 }
 
-/// The configured site on a store that this process has opened.
-fn site_on(store: &Store, config: &Config) -> anyhow::Result<Site> {
-    site_with(store, config, PasswordWorker::default())
-}
-
-fn site_with(store: &Store, config: &Config, passwords: PasswordWorker) -> anyhow::Result<Site> {
+/// The configured site on a store.
+pub(super) fn site_with(store: &Store, config: &Config, passwords: PasswordWorker) -> anyhow::Result<Site> {
     let site = Site::new(store.clone(), config.rules.clone(), passwords)
         .reached_at(config.site.url.as_str())
         .called(&config.site.name);

@@ -2,8 +2,9 @@
 
 use crate::config::Config;
 use crate::mail::Mailer;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
+use tidings_web::mail::SendMail;
 
 /// Find out whether mail can be sent.
 #[derive(Debug, Subcommand)]
@@ -34,7 +35,8 @@ impl MailCommand {
         };
         let site = config.site.url.as_str();
         let body = format!("This is a test e-mail from {site}\n\nIt works.\n");
-        mailer.send(&address, "A test of your site's mail", &body).await?;
+        let sent = mailer.send(&address, "A test of your site's mail", &body).await;
+        sent.map_err(|error| anyhow!(error.reason))?;
         say!(
             "the mail relay {} has accepted a mail from {} to {address}; if it does not arrive, look among \
              the spam there, and into the log of the relay",

@@ -1,15 +1,13 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{Here, WrongUse, patiently};
+use super::{Here, WrongUse, patiently, user};
 use crate::config::Config;
 use crate::mail::Mailer;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::sync::Arc;
-use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::{self, ModerationRequest, erasing};
 use tidings_domain::site::Site;
 use tidings_domain::values::actions::{Action, Deed};
@@ -93,8 +91,8 @@ impl ModerateCommand {
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
         let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
-        let done = here.on_site(async |site| self.act(site.for_command(), &asked, &here.config).await);
-        say!("line {} of the moderation log", done.await?);
+        let line = self.act(here.site().await?.for_command(), &asked, &here.config).await?;
+        say!("line {line} of the moderation log");
         Ok(())
     }
 
@@ -188,8 +186,7 @@ fn option_of(field: &str) -> String {
 
 /// The account that acts.
 async fn find(app: &App, name: &str) -> anyhow::Result<User> {
-    let mut visit = Visit::new(Arc::clone(&app.site), app.now(), None);
-    let id = people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?;
+    let id = user::find(&app.site, name).await?;
     let hash = app.site.store.fetch(read::hash(keys::user(id))).await.map_err(Error::from)?;
     match User::from_hash(&hash) {
         Some(user) => Ok(user.acting(&app.site.rules, app.now())),

@@ -2,7 +2,7 @@
 
 use super::{WrongUse, progress_bar, store_options};
 use crate::backup::{restore, time_text};
-use crate::config::{Config, Origin};
+use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
@@ -28,11 +28,7 @@ impl RestoreCommand {
     /// # Errors
     /// When the file is not a whole backup, the store is not empty, or it fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let is_named = config
-            .describe()
-            .iter()
-            .any(|line| line.name == "server.store" && line.origin != Origin::Default);
-        if !is_named {
+        if config.is_default("server.store") {
             return Err(WrongUse(
                 "name the store to restore into: tidings restore FILE --store URL".to_owned(),
             )
@@ -44,12 +40,9 @@ impl RestoreCommand {
             bail!("{} is not a file; it is read twice, so copy it into one first", self.file.display());
         }
         let bar = progress_bar(length.len(), "verifying");
-        let verified = {
-            let (path, bar) = (self.file.clone(), bar.clone());
-            let verifying = move || restore::verify(&path, |position| bar.set_position(position));
-            tokio::task::spawn_blocking(verifying).await.context("the reader has failed")?
-        };
-        bar.finish_and_clear();
+        let path = self.file.clone();
+        let verifying = move || restore::verify(&path, |position| bar.set_position(position));
+        let verified = tokio::task::spawn_blocking(verifying).await.context("the reader has failed")?;
         let summary = verified.with_context(named)?;
         restore::demand_known_layout(summary.header).with_context(named)?;
 
@@ -62,12 +55,10 @@ impl RestoreCommand {
             .with_context(|| format!("cannot restore into {}", without_password(url)))?;
         let bar = progress_bar(length.len(), "restoring");
         let now_ms = EngineClock::System.now_ms();
-        let written =
-            restore::write_keys(&store, &self.file, summary, now_ms, |position| bar.set_position(position));
-        let written = written
+        let shown = move |position| bar.set_position(position);
+        let written = restore::write_keys(&store, &self.file, summary, now_ms, shown)
             .await
             .context("the store has only a part of the data; run the same command again to restore the rest");
-        bar.finish_and_clear();
         let keys = store.count_keys().await;
         store.close().await;
         written?;

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
+use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{age, counted, grouped};
-use tidings_keyspace::{EngineClock, Store};
+use tidings_keyspace::EngineClock;
 use tidings_search::index;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
@@ -40,30 +41,27 @@ impl SearchCommand {
         if !here.config.search.enabled {
             bail!("search is off; set search.enabled = true");
         }
-        let store = here.reach_site().await?;
-        let done = match self {
-            Self::Status => status(&store, here).await,
-            Self::Rebuild => rebuild(&store, here).await,
-        };
-        store.close().await;
-        done
+        let site = here.site().await?;
+        match self {
+            Self::Status => status(&site, here).await,
+            Self::Rebuild => rebuild(&site, here).await,
+        }
     }
 }
 
-async fn status(store: &Store, here: &Here) -> anyhow::Result<()> {
+async fn status(site: &Site, here: &Here) -> anyhow::Result<()> {
     let Some(searching) = of_server(here)? else {
         let settings = here.config.search_settings();
         let folder = settings.folder.context("the index of a store in memory is in its server")?;
         let Some(state) = index::look(&folder, settings.language)? else {
             bail!("there is no search index in {}; the server makes it when it starts", folder.display());
         };
-        let last = store.fetch(changes::last()).await?;
+        let last = site.store.fetch(changes::last()).await?;
         let how = match last.0.saturating_sub(state.progress.place) {
             0 => "up to date".to_owned(),
             behind => format!("behind by {}", counted(behind, "change", "changes")),
         };
-        say!("{}, {} bytes; {how}", documents(state.documents), grouped(state.bytes));
-        return Ok(());
+        return say_state(state.documents, state.bytes, &how);
     };
     let state = searching.state();
     let how = match state.made {
@@ -71,11 +69,15 @@ async fn status(store: &Store, here: &Here) -> anyhow::Result<()> {
         None if state.behind_seconds < 2 => "up to date".to_owned(),
         None => format!("behind by {}", age(state.behind_seconds)),
     };
-    say!("{}, {} bytes; {how}", documents(state.documents), grouped(state.bytes));
+    say_state(state.documents, state.bytes, &how)
+}
+
+fn say_state(documents: u64, bytes: u64, how: &str) -> anyhow::Result<()> {
+    say!("{}, {} bytes; {how}", counted(documents, "document", "documents"), grouped(bytes));
     Ok(())
 }
 
-async fn rebuild(store: &Store, here: &Here) -> anyhow::Result<()> {
+async fn rebuild(site: &Site, here: &Here) -> anyhow::Result<()> {
     let bar = progress_bar(WHOLE, "making the index");
     let state = match of_server(here)? {
         Some(searching) => {
@@ -87,10 +89,11 @@ async fn rebuild(store: &Store, here: &Here) -> anyhow::Result<()> {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-        None => make(store, here, &bar).await?,
+        None => make(site, here, &bar).await?,
     };
-    bar.finish_and_clear();
-    say!("the search index is new: {}, {} bytes", documents(state.documents), grouped(state.bytes));
+    drop(bar);
+    let documents = counted(state.documents, "document", "documents");
+    say!("the search index is new: {documents}, {} bytes", grouped(state.bytes));
     Ok(())
 }
 
@@ -107,14 +110,13 @@ pub(super) fn open_unused(settings: &SearchSettings) -> anyhow::Result<Arc<Searc
 }
 
 /// Makes the index here.
-async fn make(store: &Store, here: &Here, bar: &ProgressBar) -> anyhow::Result<SearchState> {
+async fn make(site: &Site, here: &Here, bar: &ProgressBar) -> anyhow::Result<SearchState> {
     let settings = here.config.search_settings();
     if settings.folder.is_none() {
         bail!("the index of a store in memory is in its server");
     }
     let searching = open_unused(&settings)?;
-    let site = here.site_on(store)?;
-    let making = following::make(&site, &searching, Timestamp::now(&EngineClock::System));
+    let making = following::make(site, &searching, Timestamp::now(&EngineClock::System));
     let mut making = std::pin::pin!(making);
     loop {
         tokio::select! {
@@ -139,8 +141,4 @@ fn of_server(here: &Here) -> anyhow::Result<Option<Arc<Searching>>> {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn show(bar: &ProgressBar, part: f64) {
     bar.set_position((part * WHOLE as f64) as u64);
-}
-
-fn documents(count: u64) -> String {
-    counted(count, "document", "documents")
 }

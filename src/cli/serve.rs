@@ -5,7 +5,9 @@ mod reload;
 mod service_manager;
 mod store;
 
+use super::here::site_with;
 use crate::backup::schedule::{self, Schedule};
+use crate::backup::take::on_own_thread;
 use crate::compaction;
 use crate::config::{Config, ConfigError, MailTls};
 use crate::control::Control;
@@ -32,7 +34,7 @@ use tidings_domain::sites;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Economy;
-use tidings_keyspace::{EngineClock, Store, give_way, without_password};
+use tidings_keyspace::{EngineClock, Store, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
 use tidings_web::mail::SendMail;
 use tidings_web::{App, Listening};
@@ -176,13 +178,10 @@ fn app(
     mailer: Option<Mailer>,
     connections: usize,
 ) -> anyhow::Result<App> {
-    let site = Site::new(store, config.rules.clone(), PasswordWorker::default())
-        .reached_at(config.site.url.as_str())
-        .called(&config.site.name)
+    let site = site_with(&store, config, PasswordWorker::default())?
         .listening_on(address.ip())
         .sending_mail(mailer.is_some())
-        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE))
-        .with_homes_at(config.timelines.store.as_str())?;
+        .with_cache_bytes(config.server.site_cache_mebibytes.saturating_mul(MEBIBYTE));
     let mut settings = config.web_settings();
     settings.transport.connections = connections;
     let mailer = mailer.map(|mailer| Arc::new(mailer) as Arc<dyn SendMail>);
@@ -255,21 +254,12 @@ async fn finish_bans(site: Arc<Site>) {
 /// Adds what a store of Lamer News lacks, and what a Lamer News that runs on the same store has left out since the
 /// last start. The site works without it. It has a thread of its own, which gives way to others.
 async fn complete_lamer_news(site: Arc<Site>) {
-    let (reply, completed) = oneshot::channel();
-    let runtime = Handle::current();
-    let complete = move || {
-        give_way();
-        // Nobody waits any more if the server stops.
-        reply.send(runtime.block_on(upgrade::complete(&site, |_| {}))).ok();
-    };
-    let started = std::thread::Builder::new().name("completion".to_owned()).spawn(complete);
-    let failed = match (started, completed.await) {
-        (Ok(_), Ok(Ok(()))) => return,
-        (Ok(_), Ok(Err(error))) => format!("{error:#}"),
-        (Err(error), _) => error.to_string(),
-        (Ok(_), Err(_)) => "its thread has failed".to_owned(),
-    };
-    tracing::warn!(error = failed, "the store lacks something; the next start will continue");
+    let complete =
+        move |_: &dyn Fn() -> bool, runtime: Handle| runtime.block_on(upgrade::complete(&site, |_| {}));
+    if let Err(error) = on_own_thread("completion", complete).await {
+        let error = format!("{error:#}");
+        tracing::warn!(error, "the store lacks something; the next start will continue");
+    }
 }
 
 /// Completes when the site is to stop accepting connections: the drain time after `stop`. Load

@@ -65,11 +65,8 @@ impl SiteCommand {
             bail!("mail.relay is not set, so nobody can be written to; leave out --yes");
         }
         let hosts = HostMove { from: old, to: new };
-        let found = here.on_site(async |site| {
-            let site = site.sending_mail(sends_mail).for_command();
-            visit(&site, yes.then_some(&hosts)).await
-        });
-        explain(config, &hosts, found.await?, yes)
+        let site = here.site().await?.sending_mail(sends_mail).for_command();
+        explain(config, &hosts, visit(&site, yes.then_some(&hosts)).await?, yes)
     }
 }
 
@@ -77,9 +74,7 @@ async fn visit(site: &Site, told: Option<&HostMove>) -> anyhow::Result<PasskeyOw
     let bar = progress_bar(count_accounts(site).await?, "looking for passkeys");
     let now = Timestamp::now(&EngineClock::System);
     let told = told.map(|hosts| (hosts, now));
-    let found = visit_owners(site, told, |found| bar.set_position(found.checked)).await?;
-    bar.finish_and_clear();
-    Ok(found)
+    Ok(visit_owners(site, told, |found| bar.set_position(found.checked)).await?)
 }
 
 /// Says what happens, and what is to do.

@@ -109,10 +109,8 @@ async fn find(here: &Here) -> anyhow::Result<Status> {
     if let Some(app) = &here.server {
         return Ok(status::of_server(app, shown_store(&here.config)).await);
     }
-    let store = here.reach_existing_store().await?;
-    let found = status::of_site(&here.site_on(&store)?, shown_store(&here.config)).await;
-    store.close().await;
-    Ok(found)
+    let site = here.site_on(&here.store().await?)?;
+    Ok(status::of_site(&site, shown_store(&here.config)).await)
 }
 
 fn shown_store(config: &Config) -> String {

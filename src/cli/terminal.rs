@@ -7,7 +7,7 @@
 
 use crate::backup::disk::{NewFile, SystemDisk};
 use anyhow::{Context, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
@@ -271,7 +271,7 @@ pub fn read_whole(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A progress bar on standard error; hidden if that is not a terminal.
+/// A progress bar on standard error, until it is dropped; hidden if that is not a terminal.
 pub fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
     let terminal = Terminal::current();
     let target = match (terminal.0.is_remote, terminal.0.surroundings.columns) {
@@ -279,7 +279,9 @@ pub fn progress_bar(total: u64, what: &'static str) -> ProgressBar {
         (true, None) => ProgressDrawTarget::hidden(),
         (true, Some(_)) => ProgressDrawTarget::term_like_with_hz(Box::new(terminal), DRAWN_PER_SECOND),
     };
-    let bar = ProgressBar::with_draw_target(Some(total), target).with_message(what);
+    let bar = ProgressBar::with_draw_target(Some(total), target)
+        .with_message(what)
+        .with_finish(ProgressFinish::AndClear);
     // The template is a constant that parses.
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}") {
         bar.set_style(style);

@@ -107,17 +107,11 @@ impl UserCommand {
     /// # Errors
     /// A message for the operator.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let store = match &self {
-            Self::Add { .. } => here.reach_store().await?,
-            _ => here.reach_site().await?,
+        let site = match &self {
+            Self::Add { .. } => here.site_or_new().await?,
+            _ => here.site().await?,
         };
-        let site = Arc::new(here.site_on(&store)?.for_command());
-        let done = self.apply(&site).await;
-        store.close().await;
-        done
-    }
-
-    async fn apply(self, site: &Arc<Site>) -> anyhow::Result<()> {
+        let site = &Arc::new(site.for_command());
         match self {
             Self::Add { name, .. } => {
                 let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
@@ -174,7 +168,7 @@ async fn set_role(site: &Arc<Site>, name: &str, role: GivenRole, has: bool) -> a
 async fn harden_all(site: &Site) -> anyhow::Result<()> {
     let bar = progress_bar(harden::count_accounts(site).await?, "protecting passwords");
     let done = harden::harden(site, |done| bar.set_position(done.checked)).await?;
-    bar.finish_and_clear();
+    drop(bar);
     say!(
         "{} checked; protected {}",
         counted(done.checked, "account", "accounts"),
@@ -183,11 +177,12 @@ async fn harden_all(site: &Site) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     Timestamp::now(&EngineClock::System)
 }
 
-async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
+/// The account with a name.
+pub(super) async fn find(site: &Arc<Site>, name: &str) -> anyhow::Result<UserId> {
     let mut visit = Visit::new(Arc::clone(site), now(), None);
     people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))
 }

@@ -5,14 +5,15 @@
 //! those in [`tidings_domain::values::rules`].
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use ipnet::IpNet;
 use lettre::message::Mailbox;
-use url::Url;
+use url::{Origin, Url};
 
 use super::values::{
-    Contact, HostName, HubUrl, Interval, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl,
-    TimelinesUrl, ValueKind, VoteOrigin,
+    Contact, HostName, HubUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
+    ValueKind,
 };
 use super::{Config, ConfigError, Layers};
 use tidings_domain::values::limits::{
@@ -24,6 +25,7 @@ use tidings_domain::values::rules::{
 };
 
 /// One row of the table.
+#[derive(Clone, PartialEq)]
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) kind: ValueKind,
@@ -36,17 +38,6 @@ impl Setting {
     fn group(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(group, _)| group)
     }
-}
-
-/// The groups of settings, in the order of their first settings.
-fn order_of_groups(rows: &[Setting]) -> Vec<&'static str> {
-    let mut groups = Vec::new();
-    for row in rows {
-        if !groups.contains(&row.group()) {
-            groups.push(row.group());
-        }
-    }
-    groups
 }
 
 /// Settings of earlier versions, with the one that replaces each.
@@ -81,9 +72,8 @@ macro_rules! settings {
             )*}
         )*
 
-        /// All settings, in the order in which they are shown.
-        pub(super) fn table() -> Vec<Setting> {
-            let rules = Rules::default();
+        /// All settings, in the order in which they are shown. The defaults of some are in these rules.
+        pub(super) fn table(rules: &Rules) -> Vec<Setting> {
             let mut rows = vec![
                 $($(Setting {
                     name: concat!(stringify!($section), ".", stringify!($name)),
@@ -99,13 +89,13 @@ macro_rules! settings {
                 },)*)*
             ];
             // One group of settings may be in both lists.
-            let places = order_of_groups(&rows);
-            rows.sort_by_key(|row| places.iter().position(|group| *group == row.group()));
+            let groups: Vec<&str> = rows.iter().map(Setting::group).collect();
+            rows.sort_by_key(|row| groups.iter().position(|group| *group == row.group()));
             rows
         }
 
         /// Reads every setting into its type.
-        pub(super) fn build(layers: &Layers) -> Result<Config, ConfigError> {
+        pub(super) fn build(layers: Layers) -> Result<Config, ConfigError> {
             Ok(Config {
                 $($section: $Section {$(
                     $name: layers.read(concat!(stringify!($section), ".", stringify!($name)), &$kind)?,
@@ -115,8 +105,7 @@ macro_rules! settings {
                         $rule: layers.read(concat!(stringify!($group), ".", stringify!($rule)), &$rule_kind)?,
                     )*},)*
                 },
-                lines: layers.describe(),
-                texts: layers.texts(),
+                layers,
             })
         }
     };
@@ -136,6 +125,7 @@ const STREAMS: ValueKind = ValueKind::Whole { unit: " of streams", least: 0, mos
 /// Days that something is kept; zero is for ever.
 const KEPT_DAYS: ValueKind = ValueKind::Whole { unit: " of days", least: 0, most: 36_500 };
 const PATH: ValueKind = ValueKind::Line { least: 0, most: 4_096 };
+const WORDS: ValueKind = ValueKind::Words("words", 500);
 const HOSTS: ValueKind = ValueKind::List("comma-separated host names, like example.com, www.example.com");
 const NETWORKS: ValueKind =
     ValueKind::List("comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8");
@@ -223,13 +213,13 @@ settings! {
         }
         /// Votes on web sites.
         sites: Sites {
-            vote_origins: Vec<VoteOrigin> = "", ValueKind::List("comma-separated origins, like https://search.example.com"),
+            vote_origins: Vec<Origin> = "", ValueKind::List("comma-separated origins, like https://search.example.com"),
                 "Comma-separated origins (scheme and host) of other web sites whose pages may vote on sites.";
         }
         /// The backups that the server makes.
         backup: Backup {
             folder: String = "", PATH, "The folder in which the server makes backups; empty = it makes none.";
-            every: Interval = "1d", ValueKind::Form("a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d"),
+            every: Duration = "1d", ValueKind::Form("a whole number and s, m, h or d, from 1s to 3650d, like 6h or 1d"),
                 "How often the server makes a backup: 30m, 6h, 1d.";
             keep: u64 = "7", ValueKind::Whole { unit: " of backups", least: 1, most: 100_000 },
                 "How many of its backups the server keeps; it removes the oldest.";
@@ -358,9 +348,9 @@ settings! {
         hacker_news: HackerNewsRules {
             jobs_topic: ValueKind::Form("the name of a topic, like jobs, or nothing"),
                 "The topic whose stories are the jobs of programs that were made for Hacker News; empty = there are none.";
-            ask_prefixes: ValueKind::Words,
+            ask_prefixes: WORDS,
                 "Words, with commas between them, with which the titles of stories begin that such programs list under Ask.";
-            show_prefixes: ValueKind::Words,
+            show_prefixes: WORDS,
                 "The same for Show.";
         }
         moderation: ModerationRules {
@@ -386,11 +376,11 @@ settings! {
                 "Who can sign up: open, invite (whom a member invites), apply (whom a moderator accepts) or closed.";
             signup_question: ValueKind::Line { least: 0, most: 200 },
                 "A question that people of the community can answer, asked at sign-up, except of invited people; empty = none.";
-            signup_answers: ValueKind::Words,
+            signup_answers: WORDS,
                 "The answers to it that are right, with commas between them, in capitals or not.";
             invitations: ValueKind::Whole { unit: " of invitations", least: 0, most: MAX_INVITATIONS },
                 "Invitations of each trusted account; moderators and administrators have any number.";
-            reserved_names: ValueKind::Names,
+            reserved_names: ValueKind::Words("names", 10_000),
                 "Names that nobody can sign up with, with commas between them.";
             confirm_email: ValueKind::Switch,
                 "Whether accounts that are new or change their e-mail address can only read until it is confirmed; needs mail.relay.";

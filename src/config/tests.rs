@@ -63,7 +63,7 @@ fn a_later_layer_wins() {
     assert_eq!(config.rules.limits.submission_seconds, 1);
     assert_eq!(config.rules.limits.news_edit_seconds, 900);
     let origin = |name: &str| {
-        let line = config.describe().iter().find(|line| line.name == name);
+        let line = config.describe().into_iter().find(|line| line.name == name);
         line.unwrap().origin.to_string().split(' ').next().unwrap().to_owned()
     };
     assert_eq!(origin("server.listen"), "flag");
@@ -328,7 +328,8 @@ fn rates_are_read_into_their_types() {
 #[test]
 fn the_rates_have_the_documented_defaults() {
     let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
-    let rates = config.describe().iter().filter(|line| line.name.starts_with("rates."));
+    let lines = config.describe();
+    let rates = lines.iter().filter(|line| line.name.starts_with("rates."));
     let rates: Vec<(&str, &str)> = rates.map(|line| (line.name, line.value.as_str())).collect();
     let expected = [
         ("rates.comment_per_account", "\"10/10m\""),
@@ -374,7 +375,7 @@ fn a_setting_that_is_gone_names_its_successor() {
 #[test]
 fn every_default_is_accepted_by_its_own_variable() {
     let config = Config::load(None, [].into_iter(), &CommandLineSettings::default()).unwrap();
-    for setting in settings::table() {
+    for setting in settings::table(&Rules::default()) {
         let again = from_variable(&variable_of(setting.name), &setting.default).unwrap();
         assert_eq!(again.rules, config.rules, "{}", setting.name);
         assert_eq!(again.server, config.server, "{}", setting.name);
@@ -383,7 +384,7 @@ fn every_default_is_accepted_by_its_own_variable() {
 
 #[test]
 fn every_setting_has_its_own_name_and_a_sentence() {
-    let table = settings::table();
+    let table = settings::table(&Rules::default());
     let names: BTreeSet<_> = table.iter().map(|setting| setting.name).collect();
     assert_eq!(names.len(), table.len());
     for setting in table {
@@ -460,7 +461,7 @@ fn prices(variables: &[(&str, &str)], stored: Option<Economy>) -> (Economy, i64,
     let config = Config::load(None, variables, &CommandLineSettings::default()).unwrap();
     let config = config.with_stored_economy(stored);
     let KarmaRules { economy, upvote_cost, comment_downvote_cost, .. } = config.rules.karma;
-    let line = config.describe().iter().find(|line| line.name == "karma.upvote_cost").unwrap();
+    let line = config.describe().into_iter().find(|line| line.name == "karma.upvote_cost").unwrap();
     assert_eq!(line.value, upvote_cost.to_string());
     (economy, upvote_cost, comment_downvote_cost, line.origin.to_string())
 }

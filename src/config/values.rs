@@ -9,6 +9,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use lettre::Address;
 use lettre::message::Mailbox;
+use strum::EnumString;
 use tidings_domain::home_servers;
 use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
@@ -17,17 +18,15 @@ use tidings_domain::values::rules::{Economy, Pause};
 use tidings_domain::values::signup::{SignupAnswers, SignupMode};
 use tidings_domain::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use tidings_keyspace::flaw_of_sentinel_url;
-use tidings_search::index::Language;
-use url::Url;
+use tidings_search::index::{Language, name_of};
+use url::{Origin, Url};
 
 /// Shown in place of a secret.
 pub(super) const CONCEALED: &str = "***";
 const MOST_SECRET_CHARACTERS: usize = 1024;
-const MOST_NAMES_CHARACTERS: usize = 10_000;
-const MOST_WORDS_CHARACTERS: usize = 500;
 
 /// Which values a setting can have.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ValueKind {
     /// A text that the type of the setting reads: which, in the words of an error message.
     Form(&'static str),
@@ -37,10 +36,8 @@ pub(super) enum ValueKind {
     Store,
     /// A [`TimelinesUrl`].
     Timelines,
-    /// Comma-separated names of people.
-    Names,
-    /// Comma-separated words.
-    Words,
+    /// So many characters of these, with commas between them.
+    Words(&'static str, usize),
     /// One line of text.
     Line {
         /// The fewest characters.
@@ -99,11 +96,8 @@ impl ValueKind {
                 "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
             }
             Self::Pause => "a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0".to_owned(),
-            Self::SearchLanguage => format!("{} or none", SearchLanguage::NAMES.map(|(name, _)| name).join(", ")),
-            Self::Names => format!("names with commas between them, at most {MOST_NAMES_CHARACTERS} characters"),
-            Self::Words => {
-                format!("words with commas between them, at most {MOST_WORDS_CHARACTERS} characters")
-            }
+            Self::SearchLanguage => format!("{} or none", SearchLanguage::LANGUAGES.map(|language| name_of(Some(language))).join(", ")),
+            Self::Words(what, most) => format!("{what} with commas between them, at most {most} characters"),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
             Self::Secret => format!("one line of at most {MOST_SECRET_CHARACTERS} characters"),
@@ -127,13 +121,23 @@ impl ValueKind {
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
             (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
-            (Self::Words | Self::Names | Self::List(_), Value::Array(values)) => {
+            (Self::Words(..) | Self::List(_), Value::Array(values)) => {
                 let values: Option<Vec<&str>> = values.iter().map(Value::as_str).collect();
                 let values = values.filter(|values| !values.iter().any(|value| value.contains(',')))?;
                 Some(values.join(", "))
             }
             _ => None,
         }
+    }
+
+    /// Whether a text has no control characters, and not more or fewer characters than it may.
+    fn fits(&self, text: &str) -> bool {
+        let (least, most) = match self {
+            Self::Line { least, most } => (*least, *most),
+            Self::Words(_, most) => (0, *most),
+            _ => (0, MOST_SECRET_CHARACTERS),
+        };
+        (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control)
     }
 
     /// An accepted value as it is written in a file, secrets concealed.
@@ -205,20 +209,18 @@ read_from_text! {
     JobsTopic: |text, _| Self::parse(text);
     SignupMode: |text, _| Self::parse(text);
     Economy: |text, _| Self::parse(text);
-    TitlePrefixes: |text, _| fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text));
-    SignupAnswers: |text, _| fits(text, MOST_WORDS_CHARACTERS).then(|| Self::parse(text));
-    ReservedNames: |text, _| fits(text, MOST_NAMES_CHARACTERS).then(|| Self::parse(text));
+    TitlePrefixes: |text, kind| kind.fits(text).then(|| Self::parse(text));
+    SignupAnswers: |text, kind| kind.fits(text).then(|| Self::parse(text));
+    ReservedNames: |text, kind| kind.fits(text).then(|| Self::parse(text));
+    String: |text, kind| kind.fits(text).then(|| text.to_owned());
     Networks: |text, kind| Vec::from_text(text, kind).map(Self);
     Secret: |text, kind| String::from_text(text, kind).map(Self);
     HubUrl: |text, _| web_page(text).map(Self);
     Url: |text, _| web_page(text).filter(is_of_whole_host);
-    VoteOrigin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| Self(url.origin()));
+    Origin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| url.origin());
     Mailbox: |text, _| text.parse().ok().filter(|_| !text.chars().any(char::is_control));
-    LogFormat: |text, _| word(text, &[("text", Self::Text), ("json", Self::Json)]);
-    MailTls: |text, _| word(
-        text,
-        &[("required", Self::Required), ("opportunistic", Self::Opportunistic), ("none", Self::None)],
-    );
+    LogFormat: |text, _| text.parse().ok();
+    MailTls: |text, _| text.parse().ok();
     u64: |text, kind| match kind {
         ValueKind::Whole { least, most, .. } => between(text, *least, *most),
         _ => None,
@@ -231,11 +233,6 @@ read_from_text! {
         ValueKind::Decimal { least, most } => between(text, *least, *most),
         _ => None,
     };
-}
-
-/// The value of a word.
-fn word<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
-    values.iter().find(|(word, _)| *word == text).map(|(_, value)| *value)
 }
 
 /// An empty text is none.
@@ -256,23 +253,13 @@ impl<T: FromText> FromText for Vec<T> {
 }
 
 /// How lines of the log look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogFormat {
     /// Text, for people.
     Text,
     /// An object in each line, for programs.
     Json,
-}
-
-impl FromText for String {
-    fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
-        let (least, most) = match kind {
-            ValueKind::Line { least, most } => (*least, *most),
-            _ => (0, MOST_SECRET_CHARACTERS),
-        };
-        let fits = (least..=most).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-        fits.then(|| text.to_owned())
-    }
 }
 
 /// The URL of a web page, if it has no username, password or fragment.
@@ -310,53 +297,36 @@ impl FromText for Contact {
     }
 }
 
-fn fits(text: &str, most: usize) -> bool {
-    text.chars().count() <= most && !text.chars().any(char::is_control)
-}
-
 /// The language of searches; `None` finds words as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchLanguage(pub Option<Language>);
 
 impl SearchLanguage {
-    /// The languages with their names.
-    const NAMES: [(&str, Language); 18] = [
-        ("arabic", Language::Arabic),
-        ("danish", Language::Danish),
-        ("dutch", Language::Dutch),
-        ("english", Language::English),
-        ("finnish", Language::Finnish),
-        ("french", Language::French),
-        ("german", Language::German),
-        ("greek", Language::Greek),
-        ("hungarian", Language::Hungarian),
-        ("italian", Language::Italian),
-        ("norwegian", Language::Norwegian),
-        ("portuguese", Language::Portuguese),
-        ("romanian", Language::Romanian),
-        ("russian", Language::Russian),
-        ("spanish", Language::Spanish),
-        ("swedish", Language::Swedish),
-        ("tamil", Language::Tamil),
-        ("turkish", Language::Turkish),
-    ];
+    /// All languages, in the order of their names.
+    const LANGUAGES: [Language; 18] = {
+        use Language::{
+            Arabic, Danish, Dutch, English, Finnish, French, German, Greek, Hungarian, Italian, Norwegian,
+            Portuguese, Romanian, Russian, Spanish, Swedish, Tamil, Turkish,
+        };
+        [
+            Arabic, Danish, Dutch, English, Finnish, French, German, Greek, Hungarian, Italian, Norwegian,
+            Portuguese, Romanian, Russian, Spanish, Swedish, Tamil, Turkish,
+        ]
+    };
 }
 
 impl FromText for SearchLanguage {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let of_name = || Self::NAMES.iter().find(|(name, _)| *name == text);
-        if text == "none" { Some(Self(None)) } else { of_name().map(|(_, language)| Self(Some(*language))) }
+        let known = Self::LANGUAGES.into_iter().map(Some).chain([None]);
+        known.map(Self).find(|Self(language)| name_of(*language) == text)
     }
 }
-
-/// How often something happens: a whole number of seconds, minutes, hours or days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Interval(pub Duration);
 
 /// The longest interval, in seconds: ten years.
 const MOST_INTERVAL_SECONDS: u64 = 3_650 * 86_400;
 
-impl FromText for Interval {
+/// How often something happens: a whole number of seconds, minutes, hours or days.
+impl FromText for Duration {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
         let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let unit_seconds = match unit {
@@ -368,7 +338,7 @@ impl FromText for Interval {
         };
         let count: u64 = count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())??;
         let seconds = count.checked_mul(unit_seconds)?;
-        (1..=MOST_INTERVAL_SECONDS).contains(&seconds).then(|| Self(Duration::from_secs(seconds)))
+        (1..=MOST_INTERVAL_SECONDS).contains(&seconds).then(|| Self::from_secs(seconds))
     }
 }
 
@@ -377,12 +347,13 @@ impl FromText for Pause {
         if text == "0" {
             return Some(Self(0));
         }
-        Interval::from_text(text, kind).map(|Interval(duration)| Self(duration.as_secs()))
+        Duration::from_text(text, kind).map(|duration| Self(duration.as_secs()))
     }
 }
 
 /// Whether mail goes over TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum MailTls {
     /// Over TLS or not at all.
     Required,
@@ -405,10 +376,6 @@ impl FromText for HostName {
         }
     }
 }
-
-/// An origin of web pages: scheme, host and port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VoteOrigin(pub url::Origin);
 
 /// A mail server: host and port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -466,23 +433,27 @@ impl StoreUrl {
 
     /// The folder of an embedded store's file.
     pub fn folder(&self) -> Option<PathBuf> {
-        let path = self.file()?;
-        let folder = path.parent()?;
-        Some(if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() })
+        file_of(&self.0).map(folder_of)
     }
 
     /// The folder of the search index beside the store; `None` in memory.
     pub fn search_folder(&self) -> Option<PathBuf> {
         if self.0.starts_with("redb:") {
-            return self.file().map(|path| format!("{}.search", path.display()).into());
+            return file_of(&self.0).map(|path| format!("{}.search", path.display()).into());
         }
         Some("tidings.search".into())
     }
+}
 
-    /// The file of the embedded store; `None` without one.
-    fn file(&self) -> Option<&Path> {
-        self.0.strip_prefix("redb:").filter(|path| *path != ":memory:").map(Path::new)
-    }
+/// The file of the embedded store with this URL; `None` without one.
+pub fn file_of(store: &str) -> Option<&Path> {
+    store.strip_prefix("redb:").filter(|path| *path != ":memory:").map(Path::new)
+}
+
+/// The folder of a file.
+pub fn folder_of(file: &Path) -> PathBuf {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new(".")).to_owned()
 }
 
 impl FromText for StoreUrl {

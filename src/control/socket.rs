@@ -4,6 +4,7 @@
 //! nobody else may enter, gets its mode there, and is then moved to its place. The move also replaces
 //! what a killed server has left behind.
 
+use crate::config::folder_of;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
@@ -67,9 +68,8 @@ impl ControlSocket {
         }
         check_place(path)?;
         // The paths of sockets are limited, so its name is short.
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mode = std::fs::Permissions::from_mode(FOLDER_MODE);
-        let folder = tempfile::Builder::new().prefix(".").permissions(mode).tempdir_in(parent);
+        let folder = tempfile::Builder::new().prefix(".").permissions(mode).tempdir_in(folder_of(path));
         Self::make_in(folder.map_err(failed)?.path(), path).map_err(failed)
     }
 

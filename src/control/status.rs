@@ -49,7 +49,7 @@ pub struct Status {
     /// The conditions that are there, the most urgent first; see `/health/ready`.
     pub conditions: Vec<Condition>,
     /// The home timelines, if they are not in the store.
-    pub home_timelines: Option<HomeTimelines>,
+    pub home_timelines: Option<HomesStatus>,
 }
 
 /// A scheduled backup that has failed.
@@ -61,30 +61,10 @@ pub struct FailedBackup {
     pub cause: String,
 }
 
-/// Where home timelines are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HomeTimelines {
-    /// Their server, without a password.
-    pub store: String,
-    /// Why it cannot be used.
-    pub cause: Option<String>,
-}
-
-impl From<HomesStatus> for HomeTimelines {
-    fn from(status: HomesStatus) -> Self {
-        Self { store: status.at, cause: status.trouble }
-    }
-}
-
-impl HomeTimelines {
-    /// One line.
-    fn line(&self) -> String {
-        let condition = match &self.cause {
-            Some(cause) => format!("CANNOT BE REACHED: {cause}"),
-            None => "read and write".to_owned(),
-        };
-        format!("{} ({condition})", self.store)
-    }
+/// Where home timelines are, in one line.
+fn homes_line(HomesStatus { store, cause }: &HomesStatus) -> String {
+    let state = if cause.is_some() { "CANNOT BE REACHED" } else { "read and write" };
+    format!("{store} ({})", with_cause(state, cause.as_deref()))
 }
 
 impl Status {
@@ -130,19 +110,14 @@ impl Status {
             ReadyStatus::Unavailable => "CANNOT BE REACHED",
             ReadyStatus::ReadOnly => "READ ONLY",
         };
-        match &self.cause {
-            Some(cause) => format!("{state}: {cause}"),
-            None => state.to_owned(),
-        }
+        with_cause(state, self.cause.as_deref())
     }
 
     /// The problem of the store, as a sentence; call it if the status is not good.
     pub fn complaint(&self) -> String {
-        let state = if self.state == ReadyStatus::ReadOnly { "is read only" } else { "cannot be reached" };
-        match &self.cause {
-            Some(cause) => format!("the store {state}: {cause}"),
-            None => format!("the store {state}"),
-        }
+        let is_read_only = self.state == ReadyStatus::ReadOnly;
+        let state = if is_read_only { "the store is read only" } else { "the store cannot be reached" };
+        with_cause(state, self.cause.as_deref())
     }
 
     /// The mails that wait, for people.
@@ -176,7 +151,7 @@ impl Status {
         ];
         let mut screen = format!("Tidings {}: {running}\n", self.version);
         let rows = rows.map(|(name, value)| (name, value.unwrap_or_else(|| "unknown".to_owned())));
-        let homes = self.home_timelines.as_ref().map(HomeTimelines::line);
+        let homes = self.home_timelines.as_ref().map(homes_line);
         for (name, value) in rows.into_iter().chain(homes.map(|homes| ("Timelines", homes))) {
             // Writing to a string cannot fail.
             writeln!(screen, "  {name:<12} {value}").ok();
@@ -187,6 +162,11 @@ impl Status {
         }
         screen
     }
+}
+
+/// A state, with why it is so, if that is known.
+fn with_cause(state: &str, cause: Option<&str>) -> String {
+    cause.map_or_else(|| state.to_owned(), |cause| format!("{state}: {cause}"))
 }
 
 /// A time of a status, for people: "22 Nov 2026, 03:00 UTC, 5 hours ago".
@@ -226,15 +206,12 @@ fn alone(now: Timestamp, health: StoreHealth) -> Readiness {
 
 async fn of((site, now): (&Site, Timestamp), store: String, readiness: &Readiness) -> Status {
     match Queues::read(site, &site.store).await {
-        Ok(Queues { jobs, mails, .. }) => {
-            let home_timelines = home_servers::status(site).await.map(HomeTimelines::from);
-            Status {
-                home_timelines,
-                mails_waiting: Some(mails.count),
-                mails_oldest_seconds: Some(mails.oldest_seconds(now)),
-                ..Status::of_store(store, Some(jobs.waiting.count), readiness)
-            }
-        }
+        Ok(Queues { jobs, mails, .. }) => Status {
+            home_timelines: home_servers::status(site).await,
+            mails_waiting: Some(mails.count),
+            mails_oldest_seconds: Some(mails.oldest_seconds(now)),
+            ..Status::of_store(store, Some(jobs.waiting.count), readiness)
+        },
         // The known state of the store may be a second old.
         Err(error) if readiness.is_ready() => Status::unreachable(store, error.to_string()),
         Err(_) => Status::of_store(store, None, readiness),
@@ -283,7 +260,7 @@ mod tests {
 
     #[test]
     fn home_timelines_of_their_own_are_said_with_what_is_wrong() {
-        let homes = |cause: Option<&str>| HomeTimelines {
+        let homes = |cause: Option<&str>| HomesStatus {
             store: "redis+cluster://a,b".to_owned(),
             cause: cause.map(str::to_owned),
         };

@@ -34,8 +34,8 @@ pub enum MailError {
     },
 }
 
-/// Faults of a TLS connection by a part of the library's message, with the remedy.
-const TLS_TROUBLES: [(&str, &str, &str); 12] = [
+/// Faults of a connection by a part of the library's message, with the remedy. The last two are its own.
+const TROUBLES: [(&str, &str, &str); 14] = [
     (
         "UnknownIssuer",
         "has a certificate of an authority that this machine does not trust",
@@ -80,6 +80,16 @@ const TLS_TROUBLES: [(&str, &str, &str); 12] = [
         "it must speak TLS 1.2 or 1.3; the log of the relay says more",
     ),
     ("peer ", "speaks another kind of TLS", "it must speak TLS 1.2 or 1.3"),
+    (
+        "No compatible authentication mechanism",
+        "offers no login with a password",
+        "check the port in mail.relay, usually 587, or remove mail.username",
+    ),
+    (
+        "incomplete",
+        "ended the connection before it had answered",
+        "check the port in mail.relay; the log of the relay may say more",
+    ),
 ];
 /// Faults of the network by the kind of the system's error, with the remedy.
 const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
@@ -106,19 +116,6 @@ const NETWORK_TROUBLES: [(&[ErrorKind], &str, &str); 3] = [
 ];
 /// A part of the system's message for a name without an address.
 const LOOKUP: &str = "failed to lookup address";
-/// Parts of the library's messages of its own, with the fault and the remedy.
-const CLIENT_TROUBLES: [(&str, &str, &str); 2] = [
-    (
-        "No compatible authentication mechanism",
-        "offers no login with a password",
-        "check the port in mail.relay, usually 587, or remove mail.username",
-    ),
-    (
-        "incomplete",
-        "ended the connection before it had answered",
-        "check the port in mail.relay; the log of the relay may say more",
-    ),
-];
 /// Status codes that are final, and say that there is no such mailbox (RFC 5321).
 const NO_MAILBOX: [u16; 3] = [550, 551, 553];
 /// Status codes of a refused login (RFC 4954).
@@ -183,9 +180,8 @@ fn of_connection(to: &str, error: &lettre::transport::smtp::Error, reason: &str)
     }
     // "Connection reset by peer" is no fault of TLS.
     let is_reset = kind_of(error) == Some(ErrorKind::ConnectionReset);
-    let tls = TLS_TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
-    let client = CLIENT_TROUBLES.iter().find(|(part, ..)| has_source(error, part));
-    let known = tls.or(client).map(|(_, trouble, remedy)| (*trouble, *remedy));
+    let known = TROUBLES.iter().find(|(part, ..)| !is_reset && has_source(error, part));
+    let known = known.map(|(_, trouble, remedy)| (*trouble, *remedy));
     let trouble = if let Some((trouble, remedy)) = known.or_else(|| of_network(error)) {
         format!("{trouble}; {remedy}")
     } else if error.is_response() {

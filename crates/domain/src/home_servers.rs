@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::keys;
 use crate::process_state::process_state;
 use crate::site::Site;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -72,12 +73,12 @@ pub async fn look(site: &Site) -> Result<(), OpenError> {
 }
 
 /// Where home timelines are that are apart from the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HomesStatus {
     /// The URL of their server, without a password.
-    pub at: String,
+    pub store: String,
     /// Why it cannot be used now.
-    pub trouble: Option<String>,
+    pub cause: Option<String>,
 }
 
 /// Where home timelines are, and whether their server works; `None` if they are in the store.
@@ -88,7 +89,7 @@ pub async fn status(site: &Site) -> Option<HomesStatus> {
         StoreHealth::ReadOnly(cause) => Some(Error::Store(KeyspaceError::ReadOnly(cause))),
         StoreHealth::Unavailable(cause) => Some(Error::Store(KeyspaceError::Unavailable(cause))),
     };
-    Some(HomesStatus { at: server.shown.clone(), trouble: trouble.map(|error| error.to_string()) })
+    Some(HomesStatus { store: server.shown.clone(), cause: trouble.map(|error| error.to_string()) })
 }
 
 /// A server or a cluster with home timelines.

@@ -69,7 +69,7 @@ const TEST_SETTINGS: [(&str, &str); 17] = [
 pub fn without_rates() -> Vec<(String, String)> {
     let defaults = Config::load(None, std::iter::empty(), &CommandLineSettings::default()).unwrap();
     let is_rate = |name: &str| name.starts_with("rates.") && name.contains("_per_");
-    let rates = defaults.describe().iter().map(|line| line.name).filter(|name| is_rate(name));
+    let rates = defaults.describe().into_iter().map(|line| line.name).filter(|name| is_rate(name));
     rates.chain(["limits.mentions_per_day"]).map(|name| (variable_of(name), "0".to_owned())).collect()
 }
 

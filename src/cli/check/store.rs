@@ -34,8 +34,7 @@ impl CheckStore {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let report = here.on_site(async |site| check_site(&site, Part::Whole, self.repair).await);
-        tell(&report.await?, self.json)
+        tell(&check_site(&here.site().await?, Part::Whole, self.repair).await?, self.json)
     }
 }
 
@@ -53,7 +52,7 @@ impl CheckPart {
     /// # Errors
     /// When the store fails, or something differs and is not mended.
     pub(super) async fn run(self, here: &Here, part: Part) -> anyhow::Result<()> {
-        let report = here.on_site(async |site| check_site(&site, part, self.repair).await).await?;
+        let report = check_site(&here.site().await?, part, self.repair).await?;
         print(&totals_in_words(part, &report))?;
         demand_mended(report.totals)
     }
@@ -97,9 +96,7 @@ pub(super) async fn check_site(site: &Site, part: Part, repair: bool) -> anyhow:
             complain(&format!("{}: {} of {}", bar.message(), grouped(done), grouped(all)));
         }
     };
-    let report = store_check::check(site, part, now, repair, show).await?;
-    bar.finish_and_clear();
-    Ok(report)
+    Ok(store_check::check(site, part, now, repair, show).await?)
 }
 
 /// Shows how far the check is.

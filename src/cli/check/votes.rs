@@ -27,7 +27,7 @@ impl CheckVotes {
     /// When the store fails.
     pub(super) async fn run(self, here: &Here) -> anyhow::Result<()> {
         let now = Timestamp::now(&EngineClock::System);
-        let report = here.on_site(async |site| Ok(vote_rings::check(&site, now).await?)).await?;
+        let report = vote_rings::check(&here.site().await?, now).await?;
         if self.json {
             say!("{}", serde_json::to_string(&report)?);
         } else {

@@ -1,11 +1,8 @@
 //! `tidings user list`: the directory of accounts, as moderators have it on `/people`.
 
-use anyhow::Context;
 use clap::Args;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use tidings_domain::accounts::people;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::directory::{self, AccountState, RowFilter};
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
@@ -55,10 +52,7 @@ impl ListAccounts {
     pub async fn run(self, site: &Arc<Site>, now: Timestamp) -> anyhow::Result<()> {
         let inviter = match &self.invited_by {
             None => None,
-            Some(name) => {
-                let mut visit = Visit::new(Arc::clone(site), now, None);
-                Some(people::id_of(&mut visit, name).await.with_context(|| format!("cannot find {name:?}"))?)
-            }
+            Some(name) => Some(super::find(site, name).await?),
         };
         let among = match &self.network {
             None => None,
