@@ -64,7 +64,7 @@ impl PendingEntry {
 
 /// How the entries of a step are found.
 #[derive(Clone, Copy)]
-enum List {
+enum EntryList {
     /// They are in a sorted set, and posts that nobody was shown in another one.
     Posts(fn(UserId) -> String),
     /// They are in a sorted set.
@@ -82,9 +82,9 @@ enum List {
     Nothing,
 }
 
-/// What the entries of a step are.
+/// The kind of the entries of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EntryKind {
     Stories,
     Comments,
     Tweets,
@@ -102,37 +102,37 @@ enum Kind {
 }
 
 /// The steps of an export, which are read one after the other: several may belong to one section.
-const STEPS: [(Section, List, Kind); 22] = [
-    (Section::Stories, List::Posts(keys::user_posted), Kind::Stories),
-    (Section::Comments, List::Posts(keys::user_comments), Kind::Comments),
-    (Section::Tweets, List::Posts(keys::user_timeline), Kind::Tweets),
-    (Section::Votes, List::StoriesToScan, Kind::StoryVotes),
-    (Section::Votes, List::ThreadsToScan, Kind::CommentVotes),
-    (Section::Votes, List::VotedSites, Kind::SiteVotes),
-    (Section::Flags, List::Sorted(keys::user_flags), Kind::Flags),
-    (Section::Saved, List::Sorted(keys::user_saved), Kind::Listed),
-    (Section::Hidden, List::Sorted(keys::user_hidden), Kind::Listed),
-    (Section::FollowedTopics, List::Sorted(keys::topics_followed), Kind::Topics),
-    (Section::MutedTopics, List::Sorted(keys::topics_muted), Kind::Topics),
-    (Section::Followings, List::Sorted(keys::followings), Kind::People),
-    (Section::Followers, List::Sorted(keys::followers), Kind::People),
-    (Section::Invited, List::Sorted(keys::invites_by), Kind::People),
-    (Section::Subscriptions, List::Sorted(keys::user_subscriptions), Kind::Listed),
-    (Section::Unsubscribed, List::Sorted(keys::user_unsubscribed), Kind::Listed),
-    (Section::Mutes, List::Fields(keys::user_mutes), Kind::Mutes),
-    (Section::Blocks, List::Fields(keys::user_blocks), Kind::People),
-    (Section::Visits, List::Visits, Kind::Listed),
-    (Section::Inbox, List::Inbox, Kind::Inbox),
-    (Section::Messages, List::Messages, Kind::Messages),
-    (Section::Sessions, List::Nothing, Kind::Sessions),
+const STEPS: [(Section, EntryList, EntryKind); 22] = [
+    (Section::Stories, EntryList::Posts(keys::user_posted), EntryKind::Stories),
+    (Section::Comments, EntryList::Posts(keys::user_comments), EntryKind::Comments),
+    (Section::Tweets, EntryList::Posts(keys::user_timeline), EntryKind::Tweets),
+    (Section::Votes, EntryList::StoriesToScan, EntryKind::StoryVotes),
+    (Section::Votes, EntryList::ThreadsToScan, EntryKind::CommentVotes),
+    (Section::Votes, EntryList::VotedSites, EntryKind::SiteVotes),
+    (Section::Flags, EntryList::Sorted(keys::user_flags), EntryKind::Flags),
+    (Section::Saved, EntryList::Sorted(keys::user_saved), EntryKind::Listed),
+    (Section::Hidden, EntryList::Sorted(keys::user_hidden), EntryKind::Listed),
+    (Section::FollowedTopics, EntryList::Sorted(keys::topics_followed), EntryKind::Topics),
+    (Section::MutedTopics, EntryList::Sorted(keys::topics_muted), EntryKind::Topics),
+    (Section::Followings, EntryList::Sorted(keys::followings), EntryKind::People),
+    (Section::Followers, EntryList::Sorted(keys::followers), EntryKind::People),
+    (Section::Invited, EntryList::Sorted(keys::invites_by), EntryKind::People),
+    (Section::Subscriptions, EntryList::Sorted(keys::user_subscriptions), EntryKind::Listed),
+    (Section::Unsubscribed, EntryList::Sorted(keys::user_unsubscribed), EntryKind::Listed),
+    (Section::Mutes, EntryList::Fields(keys::user_mutes), EntryKind::Mutes),
+    (Section::Blocks, EntryList::Fields(keys::user_blocks), EntryKind::People),
+    (Section::Visits, EntryList::Visits, EntryKind::Listed),
+    (Section::Inbox, EntryList::Inbox, EntryKind::Inbox),
+    (Section::Messages, EntryList::Messages, EntryKind::Messages),
+    (Section::Sessions, EntryList::Nothing, EntryKind::Sessions),
 ];
 
 /// A step of an export.
 #[derive(Clone, Copy)]
 pub(super) struct ReadStep {
     pub(super) section: Section,
-    list: List,
-    kind: Kind,
+    list: EntryList,
+    kind: EntryKind,
 }
 
 impl ReadStep {
@@ -144,16 +144,16 @@ impl ReadStep {
     /// The entries, newest first, and how many there are too many. Rounds: at most 4.
     pub(super) async fn list(self, site: &Site, user: &User) -> Result<(Vec<PendingEntry>, u64), Error> {
         let entries = match (self.list, user.voter) {
-            (List::Posts(key), _) => return self.posts(site, user, key(user.id)).await,
-            (List::Sorted(key), _) => return newest(site, &key(user.id)).await,
-            (List::VotedSites, Some(voter)) => return newest(site, &keys::voter_votes(voter)).await,
-            (List::Fields(key), _) => chosen(site, &key(user.id)).await?,
-            (List::StoriesToScan, _) => stories_to_scan(site, user.id).await?,
-            (List::ThreadsToScan, _) => threads_to_scan(site, user.id).await?,
-            (List::Visits, _) => visited(site, user.id).await?,
-            (List::Inbox, _) => inbox(site, user.id).await?,
-            (List::Messages, _) => threads_with_moderators(site, user.id).await?,
-            (List::VotedSites | List::Nothing, _) => Vec::new(),
+            (EntryList::Posts(key), _) => return self.posts(site, user, key(user.id)).await,
+            (EntryList::Sorted(key), _) => return newest(site, &key(user.id)).await,
+            (EntryList::VotedSites, Some(voter)) => return newest(site, &keys::voter_votes(voter)).await,
+            (EntryList::Fields(key), _) => chosen(site, &key(user.id)).await?,
+            (EntryList::StoriesToScan, _) => stories_to_scan(site, user.id).await?,
+            (EntryList::ThreadsToScan, _) => threads_to_scan(site, user.id).await?,
+            (EntryList::Visits, _) => visited(site, user.id).await?,
+            (EntryList::Inbox, _) => inbox(site, user.id).await?,
+            (EntryList::Messages, _) => threads_with_moderators(site, user.id).await?,
+            (EntryList::VotedSites | EntryList::Nothing, _) => Vec::new(),
         };
         Ok((entries, 0))
     }
@@ -164,9 +164,9 @@ impl ReadStep {
         let unseen = read::sorted_range(keys::user_unseen(user.id), Order::Descending, 0, EXPORT_LIST);
         let unseen = site.store.fetch(unseen.large()).await?.into_iter().filter_map(|(thing, time)| {
             let id = match (self.kind, thing.parse().ok()?) {
-                (Kind::Stories, Thing::Story(id)) => id.to_string(),
-                (Kind::Comments, Thing::Comment(address)) => address.to_string(),
-                (Kind::Tweets, Thing::Tweet(id)) => id.to_string(),
+                (EntryKind::Stories, Thing::Story(id)) => id.to_string(),
+                (EntryKind::Comments, Thing::Comment(address)) => address.to_string(),
+                (EntryKind::Tweets, Thing::Tweet(id)) => id.to_string(),
                 _ => return None,
             };
             Some(PendingEntry::new((id, time)))
@@ -184,26 +184,26 @@ impl ReadStep {
     ) -> Result<Vec<Record>, Error> {
         let (site, user) = (export.site, &export.user);
         match self.kind {
-            Kind::Stories => read_stories(site, &entries).await,
-            Kind::Comments => read_comments(site, &entries).await,
-            Kind::Tweets => read_tweets(site, &entries).await,
-            Kind::StoryVotes => read_story_votes(site, user.id, &entries).await,
-            Kind::CommentVotes => read_comment_votes(site, user.id, &entries).await,
-            Kind::SiteVotes => read_site_votes(site, user, &entries).await,
-            Kind::Flags => read_flags(site, user.id, &entries).await,
-            Kind::Listed => read_listed(site, &entries).await,
-            Kind::People => read_people(site, &entries).await,
-            Kind::Mutes => read_mutes(site, &entries).await,
-            Kind::Inbox => read_inbox(site, user.id, entries).await,
-            Kind::Messages => read_messages(site, &entries).await,
-            Kind::Topics => {
+            EntryKind::Stories => read_stories(site, &entries).await,
+            EntryKind::Comments => read_comments(site, &entries).await,
+            EntryKind::Tweets => read_tweets(site, &entries).await,
+            EntryKind::StoryVotes => read_story_votes(site, user.id, &entries).await,
+            EntryKind::CommentVotes => read_comment_votes(site, user.id, &entries).await,
+            EntryKind::SiteVotes => read_site_votes(site, user, &entries).await,
+            EntryKind::Flags => read_flags(site, user.id, &entries).await,
+            EntryKind::Listed => read_listed(site, &entries).await,
+            EntryKind::People => read_people(site, &entries).await,
+            EntryKind::Mutes => read_mutes(site, &entries).await,
+            EntryKind::Inbox => read_inbox(site, user.id, entries).await,
+            EntryKind::Messages => read_messages(site, &entries).await,
+            EntryKind::Topics => {
                 let topic = |PendingEntry { member: topic, time, .. }| TopicRecord {
                     topic,
                     since: whole_seconds(time),
                 };
                 Ok(entries.into_iter().map(topic).map(Record::Topic).collect())
             }
-            Kind::Sessions => {
+            EntryKind::Sessions => {
                 let sessions = sessions::list(site, export.session).await?;
                 Ok(sessions.into_iter().map(|session| Record::Session(session.into())).collect())
             }

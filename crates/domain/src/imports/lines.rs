@@ -58,7 +58,7 @@ pub struct ArchivedStory {
     pub number: u64,
     /// The author; `None` for somebody who has left.
     pub by: Option<ImportedName>,
-    /// What it says.
+    /// Its content.
     pub content: ImportedStory,
     /// Whether it offers work.
     pub is_job: bool,

@@ -1,4 +1,4 @@
-//! What the store can do, as its writer last said.
+//! The health of the store, as its writer last said.
 
 use crate::StoreHealth;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
