@@ -53,10 +53,10 @@ impl CopyCommand {
         let options = StoreOptions { first: Some(filling.first()), ..store_options(config) };
         let to = Store::open(&self.to, &options).await?;
         let (by, present) = self.begin(&to, &filling).await?;
-        let copied = copy_all(&from, &to, by == FilledBy::Copy).await?;
+        let (copied, expiring) = copy_all(&from, &to, by == FilledBy::Copy).await?;
         // Without the mark.
         let found = to.count_keys().await?.saturating_sub(1);
-        copied.compare(present, found)?;
+        compare(copied, expiring, present, found)?;
         unfinished::end(&to).await?;
         to.close().await;
         if let Source::Store(from) = from {
@@ -64,8 +64,8 @@ impl CopyCommand {
         }
         say!(
             "copied {}, {} of which expire; the target has {}",
-            counted(copied.keys, "key", "keys"),
-            grouped(copied.expiring),
+            counted(copied, "key", "keys"),
+            grouped(expiring),
             counted(found, "key", "keys")
         );
         Ok(())
@@ -94,25 +94,17 @@ impl CopyCommand {
     }
 }
 
-struct Copied {
-    keys: u64,
-    expiring: u64,
-}
-
-impl Copied {
-    /// Checks the number of keys in the target; those that expire may be gone.
-    fn compare(&self, present: u64, found: u64) -> anyhow::Result<()> {
-        let fewest = present.max(self.keys) - self.expiring.min(present.max(self.keys));
-        let most = present + self.keys;
-        if !(fewest..=most).contains(&found) {
-            bail!(
-                "copied {} keys, but the target has {}: the copy is incomplete",
-                grouped(self.keys),
-                grouped(found)
-            );
-        }
-        Ok(())
+/// Checks how many keys the second store has, of which so many were there before; those that expire may be gone.
+fn compare(copied: u64, expiring: u64, before: u64, found: u64) -> anyhow::Result<()> {
+    let fewest = before.max(copied).saturating_sub(expiring);
+    if !(fewest..=before + copied).contains(&found) {
+        bail!(
+            "copied {} keys, but the target has {}: the copy is incomplete",
+            grouped(copied),
+            grouped(found)
+        );
     }
+    Ok(())
 }
 
 /// The first store.
@@ -138,9 +130,9 @@ fn note(seen: &mut Seen, entries: &[Entry]) {
     seen.extend(entries.iter().map(|entry| (entry.key.clone(), entry.time_to_live.is_some())));
 }
 
-/// Copies all keys. If nothing else is to be in the second store, what an interrupted copy has left there and the
+/// Copies all keys. Returns how many, and how many of them expire. If nothing else is to be in the second store, what an interrupted copy has left there and the
 /// first has no longer is removed.
-async fn copy_all(from: &Source, to: &Store, is_alone: bool) -> anyhow::Result<Copied> {
+async fn copy_all(from: &Source, to: &Store, is_alone: bool) -> anyhow::Result<(u64, u64)> {
     let seen = match from {
         Source::Store(from) => copy_store(from, to).await?,
         Source::Server(from) => copy_server(from, to).await?,
@@ -149,7 +141,7 @@ async fn copy_all(from: &Source, to: &Store, is_alone: bool) -> anyhow::Result<C
         remove_others(to, &seen).await.context("writing failed")?;
     }
     let expiring = seen.values().filter(|expires| **expires).count();
-    Ok(Copied { keys: u64::try_from(seen.len())?, expiring: u64::try_from(expiring)? })
+    Ok((u64::try_from(seen.len())?, u64::try_from(expiring)?))
 }
 
 pub(super) async fn copy_store(from: &Store, to: &Store) -> anyhow::Result<Seen> {

@@ -124,10 +124,11 @@ impl ImportLinks {
                 writes += 10 + 2 * row.points.min(self.votes_cap());
                 chunk.push(row);
             }
-            let added =
-                patiently(async || self.import_chunk((site, now), &mut accounts, &voters, &chunk).await)
-                    .await?;
-            imported = imported.and(&added);
+            let importing = async || self.import_chunk((site, now), &mut accounts, &voters, &chunk).await;
+            let Imported { new, known, votes } = patiently(importing).await?;
+            imported.new += new;
+            imported.known += known;
+            imported.votes += votes;
             bar.inc(u64::try_from(chunk.len())?);
         }
         Ok(imported)
@@ -184,12 +185,6 @@ struct Imported {
     new: u64,
     known: u64,
     votes: u64,
-}
-
-impl Imported {
-    const fn and(&self, other: &Self) -> Self {
-        Self { new: self.new + other.new, known: self.known + other.known, votes: self.votes + other.votes }
-    }
 }
 
 /// `count` different voters, others for each row, never the author.

@@ -16,7 +16,7 @@ use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
 
 /// The state of a site. Unknown values are `None`: without a running server that can be reached, all
 /// values that only a server knows. The keys up to `last_backup` are promised to programs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Status {
     /// The version of the program.
     pub version: String,
@@ -80,20 +80,12 @@ impl Status {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             store,
-            uptime_seconds: None,
-            requests_per_second: None,
-            p99_ms: None,
-            memory_bytes: None,
             jobs_waiting,
-            mails_waiting: None,
-            mails_oldest_seconds: None,
             read_only: (state != ReadyStatus::Unavailable).then_some(state == ReadyStatus::ReadOnly),
-            last_backup: None,
             state,
             cause: readiness.cause().map(str::to_owned),
-            failed_backup: None,
             conditions: readiness.conditions.clone(),
-            home_timelines: None,
+            ..Self::default()
         }
     }
 

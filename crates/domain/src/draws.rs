@@ -1,4 +1,4 @@
-//! Numbers that nobody else has, for stories, comments and tweets.
+//! Numbers that nobody else has, for stories, comments, tweets and accounts.
 //!
 //! Other programs may draw on the same store: Lamer News ids of stories from `news.count`, and programs
 //! after the book from `article:`. So a sequence may have two counters: the higher one counts, and the other
@@ -29,6 +29,8 @@ pub(crate) enum Sequence {
     Items,
     /// Ids of tweets.
     Tweets,
+    /// Ids of accounts.
+    People,
     /// Ids of the comments of a story.
     Comments(NewsId),
 }
@@ -43,6 +45,7 @@ impl Sequence {
             Self::Stories => vec![string(keys::NEWS_COUNT), string(keys::ARTICLE_COUNT)],
             Self::Items => vec![string(keys::ITEMS_COUNT)],
             Self::Tweets => vec![string(keys::TWEET_IDS)],
+            Self::People => vec![string(keys::USERS_COUNT)],
             Self::Comments(story) => vec![DrawnCounter { key: keys::thread(story), field: Some(NEXT_ID) }],
         }
     }

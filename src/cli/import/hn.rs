@@ -107,15 +107,21 @@ impl ImportArchive {
             }
             (None, None) => "hn".parse()?,
         };
-        let limits = Limits {
-            until: Instant::now() + Duration::from_secs(self.max_minutes.saturating_mul(60)),
-            minutes: self.max_minutes,
-            bytes: self.max_mebibytes.saturating_mul(MEBIBYTE),
-            mebibytes: self.max_mebibytes,
-        };
-        let archive = Archive { source, trusts_karma: self.trust_karma };
         let bar = progress_bar(input.length, "importing lines");
-        let mut import = Import::new(&site, archive, limits, bar);
+        let mut import = Import {
+            site: &site,
+            now: Timestamp::now(&EngineClock::System),
+            archive: Archive { source, trusts_karma: self.trust_karma },
+            options: &self,
+            until: Instant::now() + Duration::from_secs(self.max_minutes.saturating_mul(60)),
+            bar,
+            bytes: 0,
+            place: String::new(),
+            chunk: Vec::new(),
+            written: Vec::new(),
+            aside: Aside::default(),
+            report: Report::default(),
+        };
         let outcome = import.read_all(&mut input).await;
         let Import { report, bar, .. } = import;
         drop(bar);
@@ -182,15 +188,6 @@ impl Input {
 
 /// The bytes that some programs put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// When an import stops.
-#[derive(Clone, Copy)]
-struct Limits {
-    until: Instant,
-    minutes: u64,
-    bytes: u64,
-    mebibytes: u64,
-}
 
 /// The outcome of importing the file.
 #[derive(Default)]
@@ -293,45 +290,29 @@ struct Import<'a> {
     site: &'a Site,
     now: Timestamp,
     archive: Archive,
-    limits: Limits,
+    options: &'a ImportArchive,
+    /// When it stops.
+    until: Instant,
     bar: ProgressBar,
     /// Bytes of the lines that were read.
     bytes: u64,
-    /// The file of an export that the lines are in, for messages; otherwise empty.
-    place: &'static str,
+    /// The file of an export that the lines are in, before their numbers in messages; otherwise empty.
+    place: String,
     chunk: Vec<NumberedLine>,
     /// The same lines as they were read.
     written: Vec<Vec<u8>>,
-    chunk_bytes: usize,
     aside: Aside,
     report: Report,
 }
 
-impl<'a> Import<'a> {
-    fn new(site: &'a Site, archive: Archive, limits: Limits, bar: ProgressBar) -> Self {
-        Self {
-            site,
-            now: Timestamp::now(&EngineClock::System),
-            archive,
-            limits,
-            bar,
-            bytes: 0,
-            place: "",
-            chunk: Vec::new(),
-            written: Vec::new(),
-            chunk_bytes: 0,
-            aside: Aside::default(),
-            report: Report::default(),
-        }
-    }
-
+impl Import<'_> {
     async fn read_all(&mut self, input: &mut Input) -> anyhow::Result<()> {
         match &mut input.content {
             Content::Lines(lines) => self.read(lines).await?,
             Content::Export(zip) => {
                 for name in SiteSection::iter().map(SiteSection::file) {
                     let Ok(file) = zip.by_name(name) else { continue };
-                    self.place = name;
+                    self.place = format!("{name}, ");
                     self.read(&mut BufReader::new(file)).await?;
                 }
             }
@@ -347,7 +328,7 @@ impl<'a> Import<'a> {
         if input.fill_buf().context("cannot read the lines")?.trim_ascii_start().starts_with(b"[") {
             bail!(
                 "{}this is a JSON array. Give each item a line of its own, for example with `jq -c '.[]' FILE`",
-                prefix(self.place)
+                self.place
             );
         }
         let mut lines = LineReader::new(input);
@@ -358,20 +339,16 @@ impl<'a> Import<'a> {
             let number = lines.number();
             match found {
                 Found::TooLong(_) => {
-                    let most = grouped(MAX_LINE_BYTES);
-                    self.report.refuse(
-                        &prefix(self.place),
-                        number,
-                        &format!("it has more than {most} bytes"),
-                    );
+                    let reason = format!("it has more than {} bytes", grouped(MAX_LINE_BYTES));
+                    self.report.refuse(&self.place, number, &reason);
                 }
                 Found::Line(_) => self.add(number, &line).await?,
             }
-            if self.bytes > self.limits.bytes {
+            if self.bytes > self.options.max_mebibytes.saturating_mul(MEBIBYTE) {
                 self.flush().await?;
                 bail!(
                     "stopped after {} MiB; to go on, run the command again with a higher --max-mebibytes",
-                    grouped(self.limits.mebibytes)
+                    grouped(self.options.max_mebibytes)
                 );
             }
         }
@@ -385,23 +362,25 @@ impl<'a> Import<'a> {
             return Ok(());
         }
         match ArchiveLine::parse(line, self.now) {
-            Ok(content) => {
-                self.chunk.push(NumberedLine { line: number, content });
-                self.written.push(line.to_vec());
-                self.chunk_bytes += line.len();
+            Ok(content) => self.push(NumberedLine { line: number, content }, line).await.map(drop),
+            Err(error) => {
+                self.report.refuse(&self.place, number, &error.to_string());
+                Ok(())
             }
-            Err(error) => self.report.refuse(&prefix(self.place), number, &error.to_string()),
         }
-        if self.chunk.len() >= LINES_AT_ONCE || self.chunk_bytes >= CHUNK_BYTES {
-            self.flush().await?;
-        }
-        Ok(())
+    }
+
+    /// Adds a line that was read to the chunk, and imports a full one. Returns how many items are new.
+    async fn push(&mut self, line: NumberedLine, written: &[u8]) -> anyhow::Result<u64> {
+        self.chunk.push(line);
+        self.written.push(written.to_vec());
+        let bytes: usize = self.written.iter().map(Vec::len).sum();
+        if self.chunk.len() >= LINES_AT_ONCE || bytes >= CHUNK_BYTES { self.flush().await } else { Ok(0) }
     }
 
     /// Imports the chunk, and puts comments aside whose parent is not there yet. Returns how many items are new.
     async fn flush(&mut self) -> anyhow::Result<u64> {
         let (chunk, written) = (std::mem::take(&mut self.chunk), std::mem::take(&mut self.written));
-        self.chunk_bytes = 0;
         if chunk.is_empty() {
             return Ok(0);
         }
@@ -415,11 +394,11 @@ impl<'a> Import<'a> {
             }
         }
         let new = imported.stories + imported.comments + imported.places;
-        self.report.add(&prefix(self.place), imported);
-        if Instant::now() > self.limits.until {
+        self.report.add(&self.place, imported);
+        if Instant::now() > self.until {
             bail!(
                 "stopped after {}; run the command again to go on",
-                counted(self.limits.minutes, "minute", "minutes")
+                counted(self.options.max_minutes, "minute", "minutes")
             );
         }
         Ok(new)
@@ -429,7 +408,7 @@ impl<'a> Import<'a> {
     async fn read_aside(&mut self) -> anyhow::Result<()> {
         // Only items are put aside.
         if !self.place.is_empty() {
-            self.place = SiteSection::Items.file();
+            self.place = format!("{}, ", SiteSection::Items.file());
         }
         loop {
             let mut lines = std::mem::take(&mut self.aside).into_lines()?;
@@ -443,13 +422,8 @@ impl<'a> Import<'a> {
             while let Some(number) = lines.next(&mut line)? {
                 // It was read before.
                 let Ok(content) = ArchiveLine::parse(&line, self.now) else { continue };
-                self.chunk.push(NumberedLine { line: number, content });
-                self.chunk_bytes += line.len();
-                self.written.push(std::mem::take(&mut line));
                 self.bar.inc(1);
-                if self.chunk.len() >= LINES_AT_ONCE || self.chunk_bytes >= CHUNK_BYTES {
-                    new += self.flush().await?;
-                }
+                new += self.push(NumberedLine { line: number, content }, &line).await?;
             }
             new += self.flush().await?;
             if new == 0 {
@@ -459,9 +433,4 @@ impl<'a> Import<'a> {
             }
         }
     }
-}
-
-/// Where a line is, before its number.
-fn prefix(place: &str) -> String {
-    if place.is_empty() { String::new() } else { format!("{place}, ") }
 }

@@ -2,6 +2,7 @@
 
 use crate::accounts::names;
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME, UNTRUSTED_KARMA};
+use crate::draws::{Draw, Sequence};
 use crate::error::Error;
 use crate::fields;
 use crate::imports::archive::Archive;
@@ -68,7 +69,8 @@ async fn find_or_create(site: &Site, people: &[WantedAccount<'_>], alike: Alike)
     }
     names::fold_usernames(site, u64::MAX).await?;
     let names = free_names(site, &missing, alike).await?;
-    let first = draw_ids(site, keys::USERS_COUNT, u64::try_from(missing.len()).unwrap_or(u64::MAX)).await?;
+    let count = u64::try_from(missing.len()).unwrap_or(u64::MAX);
+    let [first] = Draw::new([(Sequence::People, count)]).apart(site).await?;
     let (mut batch, mut created) = (Batch::new(), Vec::new());
     for (id, (person, name)) in (first..).map(UserId).zip(missing.iter().zip(names)) {
         note(&mut batch, &person.source, id);
@@ -188,16 +190,6 @@ async fn free_names(
     Ok(names.into_iter().flatten().collect())
 }
 
-/// Draws `count` numbers from a counter; returns the first.
-async fn draw_ids(site: &Site, counter: &str, count: u64) -> Result<u64, Error> {
-    let by = i64::try_from(count).map_err(|_| Error::Internal(format!("{count} ids at once")))?;
-    let mut batch = Batch::new();
-    batch.increment(counter, by);
-    let committed = site.store.commit(batch).await?;
-    let last = committed.counter(counter).unwrap_or(0);
-    u64::try_from(last - by + 1).map_err(|_| Error::Internal(format!("{counter} holds {last}")))
-}
-
 /// The identifier of a person of a site; without a name, of all who have left it.
 fn source_of(source: &ImportSource, name: Option<&ImportedName>) -> String {
     format!("{source}/{}", name.map_or("", ImportedName::as_str))
@@ -251,7 +243,7 @@ async fn account_of_the_left(site: &Site, source: &str, time: Timestamp) -> Resu
     if let Some(id) = known(site, std::iter::once(source)).await?.remove(source) {
         return Ok(id);
     }
-    let id = UserId(draw_ids(site, keys::USERS_COUNT, 1).await?);
+    let [id] = Draw::new([(Sequence::People, 1)]).apart(site).await?.map(UserId);
     let mut batch = Batch::new();
     note(&mut batch, source, id);
     write_account(&mut batch, site, (id, DELETED_USERNAME), time)?;

@@ -104,10 +104,11 @@ pub struct Readiness {
 }
 
 /// Whether the site can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadyStatus {
     /// It can.
+    #[default]
     Ok,
     /// The server stops.
     Stopping,
