@@ -10,6 +10,7 @@ use tidings_keyspace::Value;
 use crate::server::Server;
 
 mod comments;
+mod stories;
 
 /// Everything that a store holds.
 pub type Dump = BTreeMap<String, Value>;
@@ -25,7 +26,7 @@ pub async fn check_site(server: &Server) {
 /// Checks a whole store.
 pub fn check(dump: &Dump) {
     for (key, id) in ids_of(dump, "news:") {
-        check_news(dump, id, &hash(dump, key));
+        stories::check_story(dump, id, &hash(dump, key));
     }
     for (key, id) in ids_of(dump, "user:") {
         check_user(dump, id, &hash(dump, key));
@@ -34,10 +35,10 @@ pub fn check(dump: &Dump) {
         for id in members(dump, list) {
             let news = hash(dump, &format!("news:{id}"));
             assert_eq!(news.get("id"), Some(&id), "{list}");
-            assert!(is_listed(&news), "{list} has the item {id}, which is deleted or withheld");
+            assert!(stories::is_listed(&news), "{list} has the item {id}, which is deleted or withheld");
         }
     }
-    check_articles(dump);
+    stories::check_articles(dump);
     check_moderation(dump);
     for (key, value) in dump {
         if let (Some(name), Value::String(id)) = (key.strip_prefix("username.to.id:"), value) {
@@ -290,7 +291,7 @@ fn check_news_of_sites(dump: &Dump) {
         let news = hash(dump, key);
         let host = url::Url::parse(&news["url"]).ok().filter(|url| url.scheme() != "text");
         let host = host.and_then(|url| url.domain().map(str::to_owned)).filter(|host| host.contains('.'));
-        if let Some(host) = host.filter(|_| is_listed(&news)) {
+        if let Some(host) = host.filter(|_| stories::is_listed(&news)) {
             expected.insert((format!("host.news:{host}"), id.to_string()));
         }
     }
@@ -315,56 +316,7 @@ fn set(dump: &Dump, key: &str) -> BTreeSet<String> {
     }
 }
 
-fn check_news(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
-    let (ups, downs) = (members(dump, &format!("news.up:{id}")), members(dump, &format!("news.down:{id}")));
-    // A story that waits, or was rejected, was never shown: its author's vote is in the counter alone.
-    let state = news.get("withheld").map_or("", String::as_str);
-    let is_hidden =
-        ups.is_empty() && ["held:", "removed:", "erased:"].iter().any(|hidden| state.starts_with(hidden));
-    assert_eq!(number(news, "up"), ups.len() + usize::from(is_hidden), "votes up on {id}");
-    assert_eq!(number(news, "down"), downs.len(), "votes down on {id}");
-    assert!(ups.is_disjoint(&downs), "item {id} is voted up and down by the same user");
-    for voter in &ups {
-        let saved = members(dump, &format!("user.saved:{voter}"));
-        assert!(saved.contains(&id.to_string()), "item {id} is not saved by {voter}");
-    }
-    let author = &news["user_id"];
-    let is_posted = members(dump, &format!("user.posted:{author}")).contains(&id.to_string());
-    assert_eq!(is_posted, !is_hidden, "item {id}");
-    for list in ["news.top", "news.cron"] {
-        let listed = members(dump, list).contains(&id.to_string());
-        assert_eq!(listed, is_listed(news), "item {id} in {list}");
-    }
-    comments::check_thread(dump, id, number(news, "comments"));
-    check_discounted(dump, id);
-}
-
-/// A vote that does not count is in no list of voters.
-fn check_discounted(dump: &Dump, id: u64) {
-    let thread = hash(dump, &format!("thread:comment:{id}"));
-    for (user, json) in hash(dump, &format!("news.discounted:{id}")) {
-        let votes: serde_json::Value = serde_json::from_str(&json).unwrap();
-        if votes.get("story").is_some() {
-            for list in ["news.up", "news.down"] {
-                assert!(!members(dump, &format!("{list}:{id}")).contains(&user), "{list}:{id} has {user}");
-            }
-        }
-        for (comment, _) in votes["comments"].as_object().into_iter().flatten() {
-            let comment: serde_json::Value = serde_json::from_str(&thread[comment]).unwrap();
-            let voters = ["up", "down"].map(|field| comment[field].as_array().unwrap());
-            let user: u64 = user.parse().unwrap();
-            assert!(!voters.into_iter().flatten().any(|voter| *voter == user), "{id}: {comment}");
-        }
-    }
-}
-
-/// Whether an item is in lists: it is neither deleted nor withheld by moderators.
-fn is_listed(news: &BTreeMap<String, String>) -> bool {
-    !news.contains_key("del") && news.get("withheld").is_none_or(|state| state == "flagged:")
-}
-
-/// The lines of the log have no gaps, and what a story has lost by being withheld is known
-/// exactly as long as it is.
+/// The lines of the log have no gaps.
 fn check_moderation(dump: &Dump) {
     let lines: BTreeSet<u64> = ids_of(dump, "moderation:").map(|(_, id)| id).collect();
     let last = match dump.get("moderation:count") {
@@ -375,80 +327,6 @@ fn check_moderation(dump: &Dump) {
     let listed: BTreeSet<u64> =
         members(dump, "moderation:log").iter().map(|id| id.parse().unwrap()).collect();
     assert_eq!(listed, lines, "moderation:log");
-    for (key, id) in ids_of(dump, "news:") {
-        let mut news = hash(dump, key);
-        let state = news.remove("withheld").unwrap_or_default();
-        let by_moderator = state.starts_with("removed:") || state.starts_with("merged:");
-        // A story that was never shown has lost nothing: it has a record if it was removed, and none if it
-        // was rejected.
-        let posted = news.remove("user_id").map(|author| members(dump, &format!("user.posted:{author}")));
-        let was_shown = posted.is_none_or(|posted| posted.contains(&id.to_string()));
-        let record = hash(dump, &format!("withdrawn:story:{id}"));
-        let is_right =
-            if was_shown { record.is_empty() != by_moderator } else { record.is_empty() || by_moderator };
-        assert!(is_right, "the record of {key}, {state}");
-        if let Some(line) = record.get("moderation") {
-            let line = hash(dump, &format!("moderation:{line}"));
-            assert_eq!(line.get("undone_by"), None, "{key} is {state} by a line that was undone");
-        }
-    }
-}
-
-/// Every article has its story and the position that follows from its time and votes;
-/// every topic has the articles whose news name it.
-fn check_articles(dump: &Dump) {
-    let articles: BTreeSet<String> = ids_of(dump, "article:").map(|(key, _)| key.to_owned()).collect();
-    let is_there = |key: &&String| is_listed(&hash(dump, &key.replace("article:", "news:")));
-    let listed: BTreeSet<String> = articles.iter().filter(is_there).cloned().collect();
-    for list in ["time:", "score:"] {
-        assert_eq!(members(dump, list), listed, "{list}");
-    }
-    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (key, id) in ids_of(dump, "article:") {
-        let (article, news) = (hash(dump, key), hash(dump, &format!("news:{id}")));
-        assert_eq!(article.len(), 5, "{key} has {article:?}");
-        assert_eq!(article["title"], news["title"], "{key}");
-        assert_eq!(article["time"], news["ctime"], "{key}");
-        assert_eq!(article["poster"], format!("user:{}", news["user_id"]), "{key}");
-        if !news["url"].starts_with("text://") {
-            assert_eq!(article["link"], news["url"], "{key}");
-        }
-        let is_removed = news.get("withheld").is_some_and(|state| state.starts_with("removed:"));
-        assert!(is_removed || !news.contains_key("del"), "{key} is of a deleted item");
-        let (time, votes) = (number(&article, "time"), number(&article, "votes"));
-        assert!(votes <= number(&news, "up"), "{key} has {votes} votes");
-        #[allow(clippy::cast_precision_loss)]
-        let expected = [("time:", time as f64), ("score:", (time + 432 * votes) as f64)];
-        for (list, score) in expected.into_iter().filter(|_| listed.contains(key)) {
-            assert_eq!(scores(dump, list).get(key), Some(&score), "{key} in {list}");
-        }
-        if let Some(Value::Set(voters)) = dump.get(&format!("voted:{id}")) {
-            assert_eq!(voters.len(), votes, "who voted for {key}");
-            let ups = members(dump, &format!("news.up:{id}"));
-            assert!(voters.iter().all(|voter| ups.contains(voter.strip_prefix("user:").unwrap())), "{key}");
-        }
-        for topic in news.get("topics").into_iter().flat_map(|topics| topics.split(',')) {
-            let group = if listed.contains(key) { "group" } else { "group.withheld" };
-            groups.entry(format!("{group}:{topic}")).or_default().insert(key.to_owned());
-        }
-    }
-    for (key, expected) in &groups {
-        let Some(Value::Set(members)) = dump.get(key) else { panic!("{key} is absent") };
-        assert_eq!(&members.iter().cloned().collect::<BTreeSet<_>>(), expected, "{key}");
-    }
-    for (key, _) in dump.iter().filter(|(key, _)| key.starts_with("group") || key.starts_with("voted:")) {
-        let of_article = key.replace("voted:", "article:");
-        assert!(groups.contains_key(key) || articles.contains(&of_article), "{key} belongs to nothing");
-    }
-    let counted: BTreeMap<String, f64> =
-        scores(dump, "topics").into_iter().filter(|(_, articles)| *articles != 0.0).collect();
-    #[allow(clippy::cast_precision_loss)]
-    let expected: BTreeMap<String, f64> = groups
-        .iter()
-        .filter_map(|(key, members)| Some((key.strip_prefix("group:")?.to_owned(), members.len() as f64)))
-        .collect();
-    assert_eq!(counted, expected, "topics");
-    assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
 }
 
 fn check_user(dump: &Dump, id: u64, user: &BTreeMap<String, String>) {

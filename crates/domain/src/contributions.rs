@@ -4,7 +4,6 @@
 pub(crate) mod erasing;
 pub(crate) mod store_rules;
 
-use crate::accounts::inbox::{Returning, Withdrawing, Withdrawn};
 use crate::accounts::reader::{Perspective, Written};
 use crate::accounts::seen::ProfileTexts;
 use crate::accounts::users::{DEACTIVATED, User};
@@ -14,11 +13,13 @@ use crate::fields;
 use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::News;
-use crate::records::{self, AsRead};
+use crate::post_state::Moderated;
+use crate::records;
 use crate::site::Site;
-use crate::submissions::withdrawal::{StoryReturn, StoryWithdrawal};
+use crate::submissions::read_announcement;
+use crate::submissions::stored::StoredStory;
 use crate::timelines::tweets::Tweet;
-use crate::timelines::withdrawal::{TweetReturn, TweetWithdrawal};
+use crate::timelines::withdrawal::{self, TweetReturn};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::QUEUE_TEXT;
@@ -33,7 +34,7 @@ const EXCERPT: usize = 60;
 /// Something that a person has written, as stored.
 pub(crate) enum Contribution {
     /// A story.
-    Story(Box<News>),
+    Story(Box<StoredStory>),
     /// A comment, with its story.
     Comment(Box<StoredComment>),
     /// A tweet.
@@ -51,8 +52,12 @@ impl Contribution {
     pub(crate) async fn read(site: &Site, thing: &Thing) -> Result<Self, Error> {
         match thing {
             Thing::Story(id) => {
-                let news = site.store.fetch(News::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
-                if news.deleted { Err(Refusal::NewsDeleted.into()) } else { Ok(Self::Story(Box::new(news))) }
+                let story = site.store.fetch(StoredStory::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
+                if story.deleted {
+                    Err(Refusal::NewsDeleted.into())
+                } else {
+                    Ok(Self::Story(Box::new(story)))
+                }
             }
             Thing::Comment(address) => {
                 let stored = comment::read_stored(site, *address).await?;
@@ -136,62 +141,91 @@ impl Contribution {
         }
     }
 
-    /// Reads what removing it needs, for a reason that is its new state. Rounds: at most 5.
+    /// Adds to a batch that it leaves all lists by a line of the log, for a reason that is its new state. The tweet that
+    /// announces a story goes along. Rounds: at most 1.
     ///
     /// # Errors
     /// [`Refusal::CannotBeFlagged`] for a profile, or the store's.
-    pub(crate) async fn withdrawal(
-        self,
-        site: &Site,
-        now: Moment,
-        state: Withheld,
-    ) -> Result<Box<dyn Withdrawing>, Error> {
-        Ok(match self {
-            Self::Story(news) => Box::new(StoryWithdrawal::read(site, now, *news, state).await?),
-            Self::Comment(stored) => Box::new(CommentWithdrawal { comment: stored.comment, state }),
-            Self::Tweet(tweet) => Box::new(TweetWithdrawal { tweet, state }),
+    pub(crate) async fn remove(
+        &self,
+        (site, now): (&Site, Moment),
+        batch: &mut Batch,
+        (line, state): (ModerationId, Withheld),
+    ) -> Result<(), Error> {
+        match self {
+            Self::Story(story) => {
+                if !story.is_unlisted()
+                    && let Some(tweet) = read_announcement(site, story).await?
+                    && !tweet.is_gone()
+                {
+                    let reason = state.reason().unwrap_or("its story was merged into another");
+                    withdrawal::remove(batch, &tweet, (line, Withheld::Removed(reason.into())));
+                }
+                let mut news = News::clone(story);
+                news.remove(line, state);
+                story.change(batch, site, now.timestamp(), news);
+            }
+            Self::Comment(stored) => {
+                let mut comment = Comment::clone(&stored.comment);
+                comment.remove(line, state);
+                records::change(batch, &stored.comment, &comment);
+            }
+            Self::Tweet(tweet) => withdrawal::remove(batch, tweet, (line, state)),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
-        })
+        }
+        Ok(())
     }
 
-    /// The decision that removed it. Rounds: 1 for a story, else none.
+    /// The decision that removed it.
     ///
     /// # Errors
     /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
-    pub(crate) async fn removal(&self, site: &Site) -> Result<RemovedBy, Error> {
-        let rejected = "this was rejected before anyone saw it. Undo the rejection instead";
+    pub(crate) fn removal(&self) -> Result<&RemovedBy, Refusal> {
         if !matches!(self.withheld(), Some(Withheld::Removed(_))) {
-            return Err(Refusal::NothingToModerate("this has not been removed").into());
+            return Err(Refusal::NothingToModerate("this has not been removed"));
         }
         let removed = match self {
-            Self::Story(news) => {
-                let record = site.store.fetch(Withdrawn::of(Thing::Story(news.id))).await?;
-                record.map(|record| RemovedBy { line: record.line, earlier: record.earlier })
-            }
-            Self::Comment(stored) => stored.comment.removed.as_deref().cloned(),
-            Self::Tweet(tweet) => tweet.removed.clone(),
+            Self::Story(story) => story.removed.as_deref(),
+            Self::Comment(stored) => stored.comment.removed.as_deref(),
+            Self::Tweet(tweet) => tweet.removed.as_deref(),
             Self::Profile(_) => None,
         };
-        Ok(removed.ok_or(Refusal::NothingToModerate(rejected))?)
+        let rejected = "this was rejected before anyone saw it. Undo the rejection instead";
+        removed.ok_or(Refusal::NothingToModerate(rejected))
     }
 
-    /// Reads what putting it back needs. Rounds: at most 5.
+    /// Adds to a batch that it is as it was before its removal. The tweet that went with a story comes back with it.
+    /// Returns the jobs to start once the batch is applied. Rounds: at most 3.
     ///
     /// # Errors
     /// [`Refusal::NoSuchTweet`] for the tweet of an account that is gone, [`Refusal::CannotBeFlagged`] for a
     /// profile, or the store's.
-    pub(crate) async fn returning(
-        self,
-        site: &Site,
-        now: Moment,
-        removed: RemovedBy,
-    ) -> Result<Box<dyn Returning>, Error> {
-        Ok(match self {
-            Self::Story(news) => Box::new(StoryReturn::read(site, now, *news).await?),
-            Self::Comment(stored) => Box::new(CommentReturn(stored.comment)),
-            Self::Tweet(tweet) => Box::new(TweetReturn::read(site, tweet, removed).await?),
+    pub(crate) async fn put_back(
+        &self,
+        (site, now): (&Site, Moment),
+        batch: &mut Batch,
+    ) -> Result<Vec<Job>, Error> {
+        let tweet = match self {
+            Self::Story(story) => {
+                let mut news = News::clone(story);
+                news.put_back();
+                let returns = !news.is_gone();
+                story.change(batch, site, now.timestamp(), news);
+                match (story.tweet_id.filter(|_| returns), &story.removed) {
+                    (Some(tweet), Some(removed)) => TweetReturn::of_line(site, tweet, removed.line).await?,
+                    _ => None,
+                }
+            }
+            Self::Comment(stored) => {
+                let mut comment = Comment::clone(&stored.comment);
+                comment.put_back();
+                records::change(batch, &stored.comment, &comment);
+                None
+            }
+            Self::Tweet(tweet) => Some(TweetReturn::read(site, tweet.clone()).await?),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
-        })
+        };
+        Ok(tweet.map(|tweet| tweet.write(batch, site, now)).unwrap_or_default())
     }
 
     /// Its author.
@@ -239,57 +273,30 @@ impl Contribution {
 
     /// Adds to a batch that it is withheld, or not any more. The batch fails if it has changed
     /// meanwhile.
-    pub(crate) fn write_withheld(&self, batch: &mut Batch, state: Option<&Withheld>) {
-        let key = match self {
+    pub(crate) fn withhold(&self, batch: &mut Batch, site: &Site, now: Timestamp, state: Option<Withheld>) {
+        match self {
+            Self::Story(story) => {
+                let mut news = News::clone(story);
+                news.withhold(state);
+                story.change(batch, site, now, news);
+            }
             Self::Comment(stored) => {
                 let mut comment = Comment::clone(&stored.comment);
-                comment.withhold(state.cloned());
+                comment.withhold(state);
                 records::change(batch, &stored.comment, &comment);
-                return;
             }
-            Self::Story(news) => return news.write_state(batch, state),
-            Self::Tweet(tweet) => return tweet.write_state(batch, state),
+            Self::Tweet(tweet) => tweet.write_state(batch, state.as_ref()),
             Self::Profile(user) => {
-                batch.field_absent(keys::user(user.id), DEACTIVATED);
-                keys::user(user.id)
+                let key = keys::user(user.id);
+                batch.field_absent(&key, DEACTIVATED);
+                batch.key_present(&key);
+                batch.field_unchanged(&key, WITHHELD, self.withheld().map(Withheld::to_string));
+                match state {
+                    Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+                    None => batch.delete_field(key, WITHHELD),
+                }
             }
-        };
-        let before = self.withheld().map(Withheld::to_string);
-        batch.key_present(&key);
-        batch.field_unchanged(&key, WITHHELD, before.as_deref());
-        match state {
-            Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
-            None => batch.delete_field(key, WITHHELD),
         }
-    }
-}
-
-/// A comment that is about to be removed.
-struct CommentWithdrawal {
-    comment: AsRead<Comment>,
-    state: Withheld,
-}
-
-impl Withdrawing for CommentWithdrawal {
-    fn write(&self, batch: &mut Batch, line: ModerationId) {
-        let mut comment = Comment::clone(&self.comment);
-        comment.remove(line, self.state.clone());
-        records::change(batch, &self.comment, &comment);
-    }
-}
-
-/// A removed comment that is about to be put back.
-struct CommentReturn(AsRead<Comment>);
-
-impl Returning for CommentReturn {
-    fn write(&self, batch: &mut Batch, _: &Site, _: Moment) {
-        let mut comment = Comment::clone(&self.0);
-        comment.put_back();
-        records::change(batch, &self.0, &comment);
-    }
-
-    fn jobs(&self, _: &Site) -> Vec<Job> {
-        Vec::new()
     }
 }
 

@@ -90,7 +90,7 @@ pub async fn flag(
         batch.sorted_add(keys::user_flags(actor.id), thing.key(), now.as_score());
         let hides = rules.hide_at > 0 && flags.weight() >= rules.hide_at * Weight::ONE.0;
         if hides && subject.withheld().is_none() {
-            subject.write_withheld(&mut batch, Some(&Withheld::Flagged));
+            subject.withhold(&mut batch, site, now, Some(Withheld::Flagged));
         }
         actor.decide(batch, (), &())
     });

@@ -10,19 +10,16 @@ pub(crate) mod store_rules;
 
 pub use people::import_accounts;
 
-use crate::articles::article::{self, Article};
 use crate::draws::{Draw, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
-use crate::news::entries::StoryEntries;
-use crate::news::item::{IMPORTED_VOTES, TEXT_SCHEME, linked_site};
+use crate::news::item::{News, TEXT_SCHEME};
 use crate::site::{Applied, Site};
-use crate::submissions::url_guards;
+use crate::submissions::{stored, url_guards};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ItemNumber, NewsId, UserId};
 use crate::values::imported::ImportedVotes;
-use crate::values::ranking;
 use crate::values::text::Body;
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -91,8 +88,6 @@ pub async fn import_links(
     for ((id, item), (source_id, link)) in (first..).map(NewsId).zip((item..).map(ItemNumber)).zip(&links) {
         items::write(&mut batch, Item::Story(id), item);
         batch.field_absent(keys::IMPORTED_LINKS, source_id);
-        batch.key_absent(keys::news(id));
-        batch.key_absent(keys::article(id));
         batch.set_field(keys::IMPORTED_LINKS, source_id, id.to_string());
         write_link(&mut batch, site, now, id, link);
         let earned = i64::try_from(link.voters.len()).unwrap_or(i64::MAX);
@@ -111,45 +106,18 @@ pub async fn import_links(
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {
     let ImportedLink { story, author, voters } = link;
     let others = u64::try_from(voters.len()).unwrap_or(u64::MAX);
-    let up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
     let text = || format!("{TEXT_SCHEME}{}", story.text.as_ref().map_or("", Body::as_str));
-    batch.set_fields(
-        keys::news(id),
-        [
-            ("id", id.to_string()),
-            ("title", story.title.clone()),
-            ("url", story.url.as_ref().map_or_else(text, |url| url.as_str().to_owned())),
-            ("user_id", author.to_string()),
-            ("ctime", story.posted.to_string()),
-            ("up", up.to_string()),
-            ("down", "0".to_owned()),
-        ],
-    );
-    batch.increment_field(keys::news(id), "comments", 0);
-    if !story.votes.is_none() {
-        batch.set_field(keys::news(id), IMPORTED_VOTES, story.votes.to_string());
-    }
-    let [ups, downs] = story.votes.and(up, 0);
-    let score = ranking::score(ups, downs, &site.rules.ranking);
-    let rank = ranking::rank(score, story.posted, now, &site.rules.ranking);
-    let host = story.url.as_ref().and_then(|url| linked_site(url.as_str()));
-    let entries = StoryEntries { id, posted: story.posted, host: host.as_ref() };
-    entries.enter_first(batch, *author, (score, rank));
-    let voters = std::iter::once(author).chain(voters);
-    for (position, voter) in (0_u64..).zip(voters.clone()) {
+    let url = story.url.as_ref().map_or_else(text, |url| url.as_str().to_owned());
+    let mut news = News::new(id, *author, (&story.title, url), story.topics.clone(), story.posted);
+    news.up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
+    news.imported_votes = story.votes;
+    news.rank_anew(now, &site.rules.ranking);
+    let voters = (0_u64..).zip(std::iter::once(author).chain(voters)).map(|(position, voter)| {
         let voted = story.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));
-        let voted = Timestamp(voted.min(now.0.max(story.posted.0))).as_score();
-        batch.sorted_add(keys::news_up(id), voter.to_string(), voted);
-        batch.sorted_add(keys::user_upvoted(*voter), id.to_string(), voted);
-    }
-    let article = Article {
-        title: story.title.clone(),
-        link: article::link(site, id, story.url.as_ref()),
-        poster: keys::user(*author),
-        time: story.posted,
-        votes: up.saturating_add(story.votes.up.max(0)),
-    };
-    article::write_new(batch, now, id, &article, voters, &story.topics);
+        (*voter, Timestamp(voted.min(now.0.max(story.posted.0))))
+    });
+    stored::add(batch, &news);
+    stored::publish(batch, (site, now), &news, &voters.collect::<Vec<_>>());
     let life = site.rules.limits.repost_seconds.saturating_sub(now.seconds_since(story.posted));
     if let Some(url) = story.url.as_ref().filter(|_| life > 0) {
         url_guards::hold(batch, url, id, Duration::from_secs(life));

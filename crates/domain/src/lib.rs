@@ -76,6 +76,7 @@ mod key_walk;
 pub mod marks;
 pub mod passwords;
 pub mod post_rules;
+mod post_state;
 pub mod process_state;
 pub mod queue;
 pub mod rates;

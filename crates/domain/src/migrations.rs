@@ -33,7 +33,7 @@ use tidings_keyspace::{Batch, Expiry, Fetch, Order, Store, read};
 use unfinished::Filling;
 
 /// The version of the layout that this program reads and writes.
-pub const LAYOUT_VERSION: u64 = 13;
+pub const LAYOUT_VERSION: u64 = 14;
 
 /// Keys whose names are looked through together.
 const KEYS_AT_ONCE: usize = 1_000;
@@ -59,7 +59,7 @@ pub struct Migration {
 }
 
 /// All migrations, the oldest first. The last one leads to [`LAYOUT_VERSION`].
-pub static MIGRATIONS: [Migration; 13] = [
+pub static MIGRATIONS: [Migration; 14] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
@@ -139,6 +139,12 @@ pub static MIGRATIONS: [Migration; 13] = [
         what: "note that home timelines which were moved out of the store are made anew",
         only_adds: true,
         run: |site, advance| Box::pin(moved_homes::end_all(site, advance)),
+    },
+    Migration {
+        to: 14,
+        what: "let removed stories name what removed them",
+        only_adds: false,
+        run: |site, advance| Box::pin(removed_by::move_stories(site, advance)),
     },
 ];
 

@@ -14,7 +14,6 @@
 //! other actions that write news are at the top: `submissions`, `votes` and `imports`.
 
 pub(crate) mod discounted;
-pub(crate) mod entries;
 pub mod hidden;
 pub mod item;
 pub mod lines;

@@ -4,30 +4,55 @@
 //! holding, approving, removing, restoring, erasing, importing) is [`change`]: it writes the fields that differ, and
 //! the entries follow. So nobody else has to know in which lists a comment is.
 
+use crate::keys;
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use tidings_keyspace::{Batch, Check, CheckId};
+use tidings_keyspace::{Batch, Check, CheckId, Hash};
 
 /// The fields of a record; `None` for one that is absent.
 pub(crate) type Fields = Vec<(String, Option<String>)>;
 
 /// A record of the store: some fields of one hash, and what exists because of them.
 pub(crate) trait Stored {
+    /// Whether the hash is this record and nothing else.
+    const IS_WHOLE_HASH: bool;
+
     /// The hash that it is in.
     fn key(&self) -> String;
 
-    /// Its fields there, as this program writes them.
+    /// Its fields there, as this program writes them, always in the same order.
     fn fields(&self) -> Fields;
+
+    /// Whether a change of the record rests on a field, even if the field stays as it is. A change never rests on counters.
+    fn decides(_field: &str) -> bool {
+        true
+    }
 
     /// Says what exists because of this record alone. Each member of a list is the entry of one record.
     fn entries(&self, entries: &mut RecordEntries);
 }
 
+/// How a member stands in a list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    /// With this score.
+    Fixed(f64),
+    /// It comes with this score, which votes move afterwards.
+    Moved(f64),
+    /// The same in a list that is stored only while readers ask for it. `true`: a list that has become empty is to be made
+    /// anew.
+    Stored(f64, bool),
+    /// In a set, which has no scores.
+    Set,
+    /// The score of the member counts the records.
+    Counted,
+}
+
 /// Everything that exists because of some records, besides their own fields.
 #[derive(Debug, Default)]
 pub(crate) struct RecordEntries {
-    /// Members of sorted sets, with their scores.
-    listed: BTreeMap<(String, String), f64>,
+    /// Members of lists.
+    listed: BTreeMap<(String, String), Place>,
     /// Fields of hashes that count records.
     counted: BTreeMap<(String, &'static str), i64>,
 }
@@ -40,9 +65,38 @@ impl RecordEntries {
         entries
     }
 
+    fn add(&mut self, list: impl Into<String>, member: impl ToString, place: Place) {
+        self.listed.insert((list.into(), member.to_string()), place);
+    }
+
     /// The record is a member of a sorted set.
-    pub(crate) fn listed(&mut self, list: String, member: impl ToString, score: f64) {
-        self.listed.insert((list, member.to_string()), score);
+    pub(crate) fn listed(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
+        self.add(list, member, Place::Fixed(score));
+    }
+
+    /// The record comes into a sorted set with a score that votes move afterwards.
+    pub(crate) fn ranked(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
+        self.add(list, member, Place::Moved(score));
+    }
+
+    /// The same for a sorted set that is stored only while readers ask for it.
+    pub(crate) fn ranked_if_stored(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
+        self.add(list, member, Place::Stored(score, false));
+    }
+
+    /// The same for one whose mark `built:` stays while it is empty, so that it has to be made anew.
+    pub(crate) fn ranked_if_built(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
+        self.add(list, member, Place::Stored(score, true));
+    }
+
+    /// The record is a member of a set.
+    pub(crate) fn grouped(&mut self, set: impl Into<String>, member: impl ToString) {
+        self.add(set, member, Place::Set);
+    }
+
+    /// The score of a member of a sorted set counts the record.
+    pub(crate) fn counted_member(&mut self, list: impl Into<String>, member: impl ToString) {
+        self.add(list, member, Place::Counted);
     }
 
     /// A field of a hash counts the record.
@@ -50,9 +104,12 @@ impl RecordEntries {
         *self.counted.entry((key, field)).or_default() += 1;
     }
 
-    /// The members of lists.
+    /// The members of lists whose scores follow from the record.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &str, f64)> {
-        self.listed.iter().map(|((list, member), score)| (&**list, &**member, *score))
+        self.listed.iter().filter_map(|((list, member), place)| match place {
+            Place::Fixed(score) => Some((&**list, &**member, *score)),
+            _ => None,
+        })
     }
 
     /// How much a field of a hash counts because of the records.
@@ -61,13 +118,32 @@ impl RecordEntries {
     }
 
     /// Adds to a batch that these entries take the place of others. Those that stay are written, too: what another
-    /// program has left out is there afterwards. No counter falls below 0.
+    /// program has left out is there afterwards. Only scores that votes move stay as they are. No counter falls below 0.
     fn replace(&self, before: &Self, batch: &mut Batch) {
-        for (list, member) in before.listed.keys().filter(|entry| !self.listed.contains_key(*entry)) {
-            batch.sorted_remove(list, member);
+        for ((list, member), place) in
+            before.listed.iter().filter(|(entry, _)| !self.listed.contains_key(*entry))
+        {
+            match place {
+                Place::Fixed(_) | Place::Moved(_) | Place::Stored(..) => batch.sorted_remove(list, member),
+                Place::Set => batch.remove_member(list, member),
+                Place::Counted => batch.sorted_increment(list, member, -1.0),
+            }
         }
-        for (list, member, score) in self.members() {
-            batch.sorted_add(list, member, score);
+        for (entry @ (list, member), place) in &self.listed {
+            let is_new = !before.listed.contains_key(entry);
+            match *place {
+                Place::Fixed(score) => batch.sorted_add(list, member, score),
+                Place::Set => batch.add_member(list, member),
+                Place::Moved(score) if is_new => batch.sorted_add(list, member, score),
+                Place::Stored(score, is_made_anew) if is_new => {
+                    batch.sorted_add_if_present(list, member, score);
+                    if is_made_anew {
+                        batch.delete(keys::built(list));
+                    }
+                }
+                Place::Counted if is_new => batch.sorted_increment(list, member, 1.0),
+                Place::Moved(_) | Place::Stored(..) | Place::Counted => {}
+            }
         }
         let counters =
             before.counted.keys().chain(self.counted.keys().filter(|key| !before.counted.contains_key(*key)));
@@ -110,18 +186,30 @@ impl<R> Deref for AsRead<R> {
 }
 
 impl<R: Stored> AsRead<R> {
+    /// A record that was read from a hash.
+    pub(crate) fn of_hash(record: R, hash: &Hash) -> Self {
+        let stored = |(field, _): (String, _)| (hash.get(&field).map(str::to_owned), field);
+        let text = record.fields().into_iter().map(stored).map(|(text, field)| (field, text)).collect();
+        Self { record, text }
+    }
+
     /// Adds to a batch other values of the fields of the record. Nothing else may follow from these: votes, for
     /// example. Returns the check that it has not changed since it was read.
     pub(crate) fn rewrite(&self, batch: &mut Batch, after: &R) -> Option<CheckId> {
         let key = self.record.key();
         let mut check = None;
-        for ((field, text), (_, value)) in self.text.iter().zip(after.fields()) {
+        let values = self.record.fields().into_iter().zip(after.fields());
+        for ((field, text), ((_, before), (_, value))) in self.text.iter().zip(values) {
+            let is_other = before != value;
+            if !is_other && !R::decides(field) {
+                continue;
+            }
             // Both checks of two changes would hold, and the second change would undo the first.
             debug_assert!(!is_checked(batch, &key, field), "{field} of {key} is changed twice");
             let unchanged = batch.field_unchanged(&key, field, text.as_deref());
             check = check.or(Some(unchanged));
             match value {
-                _ if value == *text => {}
+                _ if !is_other => {}
                 Some(value) => batch.set_field(&key, field, value),
                 None => batch.delete_field(&key, field),
             }
@@ -157,15 +245,26 @@ pub(crate) fn add<'a, R: Stored + 'a>(
     let (mut entries, mut check) = (RecordEntries::default(), None);
     for record in records {
         let key = record.key();
-        for (field, value) in record.fields() {
-            let absent = batch.field_absent(&key, &field);
+        if R::IS_WHOLE_HASH {
+            let absent = batch.key_absent(&key);
             check = check.or(Some(absent));
-            if let Some(value) = value {
-                batch.set_field(&key, field, value);
-            }
         }
+        let fields: Vec<_> =
+            record.fields().into_iter().filter_map(|(field, value)| Some((field, value?))).collect();
+        for (field, _) in fields.iter().filter(|_| !R::IS_WHOLE_HASH) {
+            let absent = batch.field_absent(&key, field);
+            check = check.or(Some(absent));
+        }
+        batch.set_fields(key, fields);
         record.entries(&mut entries);
     }
     entries.replace(&RecordEntries::default(), batch);
     check
+}
+
+/// Adds to a batch that a record that is a whole hash is deleted, with what exists because of it.
+pub(crate) fn delete<R: Stored>(batch: &mut Batch, before: &AsRead<R>) {
+    before.rewrite(batch, &before.record);
+    batch.delete(before.record.key());
+    RecordEntries::default().replace(&RecordEntries::of([&before.record]), batch);
 }

@@ -7,7 +7,6 @@
 
 pub(crate) mod claims;
 pub(crate) mod existing;
-pub(crate) mod never_shown;
 pub(crate) mod source;
 pub(crate) mod subject;
 

@@ -4,11 +4,11 @@ mod editing;
 pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod preparing;
+pub(crate) mod stored;
 pub(crate) mod url_guards;
-pub(crate) mod withdrawal;
 
-pub(crate) use editing::{StoryChange, StoryText};
 pub use editing::{delete_news, edit_news};
+pub(crate) use editing::{read_announcement, write_edit};
 
 use crate::accounts::actor::Actor;
 use crate::accounts::origin_bans;
@@ -17,7 +17,6 @@ use crate::accounts::users::{DEACTIVATED, User};
 use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
-use crate::articles::article::{self, Article};
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::Comment;
 use crate::comments::notify::CommentNotice;
@@ -27,8 +26,7 @@ use crate::error::{Error, Refusal};
 use crate::hooks::{self, Event};
 use crate::items::{self, Item};
 use crate::keys;
-use crate::news::entries::StoryEntries;
-use crate::news::item::{News, TEXT_SCHEME, linked_site};
+use crate::news::item::{News, TEXT_SCHEME};
 use crate::post_rules::CheckedPost;
 use crate::rates::counted::Limited;
 use crate::records;
@@ -39,7 +37,6 @@ use crate::timelines::tweets::{Audience, TweetDraft};
 use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, TweetId, UserId};
-use crate::values::ranking;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
@@ -240,33 +237,35 @@ pub async fn submit_news(
         }
         // First, so that somebody who has left is told that.
         let account_there = batch.field_absent(keys::user(author.id), DEACTIVATED);
-        let unused = batch.key_absent(keys::news(id));
-        // Another program may have written it without drawing its number.
-        let article_unused = batch.key_absent(keys::article(id));
         guard_against_reposts(&mut batch, site, id, submission.content.link(), &holders);
+        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+        let text = (submission.title.as_str(), submission.content.stored_url());
+        let mut news = News::new(id, author.id, text, topics, now.timestamp());
         if let Some(reason) = &waits {
-            held::write(&mut batch, now.timestamp(), (author, id), submission, first_comment, reason);
-            origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
+            let unused = held::write(&mut batch, news, first_comment, reason);
+            // Another program may have written it without drawing its number.
+            let article_unused = batch.key_absent(keys::article(id));
             return Decision::commit(batch, (Submitted::Held(id), None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
                 .draws_unused(unused, keys::NEWS_COUNT, id)
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
                 .once(author.request.as_ref(), &Submitted::Held(id));
         }
-        insert(&mut batch, site, now.timestamp(), (author, id), submission, first_comment.as_ref());
-        hooks::write(&mut batch, &Event::Story(id));
-        origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
-        let article = new_article(site, now.timestamp(), author, id, submission);
-        article::write_new(&mut batch, now.timestamp(), id, &article, [author.id].iter(), &topics);
-        if let Some(comment) = &first_comment {
-            CommentNotice::of_first_comment(site, now, comment).await?.write(&mut batch);
-            hooks::write(&mut batch, &Event::Comment(comment.address()));
-        }
         let draft = |id| TweetDraft { id, now, author: author.id, audience, is_stored: false };
         let tweet = is_announced.then_some(TweetId(tweet)).map(draft);
         if let Some(tweet) = &tweet {
             tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
-            batch.set_field(keys::news(id), "tweet_id", tweet.id.to_string());
+            news.tweet_id = Some(tweet.id);
+        }
+        news.rank_anew(now.timestamp(), &site.rules.ranking);
+        let unused = stored::add(&mut batch, &news);
+        let voters = [(author.id, now.timestamp())];
+        let article_unused = stored::publish(&mut batch, (site, now.timestamp()), &news, &voters);
+        hooks::write(&mut batch, &Event::Story(id));
+        if let Some(comment) = &first_comment {
+            write_first(&mut batch, comment);
+            CommentNotice::of_first_comment(site, now, comment).await?.write(&mut batch);
+            hooks::write(&mut batch, &Event::Comment(comment.address()));
         }
         Decision::commit(batch, (Submitted::New(id), tweet))
             .draws_unused(unused, keys::NEWS_COUNT, id)
@@ -307,7 +306,7 @@ async fn find_earlier_or_audience(
     let (earlier, recent, audience, known, counters) = site.store.fetch(reads).await?;
     let held = earlier.into_iter().zip(url_keys);
     let held = held.filter_map(|(id, key)| Some((key.clone(), id?))).collect();
-    let holders = Holders::read(site, author, held).await?;
+    let holders = Holders::read(site, author, None, held).await?;
     if let Some(id) = holders.earlier {
         return Ok(RepostCheck::Earlier(id));
     }
@@ -317,22 +316,6 @@ async fn find_earlier_or_audience(
     }
     known.demand(site, (author, is_trusted), batch)?;
     Ok(RepostCheck::New { audience, holders, counters })
-}
-
-/// The article of a new item, with its author's vote.
-fn new_article(site: &Site, now: Timestamp, author: &User, id: NewsId, submission: &Submission) -> Article {
-    Article {
-        title: submission.title.as_str().to_owned(),
-        link: article::link(site, id, submission.content.link()),
-        poster: keys::user(author.id),
-        time: now,
-        votes: 1,
-    }
-}
-
-/// The article of a held item that is published, with its author's vote.
-fn new_article_of(site: &Site, now: Timestamp, news: &News) -> Article {
-    Article { time: now, ..Article::of(site, news, 1) }
 }
 
 /// Adds to a batch what keeps others from submitting the same URL.
@@ -352,52 +335,8 @@ fn guard_against_reposts(
     }
 }
 
-/// Adds the fields of a new item to a batch, with its author's vote and its first comment.
-fn write_story(
-    batch: &mut Batch,
-    now: Timestamp,
-    (author, id): (UserId, NewsId),
-    submission: &Submission,
-    first: Option<&Comment>,
-) {
-    let fields = [
-        ("id", id.to_string()),
-        ("title", submission.title.as_str().to_owned()),
-        ("url", submission.content.stored_url()),
-        ("user_id", author.to_string()),
-        ("ctime", now.to_string()),
-        ("up", "1".to_owned()),
-        ("down", "0".to_owned()),
-    ];
-    batch.set_fields(keys::news(id), fields);
-    batch.increment_field(keys::news(id), "comments", 0);
-    if let Some(first) = first {
-        batch.set_field(keys::thread(id), NEXT_ID, first.id.to_string());
-        records::add(batch, [first]);
-    }
-}
-
-/// Adds a whole new item to a batch: the hash, the lists, the author's vote, and the first
-/// comment.
-fn insert(
-    batch: &mut Batch,
-    site: &Site,
-    now: Timestamp,
-    (author, id): (&User, NewsId),
-    submission: &Submission,
-    first: Option<&Comment>,
-) {
-    write_story(batch, now, (author.id, id), submission, first);
-    let host = linked_site(&submission.content.stored_url());
-    enter_lists(batch, site, author.id, StoryEntries { id, posted: now, host: host.as_ref() });
-}
-
-/// Adds a new item to all lists of news, with its author's vote.
-fn enter_lists(batch: &mut Batch, site: &Site, author: UserId, entries: StoryEntries<'_>) {
-    let StoryEntries { id, posted, .. } = entries;
-    let score = ranking::score(1, 0, &site.rules.ranking);
-    let rank = ranking::rank(score, posted, posted, &site.rules.ranking);
-    entries.enter_first(batch, author, (score, rank));
-    batch.sorted_add(keys::news_up(id), author.to_string(), posted.as_score());
-    batch.sorted_add(keys::user_upvoted(author), id.to_string(), posted.as_score());
+/// Adds the first comment of a new item to a batch.
+fn write_first(batch: &mut Batch, comment: &Comment) {
+    batch.set_field(keys::thread(comment.news), NEXT_ID, comment.id.to_string());
+    records::add(batch, [comment]);
 }

@@ -268,16 +268,9 @@ pub const DAMAGES: &[Damage] = &[
     mended("the counter of the log", "moderation:count", |b, key| b.set(key, "1")),
     named("a key of another type", "news.top", |b, key| b.set(key, "x")),
     named("a key that must not expire", "site.logo", |b, key| b.expire(key, Duration::from_secs(60))),
-    named("what a removal took away is lost", "withdrawn:story:4", |b, key| b.delete(key)),
-    named("a record of a removal that was none", "withdrawn:story:1", |b, key| {
-        b.set_field(key, "moderation", "1")
-    }),
-    named("a record of a removal by no line", "withdrawn:story:4", |b, key| {
-        b.set_field(key, "moderation", "77")
-    }),
-    named("a record of a removal without its form", "withdrawn:story:4", |b, key| {
-        b.set_field(key, "article", "x")
-    }),
+    named("a removed story names no line", "news:4", |b, key| b.delete_field(key, "removed")),
+    named("a removed story names a line that is lost", "news:4", |b, key| b.set_field(key, "removed", "77")),
+    named("a story that is shown names what removed it", "news:1", |b, key| b.set_field(key, "removed", "1")),
     named("a removed post names no line", "tweet:1", |b, key| b.set_field(key, "withheld", "removed:why")),
     named("a removed post names a line that is lost", "tweet:1", |b, key| {
         b.set_fields(key, [("withheld", "removed:why"), ("removed", "77")])

@@ -33,7 +33,7 @@ pub use messages::send_message;
 pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{Entry, entries_of};
 pub use seen::OnPage;
-pub(crate) use withdrawn::{Returning, WITHDRAWN_BY, Withdrawing, Withdrawn};
+pub(crate) use withdrawn::{WITHDRAWN_BY, Withdrawn};
 
 /// The field of a user with the badge.
 pub(crate) const BADGE: &str = "replies";

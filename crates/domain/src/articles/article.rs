@@ -9,15 +9,15 @@ use crate::accounts::recent_votes::ArticleEffect;
 use crate::fields::StoredFields;
 use crate::keys;
 use crate::news::item::News;
+use crate::records::{self, Fields, RecordEntries, Stored};
 use crate::site::Site;
-use crate::values::clock::{DecimalSeconds, NotSeconds, Timestamp};
+use crate::values::clock::{DecimalSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::text::printable;
-use crate::values::text_forms::record_text;
 use crate::values::topic::{Topic, Topics};
 use crate::values::urls::NewsUrl;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, Hash, read};
+use tidings_keyspace::{Batch, CheckId, Expiry, Fetch, Hash, read};
 
 /// Seconds that one vote is worth: 200 votes keep an article up for a day more.
 pub const VOTE_SCORE: u32 = 86_400 / 200;
@@ -98,63 +98,78 @@ pub(crate) fn link(site: &Site, id: NewsId, url: Option<&NewsUrl>) -> String {
     url.map_or_else(|| format!("{}/news/{id}", site.address), |url| url.as_str().to_owned())
 }
 
-/// Adds a new article to a batch, with the votes of all `voters`, who are all different.
-pub(crate) fn write_new<'a>(
-    batch: &mut Batch,
-    now: Timestamp,
+/// An article as it follows from its news item.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredArticle {
     id: NewsId,
-    article: &Article,
-    voters: impl Iterator<Item = &'a UserId>,
-    topics: &Topics,
-) {
-    let name = keys::article(id);
-    batch.set_fields(&name, article.fields());
-    batch.sorted_add(keys::ARTICLES_BY_TIME, &name, article.time.as_score());
-    batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, article.score());
-    if let Some(left) = open_for(article.time, now) {
-        let voted = keys::voted(id);
-        for voter in voters {
-            batch.add_member(&voted, keys::user(*voter));
+    article: Article,
+    topics: Topics,
+    /// Whether readers see the item.
+    is_listed: bool,
+}
+
+impl StoredArticle {
+    /// The article of a news item, which knows who has posted it, when, and the votes that count.
+    pub(crate) fn of(news: &News, article: Article) -> Self {
+        Self { id: news.id, article, topics: news.topics.clone(), is_listed: !news.is_gone() }
+    }
+
+    /// The same article after a change of the item.
+    pub(crate) fn after(&self, site: &Site, news: &News) -> Self {
+        Self::of(news, Article { time: self.article.time, ..Article::of(site, news, self.article.votes) })
+    }
+
+    /// Adds a new article to a batch, with the votes of all `voters`, who are all different. Returns the check that there
+    /// is none yet.
+    pub(crate) fn add<'a>(
+        &self,
+        batch: &mut Batch,
+        now: Timestamp,
+        voters: impl Iterator<Item = &'a UserId>,
+    ) -> Option<CheckId> {
+        let unused = records::add(batch, [self]);
+        if let Some(left) = open_for(self.article.time, now) {
+            let voted = keys::voted(self.id);
+            for voter in voters {
+                batch.add_member(&voted, keys::user(*voter));
+            }
+            batch.expire(voted, left);
         }
-        batch.expire(voted, left);
-    }
-    if !topics.is_empty() {
-        batch.set_field(keys::news(id), "topics", topics.stored());
-    }
-    let placed = Placed { time: article.time.as_score(), score: article.score() };
-    for topic in topics {
-        placed.enter(batch, &name, topic);
+        unused
     }
 }
 
-/// The scores of an article in the two lists of all articles.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Placed {
-    time: f64,
-    score: f64,
-}
+impl Stored for StoredArticle {
+    const IS_WHOLE_HASH: bool = true;
 
-record_text!(Placed or NotSeconds: {time} " " {score});
-
-impl Placed {
-    /// Adds the article to a topic, and to the lists of the topic that are stored.
-    fn enter(self, batch: &mut Batch, name: &str, topic: &Topic) {
-        batch.add_member(keys::group(topic), name);
-        batch.sorted_increment(keys::TOPICS, topic.as_str(), 1.0);
-        let [by_score, by_time] = lists_of(topic);
-        batch.sorted_add_if_present(&by_score, name, self.score);
-        batch.sorted_add_if_present(&by_time, name, self.time);
-        // A list that was empty is built again.
-        batch.delete(keys::built(&by_score));
-        batch.delete(keys::built(&by_time));
+    fn key(&self) -> String {
+        keys::article(self.id)
     }
 
-    /// Removes the article from a topic and from its lists.
-    fn leave(batch: &mut Batch, name: &str, topic: &Topic) {
-        batch.remove_member(keys::group(topic), name);
-        batch.sorted_increment(keys::TOPICS, topic.as_str(), -1.0);
-        for list in lists_of(topic) {
-            batch.sorted_remove(list, name);
+    fn fields(&self) -> Fields {
+        self.article.fields().map(|(field, value)| (field.to_owned(), Some(value))).into()
+    }
+
+    fn decides(field: &str) -> bool {
+        field == "time"
+    }
+
+    fn entries(&self, entries: &mut RecordEntries) {
+        let (name, article) = (self.key(), &self.article);
+        if !self.is_listed {
+            for topic in &self.topics {
+                entries.grouped(keys::withheld_group(topic), &name);
+            }
+            return;
+        }
+        entries.listed(keys::ARTICLES_BY_TIME, &name, article.time.as_score());
+        entries.ranked(keys::ARTICLES_BY_SCORE, &name, article.score());
+        for topic in &self.topics {
+            entries.grouped(keys::group(topic), &name);
+            entries.counted_member(keys::TOPICS, topic.as_str());
+            let [by_score, by_time] = lists_of(topic);
+            entries.ranked_if_built(by_score, &name, article.score());
+            entries.ranked_if_built(by_time, &name, article.time.as_score());
         }
     }
 }
@@ -164,129 +179,23 @@ pub(crate) fn lists_of(topic: &Topic) -> [String; 2] {
     [keys::articles_of_topic_by_score(topic), keys::articles_of_topic_by_time(topic)]
 }
 
-/// A change of the article of a news item, if there is one. A database of an older site
-/// has no articles before `tidings check articles --repair`.
-pub(crate) struct ArticleChange {
-    id: NewsId,
-    placed: Option<Placed>,
-}
-
-impl ArticleChange {
-    /// That of a news item.
-    pub(crate) fn of(id: NewsId) -> impl Fetch<Value = Self> {
-        let lists = [keys::ARTICLES_BY_TIME, keys::ARTICLES_BY_SCORE];
-        Fetch::map(lists.map(|list| read::score(list, keys::article(id))), move |[time, score]| Self {
-            id,
-            placed: time.zip(score).map(|(time, score)| Placed { time, score }),
-        })
-    }
-
-    /// Checks that what was read is still true: a batch that changes the news item must
-    /// not miss an article that has just been made.
-    fn guard(&self, batch: &mut Batch) {
-        let name = keys::article(self.id);
-        match self.placed {
-            Some(_) => {
-                batch.key_present(&name);
-                batch.sorted_member_present(keys::ARTICLES_BY_SCORE, name);
-            }
-            None => {
-                batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, name);
-            }
-        }
-    }
-
-    /// Applies an edit of the news item, whose topics change from `before` to `after`.
-    pub(crate) fn edit(&self, batch: &mut Batch, title: &str, link: &str, before: &Topics, after: &Topics) {
-        self.guard(batch);
-        let Some(placed) = self.placed else {
-            return;
-        };
-        let name = keys::article(self.id);
-        batch.set_fields(&name, [("title", title), ("link", link)]);
-        for topic in before.iter().filter(|topic| !after.contains(topic)) {
-            Placed::leave(batch, &name, topic);
-        }
-        for topic in after.iter().filter(|topic| !before.contains(topic)) {
-            placed.enter(batch, &name, topic);
-        }
-    }
-
-    /// Removes the article with its news item.
-    pub(crate) fn delete(&self, batch: &mut Batch, topics: &Topics) {
-        self.guard(batch);
-        if self.placed.is_none() {
-            return;
-        }
-        let name = keys::article(self.id);
-        leave_lists(batch, &name, topics);
-        batch.delete(name);
-        batch.delete(keys::voted(self.id));
-    }
-
-    /// Removes the article with its news item, also one that was withdrawn.
-    pub(crate) fn erase(&self, batch: &mut Batch, topics: &Topics) {
-        if self.placed.is_some() {
-            return self.delete(batch, topics);
-        }
-        self.guard(batch);
-        let name = keys::article(self.id);
-        for topic in topics {
-            batch.remove_member(keys::withheld_group(topic), &name);
-        }
-        batch.delete(name);
-        batch.delete(keys::voted(self.id));
-    }
-
-    /// Takes the article out of all lists with its news item. The article and its votes stay,
-    /// and [`reinstate`] puts it back where this says it was.
-    pub(crate) fn withdraw(&self, batch: &mut Batch, topics: &Topics) -> Option<Placed> {
-        self.guard(batch);
-        let placed = self.placed?;
-        let name = keys::article(self.id);
-        leave_lists(batch, &name, topics);
-        for topic in topics {
-            batch.add_member(keys::withheld_group(topic), &name);
-        }
-        Some(placed)
-    }
-}
-
-/// Removes an article from all lists.
-fn leave_lists(batch: &mut Batch, name: &str, topics: &Topics) {
-    for topic in topics {
-        Placed::leave(batch, name, topic);
-    }
-    batch.sorted_remove(keys::ARTICLES_BY_TIME, name);
-    batch.sorted_remove(keys::ARTICLES_BY_SCORE, name);
-}
-
-/// Puts an article that was withdrawn back into the lists.
-pub(crate) fn reinstate(batch: &mut Batch, id: NewsId, placed: Placed, topics: &Topics) {
-    let name = keys::article(id);
-    batch.key_present(&name);
-    batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, &name);
-    batch.sorted_add(keys::ARTICLES_BY_TIME, &name, placed.time);
-    batch.sorted_add(keys::ARTICLES_BY_SCORE, &name, placed.score);
-    for topic in topics {
-        batch.remove_member(keys::withheld_group(topic), &name);
-        placed.enter(batch, &name, topic);
-    }
-}
-
-/// The facts behind a vote on an article: the article, whether its list of voters has the voter, and when that
-/// expires.
-pub(crate) type ArticleState = (ArticleChange, bool, Expiry);
+/// The facts behind a vote on an article: whether lists have the article, whether its list of voters has the voter, and
+/// when that expires.
+pub(crate) type ArticleState = (bool, bool, Expiry);
 
 /// The facts behind the vote of a user on the article of a news item.
 pub(crate) fn article_state(id: NewsId, voter: UserId) -> impl Fetch<Value = ArticleState> {
     let voted = keys::voted(id);
-    (ArticleChange::of(id), read::has_member(&voted, keys::user(voter)), read::expiry(voted))
+    let place = read::score(keys::ARTICLES_BY_SCORE, keys::article(id));
+    (place.map(|score| score.is_some()), read::has_member(&voted, keys::user(voter)), read::expiry(voted))
 }
 
-/// A vote up on the article of a news item.
+/// A vote up on the article of a news item. A database of an older site has no articles before
+/// `tidings check articles --repair`.
 pub(crate) struct ArticleVote {
-    article: ArticleChange,
+    id: NewsId,
+    /// Whether lists have the article.
+    is_listed: bool,
     voter: UserId,
     /// Whether the list of voters has the voter.
     voted: bool,
@@ -298,23 +207,34 @@ pub(crate) struct ArticleVote {
 
 impl ArticleVote {
     pub(crate) fn new(
-        (article, voted, expiry): ArticleState,
+        (is_listed, voted, expiry): ArticleState,
         now: Timestamp,
         news: &News,
         voter: UserId,
     ) -> Self {
-        let open_for = open_for(news.ctime, now).filter(|_| article.placed.is_some() && !voted);
-        Self { article, voter, voted, open_for, expiry }
+        let open_for = open_for(news.ctime, now).filter(|_| is_listed && !voted);
+        Self { id: news.id, is_listed, voter, voted, open_for, expiry }
+    }
+
+    /// Checks that what was read is still true: a vote must not miss an article that has just been made.
+    fn guard(&self, batch: &mut Batch) {
+        let name = keys::article(self.id);
+        if self.is_listed {
+            batch.key_present(&name);
+            batch.sorted_member_present(keys::ARTICLES_BY_SCORE, name);
+        } else {
+            batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, name);
+        }
     }
 
     /// Adds the vote to a batch, if it counts.
     pub(crate) fn write(&self, batch: &mut Batch) {
-        self.article.guard(batch);
+        self.guard(batch);
         let Some(open_for) = self.open_for else {
             return;
         };
-        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
-        let voted = keys::voted(self.article.id);
+        let voter = keys::user(self.voter);
+        let voted = keys::voted(self.id);
         batch.member_absent(&voted, &voter);
         batch.add_member(&voted, voter);
         match self.expiry {
@@ -326,8 +246,16 @@ impl ArticleVote {
             }
             Expiry::Never => batch.expire(voted, open_for),
         }
-        batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, f64::from(VOTE_SCORE));
-        batch.increment_field(name, "votes", 1);
+        self.count(batch, 1);
+    }
+
+    /// Adds to the votes of the article, and to its score where lists have it.
+    fn count(&self, batch: &mut Batch, by: i8) {
+        let name = keys::article(self.id);
+        if self.is_listed {
+            batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, f64::from(by) * f64::from(VOTE_SCORE));
+        }
+        batch.increment_field(name, "votes", i64::from(by));
     }
 
     /// Whether the list of voters has the voter.
@@ -335,22 +263,11 @@ impl ArticleVote {
         self.voted
     }
 
-    /// Takes the vote of somebody whose votes do not count out of the article (`by` is -1), or puts
-    /// it back (1). After the week the list of voters stays as it is. `withdrawn` is where the
-    /// article was when its story was withdrawn; returns where it belongs then.
-    pub(crate) fn write_moved(
-        &self,
-        batch: &mut Batch,
-        (now, posted): (Timestamp, Timestamp),
-        by: i8,
-        withdrawn: Option<Placed>,
-    ) -> Option<Placed> {
-        self.article.guard(batch);
-        if self.article.placed.is_none() && withdrawn.is_none() {
-            return None;
-        }
-        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
-        let voted = keys::voted(self.article.id);
+    /// Takes the vote of somebody whose votes do not count out of an article that exists (`by` is -1), or puts
+    /// it back (1). After the week the list of voters stays as it is.
+    pub(crate) fn write_moved(&self, batch: &mut Batch, (now, posted): (Timestamp, Timestamp), by: i8) {
+        self.guard(batch);
+        let (voter, voted) = (keys::user(self.voter), keys::voted(self.id));
         if by < 0 {
             batch.remove_member(voted, voter);
         } else if let Some(open_for) = open_for(posted, now) {
@@ -360,13 +277,8 @@ impl ArticleVote {
                 batch.expire(voted, open_for);
             }
         }
-        batch.increment_field(&name, "votes", i64::from(by));
-        let shift = f64::from(by) * f64::from(VOTE_SCORE);
-        if self.article.placed.is_some() {
-            batch.sorted_increment(keys::ARTICLES_BY_SCORE, name, shift);
-            return None;
-        }
-        withdrawn.map(|placed| Placed { score: placed.score + shift, ..placed })
+        batch.key_present(keys::article(self.id));
+        self.count(batch, by);
     }
 
     /// The effect of [`ArticleVote::write`], for the record of the vote.
@@ -382,23 +294,20 @@ impl ArticleVote {
     /// voters has expired since. A vote without an effect counts after all if the article was
     /// made later, by a repair, with the votes on the item.
     pub(crate) fn write_taken_back(&self, batch: &mut Batch, effect: ArticleEffect) {
-        self.article.guard(batch);
+        self.guard(batch);
         let counts = match effect {
             ArticleEffect::Counted => true,
             ArticleEffect::CountedBefore => false,
             ArticleEffect::None => self.voted,
         };
-        let (name, voter) = (keys::article(self.article.id), keys::user(self.voter));
-        let voted = keys::voted(self.article.id);
+        let (voter, voted) = (keys::user(self.voter), keys::voted(self.id));
         if !self.voted {
             batch.member_absent(&voted, &voter);
         }
-        if !counts || self.article.placed.is_none() {
-            return;
+        if counts && self.is_listed {
+            batch.remove_member(voted, voter);
+            self.count(batch, -1);
         }
-        batch.remove_member(voted, voter);
-        batch.sorted_increment(keys::ARTICLES_BY_SCORE, &name, -f64::from(VOTE_SCORE));
-        batch.increment_field(name, "votes", -1);
     }
 }
 

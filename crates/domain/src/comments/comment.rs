@@ -11,10 +11,11 @@ use crate::error::{Error, Refusal};
 use crate::fields;
 use crate::keys;
 use crate::news::item::{Direction, IMPORTED_VOTES, News, SOURCE};
+use crate::post_state::{Moderated, StateFields};
 use crate::records::{AsRead, Fields, RecordEntries, Stored};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
-use crate::values::ids::{CommentAddress, CommentId, ModerationId, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::moderation::Thing;
 use crate::values::removed_by::{REMOVED, RemovedBy};
@@ -397,27 +398,9 @@ impl Comment {
         self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
     }
 
-    /// Withholds it, or shows it again. Returns the former state.
-    pub(crate) fn withhold(&mut self, state: Option<Withheld>) -> Option<Withheld> {
-        self.unseen = self.is_secret() && Withheld::keeps_secret(state.as_ref());
-        std::mem::replace(&mut self.withheld, state)
-    }
-
     /// Whether it was ever in the lists: it does not wait for approval, and did not when it was taken away.
     pub(crate) fn was_shown(&self) -> bool {
         !self.unseen && !matches!(self.withheld, Some(Withheld::Held(_)))
-    }
-
-    /// Removes it by a decision of moderators.
-    pub(crate) fn remove(&mut self, line: ModerationId, state: Withheld) {
-        let earlier = self.withhold(Some(state));
-        self.removed = Some(Box::new(RemovedBy { line, earlier }));
-    }
-
-    /// Takes its removal back.
-    pub(crate) fn put_back(&mut self) {
-        let earlier = self.removed.take().and_then(|removed| removed.earlier);
-        self.withhold(earlier);
     }
 
     /// Leaves nothing but its place, its author, its time and its votes.
@@ -569,7 +552,15 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
     Ok(site.store.fetch(StoredComment::at(address)).await??)
 }
 
+impl Moderated for Comment {
+    fn state(&mut self) -> StateFields<'_> {
+        StateFields { withheld: &mut self.withheld, unseen: &mut self.unseen, removed: &mut self.removed }
+    }
+}
+
 impl Stored for Comment {
+    const IS_WHOLE_HASH: bool = false;
+
     fn key(&self) -> String {
         keys::thread(self.news)
     }

@@ -1,17 +1,15 @@
 //! Rules of what was taken away with something that a moderator has removed, so that it can be put
 //! back.
 
-use crate::articles::article::Placed;
 use crate::comments::comment::Comment;
 use crate::keys::{self, families};
 use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, is_absent, score, score_in};
+use crate::store_rules::claims::{Claims, Mend, field_in, fields, is_absent};
 use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::submissions::url_guards::UrlGuards;
 use crate::unseen;
-use crate::values::ids::{ModerationId, NewsId, UserId};
+use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::Read;
 
 pub(crate) static RULES: &[Rule] = &[
@@ -25,16 +23,10 @@ pub(crate) static RULES: &[Rule] = &[
         "what was taken away with something removed has its form and a line of the log",
         form,
     ),
-    Rule::claims(&families::WITHDRAWN, RECORDS, is_removed),
-    Rule::claims(&families::NEWS, RECORDS, story),
+    Rule::claims(&families::WITHDRAWN, "removed texts are those of the profile of a user", of_profile),
 ];
 
-const RECORDS: &str = "what moderators have removed, and nothing else, has a record of what was taken away";
-const LOST: Mend = Mend::Person(
-    "restore the record from a backup before a moderator puts the post back; it then comes back as it was",
-);
 const LOST_THREAD: Mend = Mend::Person("restore the thread from a backup, or remove the member");
-const LEFT_BEHIND: Mend = Mend::Person("delete the key, unless the post is to be withheld again");
 
 fn form(subject: &Subject, claims: &mut Claims) {
     let Some(hash) = subject.hash() else { return };
@@ -46,61 +38,22 @@ fn form(subject: &Subject, claims: &mut Claims) {
         }
         None => claims.of("moderation").malformed("no line in moderation", "the number of a line"),
     }
-    for (field, value) in &hash.0 {
-        let has_form = match field.as_str() {
-            "earlier" => value.parse::<Withheld>().is_ok(),
-            "article" => value.parse::<Placed>().is_ok(),
-            "guards" => value.parse::<UrlGuards>().is_ok(),
-            _ => true,
-        };
-        if !has_form {
-            let expected = format!("{field} as docs/data-layout.md says");
-            claims.of(field).malformed(format_args!("{field} {value:?}"), expected);
-        }
-    }
 }
 
-/// Whether moderators have removed or merged something, by why it is withheld.
-const fn is_withdrawn(state: Option<&Withheld>) -> bool {
-    matches!(state, Some(Withheld::Removed(_) | Withheld::Merged(_)))
-}
-
-fn is_removed(subject: &Subject, claims: &mut Claims) {
+fn of_profile(subject: &Subject, claims: &mut Claims) {
     let (SubjectItem::Whole, Some(thing)) = (&subject.item, subject.part().parse::<Thing>().ok()) else {
         return;
     };
-    let read = match &thing {
-        Thing::Story(id) => fields(keys::news(*id), [WITHHELD, "del"]),
-        Thing::User(id) => match id.parse::<UserId>() {
-            Ok(id) => {
-                let mend = Mend::Person("restore the user from a backup, or delete the key");
-                return claims.refers(format!("the user {id}"), keys::user(id), mend);
-            }
-            Err(_) => return claims.malformed("no number of a user", "the number of a user"),
-        },
-        _ => return claims.malformed("a thing that has no record of its removal", "a story or a user"),
+    let Thing::User(id) = &thing else {
+        return claims.malformed("a thing that has no record of its removal", "a user");
     };
-    claims.expects("records of what moderators have removed", vec![read], move |answers| {
-        let first = field_in(answers, 0, 0);
-        let is_right =
-            is_withdrawn(first.map(Withheld::stored).as_ref()) || field_in(answers, 0, 1).is_some();
-        (!is_right).then(|| (format!("a record of {thing}, which is not removed"), LEFT_BEHIND))
-    });
-}
-
-/// Claims that something that moderators have removed has its record, if it was ever shown: then it
-/// is in a list of its author.
-fn has_record(claims: &mut Claims, thing: &Thing, (list, member): (String, String)) {
-    let target = keys::withdrawn(thing);
-    let what = format!("nothing at the removal of {thing}");
-    claims.add(vec![Read::Expiry(target.clone()), score(list, member)], move |answers| {
-        (is_absent(answers, 0) && score_in(answers, 1).is_some()).then(|| Fault {
-            key: target.clone(),
-            found: what.clone(),
-            expected: "a record of what was taken away".to_owned(),
-            mend: LOST,
-        })
-    });
+    match id.parse::<UserId>() {
+        Ok(id) => {
+            let mend = Mend::Person("restore the user from a backup, or delete the key");
+            claims.refers(format!("the user {id}"), keys::user(id), mend);
+        }
+        Err(_) => claims.malformed("no number of a user", "the number of a user"),
+    }
 }
 
 fn unseen(subject: &Subject, claims: &mut Claims) {
@@ -139,15 +92,4 @@ fn unseen(subject: &Subject, claims: &mut Claims) {
         let found = || format!("the member {member}, which does not belong here");
         (!is_right).then(|| (found(), Mend::write(batch, "remove the member")))
     });
-}
-
-fn story(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<NewsId>()) else { return };
-    let state = hash.get(WITHHELD).map(Withheld::stored);
-    if let Some(author) = hash.get("user_id").and_then(|id| id.parse::<UserId>().ok())
-        && !is_deleted(hash.get("del").is_some(), state.as_ref())
-        && is_withdrawn(state.as_ref())
-    {
-        has_record(claims, &Thing::Story(id), (keys::user_posted(author), id.to_string()));
-    }
 }

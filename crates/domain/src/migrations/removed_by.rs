@@ -7,13 +7,14 @@ use crate::comments::comment::Comment;
 use crate::comments::notify::NOTIFY;
 use crate::error::Error;
 use crate::jobs::{self, Job};
-use crate::key_walk::KeyWalk;
+use crate::key_walk::{KeyWalk, first_parts};
 use crate::keys::{self, families, families::Family};
+use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Site, apply};
 use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
-use crate::values::ids::{CommentAddress, TweetId, UserId};
+use crate::values::ids::{CommentAddress, NewsId, TweetId, UserId};
 use crate::values::moderation::Thing;
 use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::withheld::Withheld;
@@ -54,6 +55,34 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
         }
     }
     Ok(())
+}
+
+/// The same for stories. Rounds: 1 for each 1,000 keys, and 2 for each removed or merged story.
+pub(super) async fn move_stories(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+    let mut walk = KeyWalk::begin(&site.store, advance).await?;
+    while let Some(keys) = walk.next().await? {
+        for thing in first_parts(&keys, &families::WITHDRAWN).filter_map(|thing| thing.parse().ok()) {
+            if let Thing::Story(id) = thing {
+                of_story(site, id).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The place of its article, and what guards its URL, need no record: the one follows from the article, and the other gives
+/// way while the story is removed.
+async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
+    let (record, news) = site.store.fetch((Withdrawn::of(Thing::Story(id)), News::by_id(id))).await?;
+    let (Some(record), Some(news)) = (record, news) else { return Ok(()) };
+    let mut batch = Batch::new();
+    if matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_))) {
+        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
+        news.check_state(&mut batch);
+        batch.set_field(keys::news(id), REMOVED, removed.to_string());
+    }
+    record.forget(&mut batch);
+    apply(&site.store, batch).await.map(drop)
 }
 
 async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {

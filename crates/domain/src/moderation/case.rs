@@ -10,8 +10,10 @@ use crate::jobs::{Job, Jobs};
 use crate::site::Site;
 use crate::values::actions::Deed;
 use crate::values::clock::{Moment, Timestamp};
+use crate::values::flag::FlagVerdict;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::{Reason, Thing};
+use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, CheckId};
 
 /// A moderator's request.
@@ -84,6 +86,18 @@ impl Case<'_> {
         let found = Contribution::read(self.site, self.thing).await?;
         self.demand_power_over_author(found.author()).await?;
         Ok(found)
+    }
+
+    /// Why a post that stays is withheld after the action: flags no longer hide it, because a moderator has looked at it.
+    /// The undo of that lets them hide it again.
+    pub(super) fn state_of_kept(&self, state: Option<&Withheld>) -> Option<Withheld> {
+        let lets_stay = [Some(FlagVerdict::Closed), Some(FlagVerdict::Rejected)];
+        let was_hidden = self.undoes.and_then(|line| line.row).is_some_and(|row| row.is_hidden);
+        match state {
+            Some(Withheld::Flagged) if lets_stay.contains(&self.deed.action().facts().verdict) => None,
+            None if was_hidden && self.deed.action().facts().verdict.is_none() => Some(Withheld::Flagged),
+            state => state.cloned(),
+        }
     }
 
     /// Whether it may end whatever anybody has decided: an administrator may, and the answer to an appeal,

@@ -48,7 +48,7 @@ pub(super) enum FactPart {
     Reason(u64),
     /// That there is anything.
     Presence,
-    /// The line that removed a comment or a tweet.
+    /// The line that removed a post.
     RemovedBy,
     /// Why a post or a profile is withheld. That flags hide it is no decision, and counts as nothing.
     State,
@@ -115,11 +115,12 @@ impl ChangedFact {
         Self::of_field(keys::withdrawn(thing), WITHDRAWN_BY, (None, Some(&line.to_string()))).at_its_place()
     }
 
-    /// The same fact where it is now: the removal of a comment or a tweet was a record of its own up to layout 10.
+    /// The same fact where it is now: the removal of a post was a record of its own up to layout 13.
     pub(super) fn at_its_place(self) -> Self {
         let thing = Family::of(&self.key).filter(|(family, _)| **family == families::WITHDRAWN);
         let thing = thing.and_then(|(_, parts)| parts.first()?.parse().ok());
         let (key, field) = match thing {
+            Some(Thing::Story(id)) => (keys::news(id), REMOVED.to_owned()),
             Some(Thing::Comment(at)) => (keys::thread(at.news), at.comment.to_string()),
             Some(Thing::Tweet(id)) => (keys::tweet(id), REMOVED.to_owned()),
             _ => return self,

@@ -7,6 +7,7 @@ use crate::comments::notify::Reannouncement;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
+use crate::post_state::Moderated;
 use crate::records;
 use crate::values::clock::Timestamp;
 use crate::values::text::Body;
@@ -47,8 +48,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     announced.write(&mut effect.batch);
     comment.body.clone_from(&after);
     comment.edited_at = edited_at;
-    // A moderator has looked at it.
-    comment.withheld = None;
+    comment.withhold(case.state_of_kept(before.withheld.as_ref()));
     records::change(&mut effect.batch, &before, &comment);
     // When it had been edited before that.
     effect.before = edited_before.map(|time| time.to_string());

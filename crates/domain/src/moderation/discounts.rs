@@ -11,21 +11,19 @@
 //! sites follow as with a ban, see [`super::bans`].
 
 use crate::action::Decision;
-use crate::articles::article::{ArticleVote, Placed, article_state};
+use crate::articles::article::{ArticleVote, article_state};
 use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::fields;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::news::discounted::{CommentVote, DiscountedVotes, StoryVote};
-use crate::news::entries::write_rank;
 use crate::news::item::{Direction, News, vote_of};
+use crate::news::ranks::write_rank;
 use crate::site::Site;
-use crate::submissions::withdrawal;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{DISCOUNT_CHUNK, DISCOUNT_WRITES};
-use crate::values::moderation::Thing;
 use crate::values::ranking;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -89,8 +87,7 @@ struct Story<'a> {
     news: News,
     vote: Option<(Direction, f64)>,
     article: ArticleVote,
-    /// Where the article was when the story was withdrawn.
-    withdrawn: Option<Placed>,
+    has_article: bool,
     thread: Hash,
     /// The record of the votes that are out already, as stored.
     record: Option<String>,
@@ -104,15 +101,13 @@ impl<'a> Story<'a> {
         (id, record): (NewsId, Option<String>),
         user: UserId,
     ) -> impl Fetch<Value = Option<Self>> {
-        let key = keys::withdrawn(&Thing::Story(id));
-        let withdrawn = read::field(&key, withdrawal::ARTICLE);
-        let votes = (vote_of(id, user), article_state(id, user));
-        (News::by_id(id), votes, withdrawn, read::hash(keys::thread(id))).map(
-            move |(news, (vote, article), withdrawn, thread)| {
+        let article = (article_state(id, user), read::field(keys::article(id), "votes"));
+        (News::by_id(id), vote_of(id, user), article, read::hash(keys::thread(id))).map(
+            move |(news, vote, (article, article_votes), thread)| {
                 let news = news?;
                 let article = ArticleVote::new(article, now, &news, user);
-                let withdrawn = fields::read(withdrawn.as_deref(), || key, withdrawal::ARTICLE);
-                Some(Self { site, now, user, news, vote, article, withdrawn, thread, record })
+                let has_article = article_votes.is_some();
+                Some(Self { site, now, user, news, vote, article, has_article, thread, record })
             },
         )
     }
@@ -222,11 +217,8 @@ impl<'a> Story<'a> {
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {
-        if let Some(placed) = self.article.write_moved(batch, (self.now, self.news.ctime), by, self.withdrawn)
-        {
-            let (key, field) = (keys::withdrawn(&Thing::Story(self.news.id)), withdrawal::ARTICLE);
-            batch.field_unchanged(&key, field, self.withdrawn.map(|before| before.to_string()));
-            batch.set_field(key, field, placed.to_string());
+        if self.has_article {
+            self.article.write_moved(batch, (self.now, self.news.ctime), by);
         }
     }
 }

@@ -27,9 +27,9 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
     // The job may have passed the list that the post enters.
     jobs::demand_none(&mut effect.batch, &erasure);
     match contribution {
-        Contribution::Story(news) => {
-            let author = site.store.fetch(User::by_id(news.user_id)).await?;
-            let publication = Publication::read(site, now, (*news, author.as_ref())).await?;
+        Contribution::Story(story) => {
+            let author = site.store.fetch(User::by_id(story.user_id)).await?;
+            let publication = Publication::read(site, now, (*story, author.as_ref())).await?;
             publication.write(&mut effect.batch, site, now);
             effect.then.push(Box::new(|site| publication.begin(site)));
         }
@@ -60,7 +60,7 @@ pub(super) async fn reject(case: &Case<'_>) -> Result<Effect, Error> {
         None,
         (contribution.withheld(), Some(&rejected)),
     ));
-    contribution.write_withheld(&mut effect.batch, Some(&rejected));
+    contribution.withhold(&mut effect.batch, case.site, case.now.timestamp(), Some(rejected));
     Ok(effect)
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let state = line.state_before().ok_or(Refusal::CannotBeUndone)?;
     let contribution = case.contribution().await?;
     let mut effect = Effect { concerns: line.concerns, ..Effect::default() };
-    contribution.write_withheld(&mut effect.batch, Some(&state));
+    contribution.withhold(&mut effect.batch, case.site, case.now.timestamp(), Some(state));
     review::enqueue(&mut effect.batch, case.thing, case.now.timestamp());
     Ok(effect)
 }

@@ -24,7 +24,7 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         // A post that waits for approval is approved or rejected.
         Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
         Some(Withheld::Flagged) => {
-            subject.write_withheld(&mut effect.batch, None);
+            subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), None);
         }
         None => {}
     }
@@ -44,7 +44,8 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
     let subject = case.row.subject().ok_or(Refusal::CannotBeUndone)?;
     let mut effect = about(case, subject).await?;
     if was_hidden(case.undoes) && subject.withheld().is_none() {
-        subject.write_withheld(&mut effect.batch, Some(&Withheld::Flagged));
+        let state = Some(Withheld::Flagged);
+        subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), state);
     }
     Ok(effect)
 }

@@ -6,16 +6,14 @@
 use super::case::{Case, Effect};
 use super::removals::{put_back, withdraw};
 use super::threads::read_story;
-use crate::accounts::inbox::Withdrawn;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
-use crate::news::item::{MERGED, MergedStories, News};
+use crate::news::item::{MERGED, News};
+use crate::submissions::stored::StoredStory;
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_MERGED_STORIES;
-use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::Batch;
 
 /// Merges a story into another.
 pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<Effect, Error> {
@@ -35,12 +33,11 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
     }
     let title = news.title.clone();
     let mut effect = withdraw(case, Contribution::Story(news.into()), Withheld::Merged(into)).await?;
-    target.check_state(&mut effect.batch);
     // Nobody has merged anything into this story meanwhile.
     effect.batch.field_absent(keys::news(id), MERGED);
-    let mut merged = target.merged.clone();
-    merged.0.push(id);
-    write_merged(&mut effect.batch, &target, &merged);
+    let mut after = News::clone(&target);
+    after.merged.0.push(id);
+    target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     effect.before = Some(into.to_string());
     effect.message = Some(format!(
         "A moderator has merged your story “{title}” (/news/{id}) into another (/news/{into}): {}",
@@ -55,32 +52,19 @@ pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> 
     let Some(Withheld::Merged(into)) = news.withheld else {
         return Err(Refusal::NothingToModerate("the story has not been merged into another").into());
     };
-    let record = case.site.store.fetch(Withdrawn::of(case.thing.clone())).await?;
-    let record = record.ok_or(Refusal::NothingToModerate("the story has not been merged into another"))?;
-    let merged_by = RemovedBy { line: record.line, earlier: record.earlier };
+    let merged_by = news.removed.as_deref().cloned();
+    let merged_by =
+        merged_by.ok_or(Refusal::NothingToModerate("the story has not been merged into another"))?;
     let title = news.title.clone();
-    let mut effect = put_back(case, Contribution::Story(news.into()), merged_by).await?;
-    let target = case.site.store.fetch(News::by_id(into)).await?;
-    if let Some(target) = target {
-        let mut merged = target.merged.clone();
-        merged.0.retain(|other| *other != id);
-        write_merged(&mut effect.batch, &target, &merged);
+    let mut effect = put_back(case, &Contribution::Story(news.into()), &merged_by).await?;
+    if let Some(target) = case.site.store.fetch(StoredStory::by_id(into)).await? {
+        let mut after = News::clone(&target);
+        after.merged.0.retain(|other| *other != id);
+        target.change(&mut effect.batch, case.site, case.now.timestamp(), after);
     }
     effect.message = Some(format!(
         "Your story “{title}” (/news/{id}) is no longer merged into /news/{into}: {}",
         case.reason
     ));
     Ok(effect)
-}
-
-/// Adds the new list of merged stories of a story to a batch.
-fn write_merged(batch: &mut Batch, target: &News, merged: &MergedStories) {
-    let key = keys::news(target.id);
-    let before = (!target.merged.0.is_empty()).then(|| target.merged.to_string());
-    batch.field_unchanged(&key, MERGED, before);
-    if merged.0.is_empty() {
-        batch.delete_field(key, MERGED);
-    } else {
-        batch.set_field(key, MERGED, merged.to_string());
-    }
 }

@@ -6,12 +6,15 @@ use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
 use crate::accounts::inbox::Withdrawn;
+use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::values::actions::Action;
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::Thing;
+use crate::values::withheld::{WITHHELD, Withheld};
+use tidings_keyspace::Batch;
 
 /// The fields of a user that are removed. The record of the removal has them under these names.
 const TEXTS: [&str; 2] = ["about", "fullname"];
@@ -45,6 +48,10 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     effect.changed.push(ChangedFact::of_removal(&thing(person.user.id), case.id));
     let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
     Withdrawn::write(&mut effect.batch, &thing(person.user.id), (case.id, None), stored);
+    if person.user.withheld == Some(Withheld::Flagged) {
+        // The text that was flagged is gone.
+        write_state(&mut effect.batch, &person.user, None);
+    }
     effect.message = Some(format!("A moderator has removed the text of your profile: {}", case.reason));
     Ok(effect)
 }
@@ -80,9 +87,22 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, record: &Withdraw
             effect.change(&key, field, (person.hash.get(field), Some(&text)));
         }
     }
+    let state = case.state_of_kept(person.user.withheld.as_ref());
+    if state != person.user.withheld {
+        write_state(&mut effect.batch, &person.user, state);
+    }
     record.forget(&mut effect.batch);
     effect.message = Some(format!("The text of your profile has been restored: {}", case.reason));
     Ok(effect)
+}
+
+fn write_state(batch: &mut Batch, person: &User, state: Option<Withheld>) {
+    let key = keys::user(person.id);
+    batch.field_unchanged(&key, WITHHELD, person.withheld.as_ref().map(ToString::to_string));
+    match state {
+        Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+        None => batch.delete_field(key, WITHHELD),
+    }
 }
 
 /// The numbers of lines, as the hash of a user stores them.

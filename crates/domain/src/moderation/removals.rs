@@ -30,38 +30,35 @@ pub(super) async fn withdraw(
     let states = (contribution.withheld(), Some(&state));
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
     effect.changed.push(ChangedFact::of_removal(case.thing, case.id));
-    let withdrawal = contribution.withdrawal(case.site, case.now, state).await?;
-    withdrawal.write(&mut effect.batch, case.id);
+    contribution.remove((case.site, case.now), &mut effect.batch, (case.id, state)).await?;
     Ok(effect)
 }
 
 /// Puts a removed contribution back.
 pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
-    let removed = contribution.removal(case.site).await?;
+    let removed = contribution.removal()?.clone();
     if let Contribution::Tweet(Tweet { news_id: Some(news), .. }) = &contribution {
         // A tweet that announces a removed story comes back with the story.
         let news = case.site.store.fetch(News::by_id(*news)).await?;
         news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
     }
     let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
-    let effect = put_back(case, contribution, removed).await?;
+    let effect = put_back(case, &contribution, &removed).await?;
     Ok(Effect { message: Some(message), ..effect })
 }
 
 /// Puts a contribution back into all lists, as it was before it was taken out.
 pub(super) async fn put_back(
     case: &Case<'_>,
-    contribution: Contribution,
-    removed: RemovedBy,
+    contribution: &Contribution,
+    removed: &RemovedBy,
 ) -> Result<Effect, Error> {
     let ends = ended_by(case, removed.line).await?;
     let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
     let states = (contribution.withheld(), removed.earlier.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
-    let back = contribution.returning(case.site, case.now, removed).await?;
-    back.write(&mut effect.batch, case.site, case.now);
-    for job in back.jobs(case.site) {
+    for job in contribution.put_back((case.site, case.now), &mut effect.batch).await? {
         effect.starts(Some(job), case.now);
     }
     Ok(effect)

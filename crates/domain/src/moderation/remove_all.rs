@@ -157,10 +157,8 @@ async fn remove_post(
     let Some(post) = post else { return Ok(false) };
     // Another server may be at this step too, and have taken the tweet that announces a story: then the
     // batch fails, and the step is decided again.
-    let withdrawal = unless_refused(post.withdrawal(site, now, Withheld::removed(reason)).await)?;
-    let Some(withdrawal) = withdrawal else { return Ok(false) };
-    withdrawal.write(batch, line);
-    Ok(true)
+    let removed = post.remove((site, now), batch, (line, Withheld::removed(reason))).await;
+    Ok(unless_refused(removed)?.is_some())
 }
 
 /// One step: puts back the next post that a line removed.
@@ -198,12 +196,13 @@ async fn restore_post(
 ) -> Result<bool, Error> {
     let (site, now) = (current.site, current.now);
     let Some(post) = unless_refused(Contribution::read(site, thing).await)? else { return Ok(false) };
-    let record = unless_refused(post.removal(site).await)?.filter(|record| record.line == origin);
-    let Some(record) = record else { return Ok(false) };
-    let Some(back) = unless_refused(post.returning(site, now, record).await)? else { return Ok(false) };
-    back.write(batch, site, now);
-    current.starts(back.jobs(site));
-    Ok(true)
+    if post.removal().is_ok_and(|removed| removed.line == origin)
+        && let Some(jobs) = unless_refused(post.put_back((site, now), batch).await)?
+    {
+        current.starts(jobs);
+        return Ok(true);
+    }
+    Ok(false)
 }
 
 /// The value that was read; `None` if the domain refuses it.

@@ -134,12 +134,9 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
             Err(Error::Refused(_)) => false,
             Err(error) => return Err(error),
             Ok(post) => {
-                let is_by_line = match post.removal(site).await {
-                    Ok(removed) => removed.line == line.id,
-                    // A rejected post names no line: the one that has rejected it is the one that was not undone.
-                    Err(Error::Refused(_)) => line.action == Action::Reject && line.undone_by.is_none(),
-                    Err(error) => return Err(error),
-                };
+                // A rejected post names no line: the one that has rejected it is the one that was not undone.
+                let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
+                let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
                 is_by_line && matches!(post.withheld(), Some(Withheld::Removed(_)))
             }
         };

@@ -6,14 +6,12 @@ use super::log::{self, SettledRow};
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::flags::ThingFlags;
-use crate::keys;
-use crate::news::item::write_state;
 use crate::site::Site;
 use crate::values::actions::Deed;
 use crate::values::flag::FlagVerdict;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::Withheld;
 use tidings_keyspace::Batch;
 
 /// The row of the thing that an action is about, and the row on which the moderator acted.
@@ -105,18 +103,9 @@ impl ActedRow {
             }
             return Ok(None);
         };
-        let is_hidden = self.is_hidden();
-        // A moderator has looked at it and let it stay, or has removed the text that was flagged.
-        let is_shown_again = verdict == FlagVerdict::Closed
-            || matches!((case.deed, case.thing), (Deed::Remove, Thing::User(_)));
-        // The effect has written the one field that a comment is.
-        let is_written = matches!(case.thing, Thing::Comment(_));
-        if let Some(subject) = self.subject.as_ref().filter(|_| is_hidden && is_shown_again && !is_written) {
-            subject.write_withheld(batch, None);
-        }
         if let Some(place) = self.flags.place() {
             self.flags.decide(batch, verdict, case.id);
-            return Ok(Some(SettledRow { place, is_hidden }));
+            return Ok(Some(SettledRow { place, is_hidden: self.is_hidden() }));
         }
         Ok(None)
     }
@@ -139,22 +128,7 @@ impl ActedRow {
             case.site.store.fetch(ThingFlags::on(line.thing.clone())).await?
         };
         flags.reopen(batch, ended, line.row.map(|row| row.place), case.now.timestamp());
-        if line.row.is_some_and(|row| row.is_hidden) {
-            self.hide_again(batch, &line.thing);
-        }
         Ok(())
-    }
-
-    /// Adds to the batch of an undo that flags hide the thing again. The effect of the undo has
-    /// written what else is to be checked. A comment is one field, which the effect writes.
-    fn hide_again(&self, batch: &mut Batch, thing: &Thing) {
-        let key = match (thing, &self.subject) {
-            (Thing::Story(id), _) => return write_state(batch, *id, Some(&Withheld::Flagged)),
-            (Thing::Tweet(id), _) => keys::tweet(*id),
-            (Thing::User(_), Some(Contribution::Profile(user))) => keys::user(user.id),
-            _ => return,
-        };
-        batch.set_field(key, WITHHELD, Withheld::Flagged.to_string());
     }
 }
 

@@ -3,19 +3,18 @@
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
 use super::threads::read_story;
-use crate::articles::article::ArticleChange;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
-use crate::news::item::{EDITED, EDITED_AT, EditNote, News, TEXT_SCHEME};
-use crate::submissions::url_guards::UrlGuards;
-use crate::submissions::{StoryChange, StoryText};
+use crate::news::item::{EDITED, EditNote, News, TEXT_SCHEME};
+use crate::post_state::Moderated;
+use crate::submissions::stored::StoredStory;
+use crate::submissions::write_edit;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::text::{Body, Title};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use tidings_keyspace::read;
 
 /// The parts of a story that can be edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +71,8 @@ pub(super) async fn edit(
     if what.is_empty() {
         return Err(Refusal::NothingToModerate("the story already reads like that").into());
     }
-    let note =
-        EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() }.to_string();
-    change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), None)).await
+    let note = EditNote { moderation: case.id, what: what.into(), reason: case.reason.as_str().into() };
+    change(case, &news, (after, Some(note)), (Some(case.now.timestamp()), false)).await
 }
 
 /// Edits a story back.
@@ -91,65 +89,52 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
         topics: back("topics", now.topics),
         url: back("url", now.url),
     };
-    let note = line.changed_from(EDITED).ok_or(Refusal::CannotBeUndone)?.map(str::to_owned);
-    let (guards, earlier) = replaced(line);
+    let note = line.changed_from(EDITED).ok_or(Refusal::CannotBeUndone)?.and_then(|note| note.parse().ok());
+    // The last line: older versions kept more.
+    let earlier = line.before.as_deref().and_then(|before| before.rsplit('\n').next()?.parse().ok());
     // A later edit has another time.
-    let edited_at = if news.edited_at == Some(line.time) { earlier } else { news.edited_at };
-    change(case, &news, (to, note), (edited_at, Some(&guards))).await
-}
-
-/// The guards of the former URL, and when the story had been edited before that, as a line of the log has them: a line
-/// of text for each guard, which has a blank, and then one for the time, if there is one.
-fn replaced(line: &Line) -> (UrlGuards, Option<Timestamp>) {
-    let before = line.before.as_deref().unwrap_or_default();
-    let last = before.rsplit_once('\n').filter(|(_, last)| !last.contains(' '));
-    let (guards, time) = last.unwrap_or((before, ""));
-    (guards.parse().unwrap_or_default(), time.parse().ok().map(Timestamp))
+    let edited_at = if news.edited_at == Some(line.time) { earlier.map(Timestamp) } else { news.edited_at };
+    change(case, &news, (to, note), (edited_at, true)).await
 }
 
 /// A story that moderators can edit.
-async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<News, Error> {
+async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
     let news = read_story(case, id).await?;
     news.refuse_if_gone(case.moderator)?;
     Ok(news)
 }
 
-/// Changes a story into a version, with a note on it.
+/// Changes a story into a version, with a note on it. `comes_back` says whether it has had that text before.
 async fn change(
     case: &Case<'_>,
-    news: &News,
-    (to, note_after): (Version, Option<String>),
-    (edited_at, former): (Option<Timestamp>, Option<&UrlGuards>),
+    story: &StoredStory,
+    (to, note): (Version, Option<EditNote>),
+    (edited_at, comes_back): (Option<Timestamp>, bool),
 ) -> Result<Effect, Error> {
-    let key = keys::news(news.id);
-    let reads = (read::fields(&key, ["title", EDITED]), ArticleChange::of(news.id));
-    let ([title, note_before], article) = case.site.store.fetch(reads).await?;
-    let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    let change = StoryChange::read(case.site, case.now, news, article).await?;
-    let topics = Topics::from_stored(&to.topics);
-    let text = StoryText { title: &to.title, url: &to.url, topics: &topics };
-    change.write(&mut effect.batch, case.moderator, text, former).await?;
-    effect.batch.field_unchanged(&key, "title", title.as_deref());
-    let now = Version::of(news);
-    let parts = [("title", &now.title, &to.title), ("url", &now.url, &to.url)];
+    let (key, from) = (keys::news(story.id), Version::of(story));
+    let mut effect = Effect { concerns: Some(story.user_id), ..Effect::default() };
+    let notes = [&story.edited, &note].map(|note| note.as_ref().map(ToString::to_string));
+    let mut news = News::clone(story);
+    news.edit(&to.title, &to.url);
+    news.topics = Topics::from_stored(&to.topics);
+    (news.edited, news.edited_at) = (note, edited_at);
+    news.withhold(case.state_of_kept(story.withheld.as_ref()));
+    let parts = [
+        ("title", &from.title, &to.title),
+        ("url", &from.url, &to.url),
+        ("topics", &from.topics, &news.topics.stored()),
+    ];
     for (field, before, after) in parts.into_iter().filter(|(_, before, after)| before != after) {
         effect.changed.push(ChangedFact::of_field(&key, field, (Some(before), Some(after))));
     }
-    if to.topics != now.topics {
-        let (before, after) = (news.stored_topics.as_deref(), topics.stored());
-        effect.changed.push(ChangedFact::of_field(&key, "topics", (before, Some(&after))));
-    }
-    effect.change(&key, EDITED, (note_before.as_deref(), note_after.as_deref()));
-    match edited_at {
-        Some(time) => effect.batch.set_field(&key, EDITED_AT, time.to_string()),
-        None => effect.batch.delete_field(&key, EDITED_AT),
-    }
-    let what = to.differences(&Version::of(news)).join(" and ");
+    let change = (notes[0].as_deref(), notes[1].as_deref());
+    effect.changed.push(ChangedFact::of_field(&key, EDITED, change));
+    write_edit((case.site, case.now), case.moderator, (story, news), comes_back, &mut effect.batch).await?;
+    let what = to.differences(&from).join(" and ");
     effect.message = Some(format!(
         "A moderator has edited the {what} of your story “{}” (/news/{}): {}",
-        to.title, news.id, case.reason
+        to.title, story.id, case.reason
     ));
-    let edited_at = news.edited_at.map(|time| format!("\n{time}")).unwrap_or_default();
-    effect.before = Some(format!("{}{edited_at}", change.guards));
+    effect.before = story.edited_at.map(|time| time.to_string());
     Ok(effect)
 }

@@ -1,16 +1,17 @@
 //! Locked threads: everybody reads, nobody writes.
 
 use super::case::{Case, Effect};
+use super::changes::ChangedFact;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
+use crate::post_state::Moderated;
+use crate::submissions::stored::StoredStory;
 use crate::values::ids::NewsId;
-use tidings_keyspace::read;
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
-pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<News, Error> {
-    let hash = case.site.store.fetch(read::hash(keys::news(id))).await?;
-    let news = News::from_hash(&hash).ok_or(Refusal::NoSuchNews)?;
+pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
+    let news = case.site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
         return Err(Refusal::NewsDeleted.into());
     }
@@ -27,19 +28,25 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     // The undo of an unlocking locks for the reason that there was.
     let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
     let reason = former.map_or_else(|| case.reason.as_str().into(), |former| former.reason);
-    let lock = Lock { moderation: case.id, reason };
-    let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    news.check_state(&mut effect.batch);
-    effect.change(keys::news(id), LOCKED, (None, Some(&lock.to_string())));
-    Ok(effect)
+    Ok(write(case, &news, Some(Lock { moderation: case.id, reason })))
 }
 
 /// Opens the thread of a story again.
 pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
-    let lock = news.locked.ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
-    let mut effect = Effect { concerns: Some(news.user_id), ..Effect::default() };
-    effect.change(keys::news(id), LOCKED, (Some(&lock.to_string()), None));
-    effect.ends = Some(lock.moderation);
-    Ok(effect)
+    let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
+    Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })
+}
+
+/// Gives the thread of a story another lock, or none.
+fn write(case: &Case<'_>, story: &StoredStory, lock: Option<Lock>) -> Effect {
+    let mut effect = Effect { concerns: Some(story.user_id), ..Effect::default() };
+    let locks = [&story.locked, &lock].map(|lock| lock.as_ref().map(ToString::to_string));
+    let change = (locks[0].as_deref(), locks[1].as_deref());
+    effect.changed.push(ChangedFact::of_field(keys::news(story.id), LOCKED, change));
+    let mut news = News::clone(story);
+    news.locked = lock;
+    news.withhold(case.state_of_kept(story.withheld.as_ref()));
+    story.change(&mut effect.batch, case.site, case.now.timestamp(), news);
+    effect
 }

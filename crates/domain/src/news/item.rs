@@ -4,11 +4,16 @@ use crate::accounts::users::{self, Role};
 use crate::error::Refusal;
 use crate::fields;
 use crate::keys;
+use crate::news::past;
+use crate::post_state::{Moderated, StateFields};
+use crate::records::{Fields, RecordEntries, Stored};
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{ModerationId, NewsId, NotAnId, TweetId, UserId};
 use crate::values::imported::ImportedVotes;
+use crate::values::moderation::Thing;
 use crate::values::ranking;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::rules::RankingRules;
 use crate::values::text::printable;
 use crate::values::text_forms::{AsText, OnOneLine, list_text, record_text};
@@ -20,6 +25,8 @@ use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 use tidings_text::words::{self, Token};
 
+/// The title of a story that was erased.
+pub(crate) const ERASED: &str = "[erased]";
 /// The prefix of the stored URL of a text item.
 pub const TEXT_SCHEME: &str = "text://";
 
@@ -118,6 +125,8 @@ pub struct News {
     pub withheld: Option<Withheld>,
     /// Whether it was taken away before readers saw it.
     pub unseen: bool,
+    /// The decision that removed it or merged it into another, unless it was rejected.
+    pub(crate) removed: Option<Box<RemovedBy>>,
     /// The field `del` as stored.
     stored_del: Option<String>,
     /// The lock of its thread, if a moderator has locked it.
@@ -136,14 +145,18 @@ pub struct News {
     link: OnceLock<Option<Link>>,
     /// The tokens of the title; split on first use.
     title_tokens: OnceLock<Box<[Token]>>,
-    /// The rank and the votes up and down as stored, for the refresh of ranks.
+    /// Where it was imported from.
+    source: Option<Box<str>>,
+    /// Score and rank as stored.
+    pub(crate) stored_score: Option<f64>,
     pub(crate) stored_rank: Option<f64>,
+    /// The votes up and down as stored, for the refresh of ranks.
     pub(crate) stored_votes: [Option<String>; 2],
 }
 
 impl News {
     /// All fields of an item.
-    pub(crate) const FIELDS: [&str; 19] = [
+    pub(crate) const FIELDS: [&str; 22] = [
         "id",
         "title",
         "url",
@@ -157,17 +170,20 @@ impl News {
         DEL,
         WITHHELD,
         UNSEEN,
+        REMOVED,
         LOCKED,
         EDITED,
         MERGED,
         "tweet_id",
         "topics",
+        "score",
         "rank",
+        SOURCE,
     ];
 
     /// Reads an item from its [`News::FIELDS`]; `None` when there is no news item.
     pub(crate) fn from_fields(fields: Vec<Option<String>>) -> Option<Self> {
-        let fields: [Option<String>; 19] = fields.try_into().ok()?;
+        let fields: [Option<String>; 22] = fields.try_into().ok()?;
         let [
             id,
             title,
@@ -182,12 +198,15 @@ impl News {
             del,
             withheld,
             unseen,
+            removed,
             locked,
             edited,
             merged,
             tweet_id,
             topics,
+            score,
             rank,
+            source,
         ] = fields;
         let id = fields::read(id.as_deref(), || "a news item".to_owned(), "id")?;
         let key = || keys::news(id);
@@ -206,6 +225,7 @@ impl News {
             deleted: is_deleted(del.is_some(), withheld.as_ref()),
             withheld,
             unseen: unseen.is_some(),
+            removed: fields::read(removed.as_deref(), key, REMOVED).map(Box::new),
             stored_del: del,
             locked: fields::read(locked.as_deref(), key, LOCKED),
             edited: fields::read(edited.as_deref(), key, EDITED),
@@ -215,9 +235,79 @@ impl News {
             stored_topics: topics,
             link: OnceLock::new(),
             title_tokens: OnceLock::new(),
+            source: source.map(String::into_boxed_str),
+            stored_score: fields::read(score.as_deref(), key, "score"),
             stored_rank: fields::read(rank.as_deref(), key, "rank"),
             stored_votes: [up, down],
         })
+    }
+
+    /// A new item, with the vote of its author. `url` is as it is stored.
+    pub(crate) fn new(
+        id: NewsId,
+        user_id: UserId,
+        (title, url): (&str, String),
+        topics: Topics,
+        ctime: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            title: title.to_owned(),
+            url,
+            user_id,
+            ctime,
+            edited_at: None,
+            up: 1,
+            down: 0,
+            imported_votes: ImportedVotes::default(),
+            comments: 0,
+            deleted: false,
+            withheld: None,
+            unseen: false,
+            removed: None,
+            stored_del: None,
+            locked: None,
+            edited: None,
+            merged: MergedStories::default(),
+            tweet_id: None,
+            topics,
+            stored_topics: None,
+            link: OnceLock::new(),
+            title_tokens: OnceLock::new(),
+            source: None,
+            stored_score: None,
+            stored_rank: None,
+            stored_votes: [None, None],
+        }
+    }
+
+    /// Gives it another title and another URL or text, as it is stored.
+    pub(crate) fn edit(&mut self, title: &str, url: &str) {
+        (self.title, self.url) = (title.to_owned(), url.to_owned());
+        (self.link, self.title_tokens) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// Leaves nothing but its place, its author, its time and its votes. One that was merged into another stays so, for the
+    /// comments in that thread, and is erased when it is split off.
+    pub(crate) fn erase(&mut self) {
+        self.edit(ERASED, TEXT_SCHEME);
+        (self.topics, self.edited, self.source) = (Topics::default(), None, None);
+        match (&self.withheld, &mut self.removed) {
+            (Some(Withheld::Merged(_)), Some(merged)) if !self.deleted => {
+                merged.earlier = Some(Withheld::Erased);
+            }
+            _ => {
+                self.deleted = true;
+                self.withhold(Some(Withheld::Erased));
+                self.removed = None;
+            }
+        }
+    }
+
+    /// Gives it the score and the rank of now.
+    pub(crate) fn rank_anew(&mut self, now: Timestamp, rules: &RankingRules) {
+        self.stored_score = Some(self.score(rules));
+        self.stored_rank = Some(self.rank(now, rules));
     }
 
     /// The fields that decide whether and where lists have an item: all but its URL or text.
@@ -271,7 +361,13 @@ impl News {
 
     /// Whether it was erased.
     pub fn is_erased(&self) -> bool {
-        self.withheld == Some(Withheld::Erased)
+        let merged = self.removed.as_ref().and_then(|merged| merged.earlier.as_ref());
+        [self.withheld.as_ref(), merged].contains(&Some(&Withheld::Erased))
+    }
+
+    /// Whether it was ever in the lists: it does not wait for approval, and did not when it was taken away.
+    pub(crate) fn was_shown(&self) -> bool {
+        !self.unseen && !matches!(self.withheld, Some(Withheld::Held(_)))
     }
 
     /// Whether only its author and moderators know of it.
@@ -322,18 +418,6 @@ impl News {
         batch.key_present(&key);
         batch.field_unchanged(&key, DEL, self.stored_del.as_deref());
         batch.field_unchanged(key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
-    }
-
-    /// Adds to a batch why readers do not see the item, or that they see it. The batch fails if it has
-    /// been deleted, removed or put back since it was read.
-    pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
-        self.check_state(batch);
-        write_state(batch, self.id, state);
-        match self.is_secret() && Withheld::keeps_secret(state) {
-            true => batch.set_field(keys::news(self.id), UNSEEN, "1"),
-            false if self.unseen => batch.delete_field(keys::news(self.id), UNSEEN),
-            false => {}
-        }
     }
 
     /// The tokens of its title, to be searched for muted words.
@@ -418,23 +502,72 @@ impl News {
     }
 }
 
-/// Adds to a batch why readers do not see an item that is not deleted, or that they see it. `del`
-/// beside the state keeps Lamer News, which knows no other, from showing what is removed.
-pub(crate) fn write_state(batch: &mut Batch, id: NewsId, state: Option<&Withheld>) {
-    let key = keys::news(id);
-    match state {
-        Some(Withheld::Removed(_) | Withheld::Erased) => batch.set_field(&key, DEL, "1"),
-        _ => batch.delete_field(&key, DEL),
-    }
-    match state {
-        Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
-        None => batch.delete_field(key, WITHHELD),
+impl Moderated for News {
+    fn state(&mut self) -> StateFields<'_> {
+        StateFields { withheld: &mut self.withheld, unseen: &mut self.unseen, removed: &mut self.removed }
     }
 }
 
-/// The site that a stored URL links to.
-pub(crate) fn linked_site(url: &str) -> Option<Hostname> {
-    Hostname::parse(&NewsUrl::parse_imported(url).ok()?.host()).ok()
+impl Stored for News {
+    const IS_WHOLE_HASH: bool = true;
+
+    fn key(&self) -> String {
+        keys::news(self.id)
+    }
+
+    fn fields(&self) -> Fields {
+        // Lamer News, which knows no other state, shows what has no `del`.
+        let is_gone = self.deleted || matches!(self.withheld, Some(Withheld::Removed(_) | Withheld::Erased));
+        [
+            ("id", Some(self.id.to_string())),
+            ("title", Some(self.title.clone())),
+            ("url", Some(self.url.clone())),
+            ("user_id", Some(self.user_id.to_string())),
+            ("ctime", Some(self.ctime.to_string())),
+            ("up", Some(self.up.to_string())),
+            ("down", Some(self.down.to_string())),
+            ("score", self.stored_score.as_ref().map(ToString::to_string)),
+            ("rank", self.stored_rank.as_ref().map(ToString::to_string)),
+            (IMPORTED_VOTES, (!self.imported_votes.is_none()).then(|| self.imported_votes.to_string())),
+            (DEL, is_gone.then(|| "1".to_owned())),
+            (WITHHELD, self.withheld.as_ref().map(ToString::to_string)),
+            (UNSEEN, self.unseen.then(|| "1".to_owned())),
+            (REMOVED, self.removed.as_ref().map(ToString::to_string)),
+            (LOCKED, self.locked.as_ref().map(ToString::to_string)),
+            (EDITED, self.edited.as_ref().map(ToString::to_string)),
+            (EDITED_AT, self.edited_at.as_ref().map(ToString::to_string)),
+            (MERGED, (!self.merged.0.is_empty()).then(|| self.merged.to_string())),
+            ("tweet_id", self.tweet_id.as_ref().map(ToString::to_string)),
+            ("topics", (!self.topics.is_empty()).then(|| self.topics.stored())),
+            (SOURCE, self.source.as_deref().map(str::to_owned)),
+        ]
+        .map(|(field, value)| (field.to_owned(), value))
+        .into()
+    }
+
+    fn decides(field: &str) -> bool {
+        ["url", "ctime", DEL, WITHHELD, UNSEEN, "topics"].contains(&field)
+    }
+
+    fn entries(&self, entries: &mut RecordEntries) {
+        let (id, author, time) = (self.id, self.user_id, self.ctime.as_score());
+        if self.was_shown() {
+            entries.listed(keys::user_posted(author), id, time);
+        } else if !self.is_erased() {
+            entries.listed(keys::user_unseen(author), Thing::Story(id).key(), time);
+        }
+        if self.is_gone() {
+            return;
+        }
+        entries.listed(keys::NEWS_CRON, id, time);
+        if let Some(host) = self.site() {
+            entries.listed(keys::host_news(host), id, time);
+        }
+        entries.ranked(keys::NEWS_TOP, id, self.stored_rank.unwrap_or_default());
+        for (list, member) in past::places(id, self.ctime) {
+            entries.ranked_if_stored(list, member, self.stored_score.unwrap_or_default());
+        }
+    }
 }
 
 /// A vote up or down.

@@ -57,10 +57,15 @@ fn news_of(member: &str) -> Option<NewsId> {
     id.trim_start_matches('0').parse().ok()
 }
 
+/// The lists of the day and the month of a story, each with its member there.
+pub(crate) fn places(id: NewsId, posted: Timestamp) -> impl Iterator<Item = (String, String)> {
+    Period::both_of(posted).into_iter().map(move |period| (keys::past(period), member(id, posted)))
+}
+
 /// Adds the score of a story to the lists of its day and its month, if they are stored.
 pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64) {
-    for period in Period::both_of(posted) {
-        batch.sorted_add_if_present(keys::past(period), member(id, posted), score);
+    for (list, member) in places(id, posted) {
+        batch.sorted_add_if_present(list, member, score);
     }
 }
 
@@ -69,13 +74,6 @@ pub(crate) fn note_score(batch: &mut Batch, (id, posted): (NewsId, Timestamp), s
 struct PastBuilding(Mutex<()>);
 
 process_state!(PastBuilding);
-
-/// Removes a story from the lists of its day and its month.
-pub(crate) fn forget(batch: &mut Batch, id: NewsId, posted: Timestamp) {
-    for period in Period::both_of(posted) {
-        batch.sorted_remove(keys::past(period), member(id, posted));
-    }
-}
 
 async fn find(
     visit: &mut SharedVisit<'_>,

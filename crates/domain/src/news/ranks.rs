@@ -4,8 +4,8 @@ use crate::accounts::users;
 use crate::audit::AUDIT;
 use crate::error::Error;
 use crate::keys;
-use crate::news::entries::write_rank;
 use crate::news::item::News;
+use crate::news::past;
 use crate::process_state::process_state;
 use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
@@ -23,6 +23,14 @@ use tidings_keyspace::{Batch, Order, read};
 const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
+
+/// Adds the score and the rank of an item to a batch. The item is given by its id and the time
+/// of its submission.
+pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64, rank: f64) {
+    batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
+    batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
+    past::note_score(batch, (id, posted), score);
+}
 
 /// An item in `news.top`, with its stored rank.
 pub(crate) type RankEntry = (NewsId, f64);

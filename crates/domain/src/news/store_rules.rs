@@ -1,20 +1,19 @@
 //! Rules of stories, of their lists, and of the votes on them.
 
 use crate::keys::{self, families};
-use crate::news::entries::StoryEntries;
 use crate::news::item::{IMPORTED_VOTES, News};
+use crate::records::RecordEntries;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
     Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
 };
-use crate::store_rules::never_shown::NeverShown;
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::imported::ImportedVotes;
-use crate::values::moderation::Thing;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::removed_by::REMOVED;
+use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
 use crate::values::words::counted;
 use tidings_keyspace::{Batch, Read};
 
@@ -22,7 +21,7 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(&families::NEWS, "a story has an author and its form", form),
     Rule::claims(
         &families::NEWS,
-        "a story is in the lists of stories and of its site, unless it is deleted or withheld, and in its author's, if it was ever shown",
+        "a story is in the lists that follow from it, and names the line that removed it",
         lists,
     ),
     Rule::claims(
@@ -97,35 +96,24 @@ fn form(subject: &Subject, claims: &mut Claims) {
 }
 
 fn lists(subject: &Subject, claims: &mut Claims) {
-    let Some((news, guard)) = story(subject) else { return };
-    let time = news.ctime.as_score();
-    let list = keys::user_posted(news.user_id);
-    match &news.withheld {
-        Some(Withheld::Held(_)) => {
-            claims.not_listed(list, news.id, "the story waits for approval", &guard);
-            let unseen = keys::user_unseen(news.user_id);
-            claims.listed(unseen, Thing::Story(news.id).key(), (Some(time), time), &guard);
-        }
-        Some(Withheld::Removed(_)) => {
-            let place = (list, news.id.to_string());
-            claims.listed_or_unseen((&Thing::Story(news.id), news.user_id), place, time, &guard);
-        }
-        // An erased post may never have been shown.
-        Some(Withheld::Unreadable(_) | Withheld::Erased) => {}
-        _ => claims.listed(list, news.id, (Some(time), time), &guard),
-    }
-    if news.is_gone() {
-        let lists = StoryEntries::of(&news).lists().map(|(list, _)| list);
-        for list in lists.chain([keys::NEWS_TOP.to_owned()]) {
-            claims.not_listed(list, news.id, "the story is deleted or withheld", &guard);
-        }
+    let Some((news, mut guard)) = story(subject) else { return };
+    let state = news.withheld.as_ref();
+    let removal = news.removed.as_deref();
+    claims.of(REMOVED).removal("the story", (removal, state), news.unseen);
+    guard.field_unchanged(&subject.key, UNSEEN, subject.hash().and_then(|hash| hash.get(UNSEEN)));
+    guard.field_equals(&subject.key, "url", &news.url);
+    // A state that cannot be read says nothing, and an erased post may never have been shown.
+    if news.is_erased() || matches!(state, Some(Withheld::Unreadable(_))) {
         return;
     }
-    claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
-    let mut guard = guard;
-    guard.field_equals(&subject.key, "url", &news.url);
-    for (list, time) in StoryEntries::of(&news).lists() {
-        claims.listed(list, news.id, (Some(time), time), &guard);
+    for (list, member, time) in RecordEntries::of([&news]).members() {
+        claims.listed(list.to_owned(), member, (Some(time), time), &guard);
+    }
+    if !news.is_gone() {
+        claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
+    }
+    if !news.was_shown() {
+        claims.not_listed(keys::user_posted(news.user_id), news.id, "the story was never shown", &guard);
     }
 }
 
@@ -133,28 +121,18 @@ fn votes(subject: &Subject, claims: &mut Claims) {
     let Some((news, _)) = story(subject) else { return };
     let (key, author, found) = (subject.key.clone(), news.user_id, [news.up, news.down]);
     let (ups, downs) = (keys::news_up(news.id), keys::news_down(news.id));
-    // A story that was never shown has its author's vote in the counter alone.
-    let only_counted = move |key: &str| counter_fault(key, "up", found[0], 1);
-    let is_removed = match news.withheld {
-        Some(Withheld::Held(_)) => {
-            return claims.of("up").add(Vec::new(), move |_| only_counted(&key));
-        }
-        // A state that cannot be read says nothing about the counter, and an erased story may never have been shown.
-        Some(Withheld::Unreadable(_) | Withheld::Erased) => return,
-        Some(Withheld::Removed(_)) => true,
-        Some(Withheld::Flagged | Withheld::Merged(_)) | None => false,
-    };
-    let never_shown = NeverShown::of(&Thing::Story(news.id));
-    let mut reads =
-        vec![Read::SortedCount(ups.clone()), score(&ups, author), score(keys::user_posted(author), news.id)];
-    reads.extend(never_shown.reads());
+    // A state that cannot be read says nothing about the counter, and an erased story may never have been shown.
+    if news.is_erased() || matches!(news.withheld, Some(Withheld::Unreadable(_))) {
+        return;
+    }
+    if !news.was_shown() {
+        // It has its author's vote in the counter alone.
+        return claims.of("up").add(Vec::new(), move |_| counter_fault(&key, "up", found[0], 1));
+    }
     let up_key = key.clone();
+    let reads = vec![Read::SortedCount(ups.clone()), score(&ups, author)];
     claims.of("up").add(reads, move |answers| {
         let count = count_in(answers, 0);
-        let is_listed = count > 0 || score_in(answers, 2).is_some();
-        if is_removed && never_shown.holds(answers, 3, is_listed) {
-            return only_counted(&up_key);
-        }
         if score_in(answers, 1).is_some() {
             return counter_fault(&up_key, "up", found[0], count);
         }

@@ -2,13 +2,11 @@
 //! mended if it is not.
 
 use super::existing::Existing;
-use super::never_shown::NeverShown;
 use super::source::{Source, SourcePart};
 use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families::Family};
 use crate::values::ids::{NewsId, UserId};
-use crate::values::moderation::Thing;
 use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
@@ -148,21 +146,6 @@ impl Claim {
             Err(_) => false,
         });
         if are_readable { (self.judge)(&answers) } else { Vec::new() }
-    }
-
-    /// Makes the claim one about what was shown, or about what never was. `place` reads its place in the list of
-    /// its author.
-    fn given(&mut self, was_shown: bool, never_shown: NeverShown, place: Read) {
-        let own = self.reads.len();
-        self.reads.push(place);
-        self.reads.extend(never_shown.reads());
-        self.needs = self.reads.len();
-        let judge = std::mem::replace(&mut self.judge, Box::new(|_| Vec::new()));
-        self.judge = Box::new(move |answers| {
-            let is_listed = score_in(answers, own).is_some();
-            let is_meant = never_shown.holds(answers, own + 1, is_listed) != was_shown;
-            if is_meant { judge(answers) } else { Vec::new() }
-        });
     }
 
     /// A fault of this claim about a subject, and what the judgement rests on.
@@ -309,15 +292,15 @@ impl<'a> Claims<'a> {
         self.wrong(found, expected, Mend::BY_HAND);
     }
 
-    /// A post that moderators have removed, and nothing else, names the line of the log that removed it. A post that was
-    /// rejected was never shown, and names none.
+    /// A post that moderators have removed or merged, and nothing else, names the line of the log that removed it. A post that
+    /// was rejected was never shown, and names none.
     pub(crate) fn removal(
         &mut self,
         post: impl Display,
         (removed, state): (Option<&RemovedBy>, Option<&Withheld>),
         was_unseen: bool,
     ) {
-        let is_removed = matches!(state, Some(Withheld::Removed(_)));
+        let is_removed = matches!(state, Some(Withheld::Removed(_) | Withheld::Merged(_)));
         match removed {
             Some(RemovedBy { line, .. }) if is_removed => {
                 let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
@@ -448,27 +431,6 @@ impl<'a> Claims<'a> {
         self.place_at(place.0, place.1);
         if let Some(claim) = self.all.last_mut() {
             claim.is_owned = true;
-        }
-    }
-
-    /// A removed post must be in the list of its author, or, if it was never shown, in that of unseen posts.
-    pub(crate) fn listed_or_unseen(
-        &mut self,
-        (thing, author): (&Thing, UserId),
-        (list, member): (String, String),
-        time: f64,
-        guard: &Batch,
-    ) {
-        let (field, place) = (self.field.clone(), || score(&list, &member));
-        for (list, member, was_shown) in
-            [(list.clone(), member.clone(), true), (keys::user_unseen(author), thing.key(), false)]
-        {
-            self.field.clone_from(&field);
-            let before = self.all.len();
-            self.listed(list, member, (Some(time), time), guard);
-            if let Some(claim) = self.all.get_mut(before) {
-                claim.given(was_shown, NeverShown::of(thing), place());
-            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Stories that wait for a moderator: stored, and in no list, count, timeline or feed until they
 //! are published. A first comment waits with its story.
 
-use super::{enter_lists, new_article_of, write_story};
+use super::stored::{self, StoredStory};
+use super::write_first;
 use crate::accounts::users::User;
-use crate::articles::article;
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::Comment;
 use crate::comments::held::write_published;
@@ -11,49 +11,43 @@ use crate::comments::notify::CommentNotice;
 use crate::error::Error;
 use crate::hooks::{self, Event};
 use crate::keys;
-use crate::news::entries::StoryEntries;
-use crate::news::item::{News, write_state};
+use crate::news::item::News;
+use crate::post_state::Moderated;
 use crate::records::AsRead;
 use crate::review;
 use crate::site::Site;
-use crate::submissions::Submission;
 use crate::timelines::tweets::TweetDraft;
-use crate::unseen;
-use crate::values::clock::{Moment, Timestamp};
-use crate::values::ids::{CommentAddress, CommentId, NewsId};
+use crate::values::clock::Moment;
+use crate::values::ids::{CommentAddress, CommentId};
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
 use crate::values::withheld::Withheld;
-use tidings_keyspace::Batch;
+use tidings_keyspace::{Batch, CheckId};
 
 /// The comment that waits with its story.
 const FIRST: CommentId = CommentId(1);
 
-/// Adds a story that waits to a batch.
+/// Adds a story that waits to a batch. Returns the check that its number is unused.
 pub(super) fn write(
     batch: &mut Batch,
-    now: Timestamp,
-    (author, id): (&User, NewsId),
-    submission: &Submission,
-    mut first: Option<Comment>,
+    mut news: News,
+    first: Option<Comment>,
     reason: &str,
-) {
+) -> Option<CheckId> {
     let state = Withheld::Held(reason.into());
-    if let Some(first) = &mut first {
-        first.withheld = Some(state.clone());
+    news.withheld = Some(state.clone());
+    let unused = stored::add(batch, &news);
+    if let Some(mut first) = first {
+        first.withheld = Some(state);
+        write_first(batch, &first);
     }
-    write_story(batch, now, (author.id, id), submission, first.as_ref());
-    write_state(batch, id, Some(&state));
-    if let Some(topics) = submission.topics.as_ref().filter(|topics| !topics.is_empty()) {
-        batch.set_field(keys::news(id), "topics", topics.stored());
-    }
-    unseen::add(batch, author.id, &Thing::Story(id), now.as_score());
-    review::enqueue(batch, &Thing::Story(id), now);
+    review::enqueue(batch, &Thing::Story(news.id), news.ctime);
+    unused
 }
 
 /// A held story that is about to be published, with what was read for it.
 pub(crate) struct Publication {
-    news: News,
+    story: StoredStory,
     tweet: Option<TweetDraft>,
     first: Option<(AsRead<Comment>, CommentNotice)>,
     /// Those of its topics that exist.
@@ -66,10 +60,10 @@ impl Publication {
     pub(crate) async fn read(
         site: &Site,
         now: Moment,
-        (news, author): (News, Option<&User>),
+        (story, author): (StoredStory, Option<&User>),
     ) -> Result<Self, Error> {
-        let address = CommentAddress { news: news.id, comment: FIRST };
-        let known = site.store.fetch(KnownTopics::among(&news.topics)).await?.existing();
+        let address = CommentAddress { news: story.id, comment: FIRST };
+        let known = site.store.fetch(KnownTopics::among(&story.topics)).await?.existing();
         // An author who has left announces nothing.
         let announces = |author: &&User| site.rules.features.timelines && author.tweet_news;
         let tweet = match author.filter(announces) {
@@ -86,34 +80,28 @@ impl Publication {
             }
             None => None,
         };
-        Ok(Self { news, tweet, first, known })
+        Ok(Self { story, tweet, first, known })
     }
 
     /// Adds the publication to a batch: the story is as new as one that is posted now.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
-        let (id, time) = (self.news.id, now.timestamp());
-        let key = keys::news(id);
-        batch.field_equals(&key, "url", &self.news.url);
-        batch.field_unchanged(&key, "topics", self.news.stored_topics.as_deref());
-        self.news.write_state(batch, None);
-        batch.set_field(&key, "ctime", time.to_string());
-        hooks::write(batch, &Event::Story(id));
-        unseen::remove(batch, self.news.user_id, &Thing::Story(id));
-        batch.key_absent(keys::article(id));
-        let entries = StoryEntries { posted: time, ..StoryEntries::of(&self.news) };
-        enter_lists(batch, site, self.news.user_id, entries);
-        let article = new_article_of(site, time, &self.news);
+        let time = now.timestamp();
+        let mut news = News::clone(&self.story);
+        news.withhold(None);
+        news.ctime = time;
+        if let Some(tweet) = &self.tweet {
+            tweet.write(batch, site, &news.title, Some(news.id));
+            news.tweet_id = Some(tweet.id);
+        }
         for topic in &self.known {
             batch.sorted_member_present(keys::TOPICS, topic.as_str());
         }
-        article::write_new(batch, time, id, &article, [self.news.user_id].iter(), &self.news.topics);
+        hooks::write(batch, &Event::Story(news.id));
+        stored::publish(batch, (site, time), &news, &[(news.user_id, time)]);
+        self.story.change(batch, site, time, news);
         if let Some((held, announcement)) = &self.first {
             write_published(batch, held, time);
             announcement.write(batch);
-        }
-        if let Some(tweet) = &self.tweet {
-            tweet.write(batch, site, &self.news.title, Some(id));
-            batch.set_field(&key, "tweet_id", tweet.id.to_string());
         }
     }
 

@@ -1,4 +1,6 @@
-//! The keys that guard against reposts of a URL: they hold the story that has it.
+//! The keys that guard against reposts of a URL: they hold the story that has it, until they expire.
+//!
+//! A guard gives way where the person may not read the story. So removing a story and putting it back touch no guard.
 
 use crate::accounts::users::User;
 use crate::error::{Error, Refusal};
@@ -6,24 +8,12 @@ use crate::fields;
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
-use crate::values::clock::Moment;
+use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
-use crate::values::text_forms::{list_text, record_text};
 use crate::values::urls::NewsUrl;
 use crate::values::withheld::Withheld;
 use std::time::Duration;
-use tidings_keyspace::{Batch, Expiry, Fetch, read};
-
-/// The guards that hold a certain story, and when they end. Stored as `<end> <key>`, a line for
-/// each; the end in milliseconds since 1970, 0 for never.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct UrlGuards(Vec<UrlGuard>);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct UrlGuard {
-    key: String,
-    until: u64,
-}
+use tidings_keyspace::{Batch, Fetch, read};
 
 /// The keys of a URL: ours, and that of the original. None when that limit is off.
 pub(crate) fn keys_of(site: &Site, url: &NewsUrl) -> Vec<String> {
@@ -37,76 +27,23 @@ pub(crate) fn hold(batch: &mut Batch, url: &NewsUrl, id: NewsId, life: Duration)
     }
 }
 
-/// The guards that hold a story now. Rounds: 1, none for a text.
-pub(crate) async fn own(site: &Site, now: Moment, news: &News) -> Result<UrlGuards, Error> {
-    let Ok(url) = NewsUrl::parse_imported(&news.url) else {
-        return Ok(UrlGuards::default());
-    };
-    let own = news.id.to_string();
+/// All keys that can hold the URL of a story; none for a text.
+fn keys_of_story(news: &News) -> Vec<String> {
+    let Ok(url) = NewsUrl::parse_imported(&news.url) else { return Vec::new() };
     let mut keys = keys::urls(&url);
     keys.push(keys::likely_url(&url));
-    let reads: Vec<_> = keys.iter().map(|key| (read::string(key), read::expiry(key))).collect();
-    let mut guards = Vec::new();
-    for (key, (holder, expiry)) in keys.into_iter().zip(site.store.fetch(reads).await?) {
-        if holder.as_ref() == Some(&own) {
-            guards.push(UrlGuard { key, until: end_of(now, expiry) });
-        }
-    }
-    Ok(UrlGuards(guards))
+    keys
 }
 
-fn end_of(now: Moment, expiry: Expiry) -> u64 {
-    match expiry {
-        Expiry::In(left) => now.0.saturating_add(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
-        Expiry::Absent | Expiry::Never => 0,
+/// Adds to a batch that nothing names the URL of a story any more. Rounds: 1, none for a text.
+pub(crate) async fn forget(site: &Site, batch: &mut Batch, news: &News) -> Result<(), Error> {
+    let own = news.id.to_string();
+    let holders = holders(site, &keys_of_story(news)).await?;
+    for (key, _) in holders.into_iter().filter(|(_, holder)| *holder == own) {
+        batch.string_equals(&key, &own);
+        batch.delete(key);
     }
-}
-
-impl UrlGuards {
-    /// Whether there are none.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether one of them is at a key.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|guard| guard.key == key)
-    }
-
-    /// Adds to a batch that they no longer hold the story.
-    pub(crate) fn lift(&self, batch: &mut Batch, id: NewsId) {
-        for UrlGuard { key, .. } in &self.0 {
-            batch.string_equals(key, id.to_string());
-            batch.delete(key);
-        }
-    }
-
-    /// Those that have not ended since, and that no other story has taken. Rounds: 1.
-    pub(crate) async fn free(self, site: &Site, now: Moment, id: NewsId) -> Result<Self, Error> {
-        let keys: Vec<String> = self.0.iter().map(|guard| guard.key.clone()).collect();
-        let (holders, own) = (holders(site, &keys).await?, id.to_string());
-        let is_taken = |key: &str| holders.iter().any(|(held, holder)| held == key && *holder != own);
-        let is_free = |guard: &UrlGuard| (guard.until == 0 || guard.until > now.0) && !is_taken(&guard.key);
-        Ok(Self(self.0.into_iter().filter(is_free).collect()))
-    }
-
-    /// Makes a batch fail if somebody takes one of their keys, except for those that hold the
-    /// story already.
-    pub(crate) fn demand_free(&self, batch: &mut Batch, own: &Self) {
-        for guard in self.0.iter().filter(|guard| !own.has(&guard.key)) {
-            batch.key_absent(&guard.key);
-        }
-    }
-
-    /// Adds to a batch that they hold the story again, for as long as they would have.
-    pub(crate) fn put_back(&self, batch: &mut Batch, now: Moment, id: NewsId) {
-        for UrlGuard { key, until } in &self.0 {
-            match until.saturating_sub(now.0) {
-                _ if *until == 0 => batch.set(key, id.to_string()),
-                left => batch.set_expiring(key, id.to_string(), Duration::from_millis(left)),
-            }
-        }
-    }
+    Ok(())
 }
 
 /// The stories that hold the keys of a URL, as somebody who posts it sees them.
@@ -114,18 +51,24 @@ impl UrlGuards {
 pub(crate) struct Holders {
     /// The story that has the URL already.
     pub(crate) earlier: Option<NewsId>,
-    /// The keys of stories whose text the person may not see, as they are stored. They give way.
-    hidden: Vec<(String, String)>,
+    /// The keys that give way, with what they hold.
+    giving_way: Vec<(String, String)>,
 }
 
 impl Holders {
-    /// Looks at what holds some keys. Rounds: 1, none without any.
-    pub(crate) async fn read(site: &Site, viewer: &User, held: Vec<(String, String)>) -> Result<Self, Error> {
+    /// Looks at what holds some keys. Those of the story `own` give way. Rounds: 1, none without any.
+    pub(crate) async fn read(
+        site: &Site,
+        viewer: &User,
+        own: Option<NewsId>,
+        held: Vec<(String, String)>,
+    ) -> Result<Self, Error> {
         if held.is_empty() {
             return Ok(Self::default());
         }
         let holder = |(key, holder): &(String, String)| {
             let id: Option<NewsId> = fields::read_string(Some(holder), || key.clone());
+            let id = id.filter(|id| Some(*id) != own);
             id.map(|id| read::hash_fields(keys::news(id), News::FIELDS).map(News::from_fields))
         };
         let stories = site.store.fetch(held.iter().map(holder).collect::<Vec<_>>()).await?;
@@ -133,7 +76,7 @@ impl Holders {
         for ((key, holder), news) in held.into_iter().zip(stories) {
             match news.flatten().filter(|news| shows_text(news, viewer)) {
                 Some(news) => holders.earlier = holders.earlier.or(Some(news.id)),
-                None => holders.hidden.push((key, holder)),
+                None => holders.giving_way.push((key, holder)),
             }
         }
         Ok(holders)
@@ -141,39 +84,51 @@ impl Holders {
 
     /// Makes a batch fail if another story takes a key.
     pub(crate) fn demand_free(&self, batch: &mut Batch, key: &str) {
-        match self.hidden.iter().find(|(hidden, _)| hidden == key) {
+        match self.giving_way.iter().find(|(held, _)| held == key) {
             Some((_, holder)) => batch.string_equals(key, holder),
             None => batch.key_absent(key),
         };
     }
 }
 
-/// Whether somebody may read a story.
+/// Whether somebody who posts the URL of a story may read that.
 fn shows_text(news: &News, viewer: &User) -> bool {
     match news.withheld {
-        Some(Withheld::Removed(_) | Withheld::Held(_) | Withheld::Unreadable(_)) => {
-            viewer.is_insider(news.user_id)
-        }
+        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => viewer.is_insider(news.user_id),
+        // Its author would be sent to what was rejected.
+        Some(Withheld::Removed(_)) => news.unseen && viewer.is_insider(news.user_id),
         Some(Withheld::Erased) => false,
         Some(Withheld::Flagged | Withheld::Merged(_)) | None => true,
     }
 }
 
-/// Refuses a URL that another story has, if the person may read that one. Rounds: 2; 1 if nothing
-/// holds it.
-pub(crate) async fn refuse_url_of_others(
-    site: &Site,
-    viewer: &User,
-    new_keys: &[String],
-    own: &UrlGuards,
-) -> Result<Holders, Error> {
-    let mut held = holders(site, new_keys).await?;
-    held.retain(|(key, _)| !own.has(key));
-    let holders = Holders::read(site, viewer, held).await?;
-    if holders.earlier.is_some() {
+/// Adds to a batch that a story holds another URL instead of its own. A URL that comes back is held as long as one that the
+/// story has had from the beginning, unless another story has taken it. Rounds: at most 3.
+///
+/// # Errors
+/// [`Refusal::UrlPostedRecently`] for a new URL that another story has, if the person may read that one; or the store's.
+pub(crate) async fn move_to(
+    (site, now): (&Site, Timestamp),
+    (viewer, news): (&User, &News),
+    (url, comes_back): (&str, bool),
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    let url = NewsUrl::parse_imported(url).ok();
+    let new = url.as_ref().map(|url| keys_of(site, url)).unwrap_or_default();
+    let held = Holders::read(site, viewer, Some(news.id), holders(site, &new).await?).await?;
+    if held.earlier.is_some() && !comes_back {
         return Err(Refusal::UrlPostedRecently.into());
     }
-    Ok(holders)
+    forget(site, batch, news).await?;
+    let age = if comes_back { now.seconds_since(news.ctime) } else { 0 };
+    let life = Duration::from_secs(site.rules.limits.repost_seconds.saturating_sub(age));
+    if let Some(url) = url.filter(|_| held.earlier.is_none() && !life.is_zero()) {
+        for key in &new {
+            held.demand_free(batch, key);
+        }
+        hold(batch, &url, news.id, life);
+    }
+    Ok(())
 }
 
 /// Those of the keys that are present, with the item that each holds. Rounds: 1, none without
@@ -184,26 +139,4 @@ async fn holders(site: &Site, keys: &[String]) -> Result<Vec<(String, String)>, 
     }
     let found = site.store.fetch(keys.iter().map(read::string).collect::<Vec<_>>()).await?;
     Ok(keys.iter().zip(found).filter_map(|(key, holder)| Some((key.clone(), holder?))).collect())
-}
-
-/// A stored text that is no list of guards.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NotGuards;
-
-record_text!(UrlGuard or NotGuards: {until} " " {key});
-
-list_text!(UrlGuards or NotGuards: "\n" lines());
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn guards_are_stored_and_read_back() {
-        let guard = |key: &str, until| UrlGuard { key: key.to_owned(), until };
-        let guards = UrlGuards(vec![guard("url:http://a.com/ b", 7), guard("url:x", 0)]);
-        assert_eq!(guards.to_string(), "7 url:http://a.com/ b\n0 url:x");
-        assert_eq!(guards.to_string().parse(), Ok(guards));
-        assert_eq!("x url:x".parse::<UrlGuards>(), Err(NotGuards));
-    }
 }

@@ -83,7 +83,11 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
         claims.of("created_at").malformed("no time in created_at", "a time in created_at");
     }
     claims.of(WITHHELD).state(hash.get(WITHHELD));
-    claims.of(REMOVED).removal("the tweet", (tweet.removed.as_ref(), tweet.withheld.as_ref()), tweet.unseen);
+    claims.of(REMOVED).removal(
+        "the tweet",
+        (tweet.removed.as_deref(), tweet.withheld.as_ref()),
+        tweet.unseen,
+    );
     let mend = Mend::Person("restore the user from a backup, or delete the tweet");
     let author = tweet.user_id;
     claims.of("user_id").refers(format!("the author {author}"), keys::user(author), mend);

@@ -59,7 +59,7 @@ pub struct Tweet {
     /// Whether it was taken away before readers saw it.
     pub unseen: bool,
     /// The decision that removed it, unless it was rejected.
-    pub(crate) removed: Option<RemovedBy>,
+    pub(crate) removed: Option<Box<RemovedBy>>,
 }
 
 /// A stored time with a fraction. Infinity, which other programs can store, is not a time.
@@ -94,7 +94,7 @@ impl Tweet {
             news_id: fields.read("news_id"),
             withheld: fields::withheld(fields.text(WITHHELD), || keys::tweet(id)),
             unseen: fields.text(UNSEEN).is_some(),
-            removed: fields.read(REMOVED),
+            removed: fields.read(REMOVED).map(Box::new),
         })
     }
 

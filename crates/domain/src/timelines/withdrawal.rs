@@ -6,7 +6,6 @@
 //! says by which line of the log it was removed, so a story brings back only the tweet that
 //! went with it.
 
-use crate::accounts::inbox::{Returning, Withdrawing};
 use crate::accounts::users::DEACTIVATED;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
@@ -29,23 +28,15 @@ fn is_unlisted(state: Option<&Withheld>) -> bool {
     state.is_some_and(Withheld::is_unlisted)
 }
 
-/// A tweet that is about to be removed.
-pub(crate) struct TweetWithdrawal {
-    pub(crate) tweet: Tweet,
-    pub(crate) state: Withheld,
-}
-
-impl Withdrawing for TweetWithdrawal {
-    fn write(&self, batch: &mut Batch, line: ModerationId) {
-        let (id, author) = (self.tweet.id, self.tweet.user_id);
-        self.tweet.write_state(batch, Some(&self.state));
-        let removed = RemovedBy { line, earlier: self.tweet.withheld.clone() };
-        batch.set_field(keys::tweet(id), REMOVED, removed.to_string());
-        if !is_unlisted(self.tweet.withheld.as_ref()) {
-            TweetEntries::of(&self.tweet).leave(batch);
-            unseen::add(batch, author, &Thing::Tweet(id), self.tweet.created_at);
-            jobs::remove(batch, &deliver::job(id));
-        }
+/// Adds to a batch that a tweet is removed by a line of the log, for a reason that is its new state.
+pub(crate) fn remove(batch: &mut Batch, tweet: &Tweet, (line, state): (ModerationId, Withheld)) {
+    tweet.write_state(batch, Some(&state));
+    let removed = RemovedBy { line, earlier: tweet.withheld.clone() };
+    batch.set_field(keys::tweet(tweet.id), REMOVED, removed.to_string());
+    if !tweet.is_gone() {
+        TweetEntries::of(tweet).leave(batch);
+        unseen::add(batch, tweet.user_id, &Thing::Tweet(tweet.id), tweet.created_at);
+        jobs::remove(batch, &deliver::job(tweet.id));
     }
 }
 
@@ -61,58 +52,53 @@ impl TweetReturn {
     ///
     /// # Errors
     /// [`Refusal::NoSuchTweet`] when the author's account is deactivated, or the store's.
-    pub(crate) async fn read(site: &Site, tweet: Tweet, removed: RemovedBy) -> Result<Self, Error> {
+    pub(crate) async fn read(site: &Site, mut tweet: Tweet) -> Result<Self, Error> {
         let deactivated = read::field(keys::user(tweet.user_id), DEACTIVATED);
         let (audience, deactivated) = site.store.fetch((Audience::of(tweet.user_id), deactivated)).await?;
         if deactivated.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        Ok(Self { tweet, earlier: removed.earlier, audience })
+        let earlier = tweet.removed.take().and_then(|removed| removed.earlier);
+        Ok(Self { tweet, earlier, audience })
     }
 
     /// The same for a tweet that may have been removed by a line of the log: `None` if it was not.
     /// Rounds: at most 3.
     pub(crate) async fn of_line(site: &Site, id: TweetId, line: ModerationId) -> Result<Option<Self>, Error> {
-        let Some(mut tweet) = site.store.fetch(Tweet::by_id(id)).await? else { return Ok(None) };
-        let Some(removed) = tweet.removed.take().filter(|removed| removed.line == line) else {
-            return Ok(None);
-        };
-        if !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+        let Some(tweet) = site.store.fetch(Tweet::by_id(id)).await? else { return Ok(None) };
+        let is_of_line = tweet.removed.as_ref().is_some_and(|removed| removed.line == line);
+        if !is_of_line || !matches!(tweet.withheld, Some(Withheld::Removed(_))) {
             return Ok(None);
         }
-        match Self::read(site, tweet, removed).await {
+        match Self::read(site, tweet).await {
             Ok(found) => Ok(Some(found)),
             Err(Error::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
-}
 
-impl Returning for TweetReturn {
-    fn write(&self, batch: &mut Batch, site: &Site, now: Moment) {
+    /// Adds to a batch that the tweet is as it was before. Returns the jobs to start once the batch is applied.
+    pub(crate) fn write(&self, batch: &mut Batch, site: &Site, now: Moment) -> Vec<Job> {
         let (id, author) = (self.tweet.id, self.tweet.user_id);
         self.tweet.write_state(batch, self.earlier.as_ref());
         batch.delete_field(keys::tweet(id), REMOVED);
         if is_unlisted(self.earlier.as_ref()) {
-            return;
+            return Vec::new();
         }
         batch.field_absent(keys::user(author), DEACTIVATED);
         TweetEntries::of(&self.tweet).enter(batch, site, &self.audience);
         unseen::remove(batch, author, &Thing::Tweet(id));
+        let job = deliver::job(id);
         if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
             batch.key_absent(keys::followers(author));
         } else if self.audience.is_delivered(site) {
             // Also to those who follow since, and whose home timelines have been made anew.
-            jobs::add(batch, &deliver::job(id), now, author);
+            jobs::add(batch, &job, now, author);
+            return vec![job];
         } else {
             set_pulled(batch, author, true);
         }
-    }
-
-    fn jobs(&self, site: &Site) -> Vec<Job> {
-        let is_delivered = self.audience.followers > 0 && self.audience.is_delivered(site);
-        let delivers = is_delivered && !is_unlisted(self.earlier.as_ref());
-        delivers.then(|| deliver::job(self.tweet.id)).into_iter().collect()
+        Vec::new()
     }
 }

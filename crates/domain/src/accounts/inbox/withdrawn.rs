@@ -3,10 +3,7 @@
 //! Each kind of contribution removes itself and returns in its own way, in one batch each.
 
 use crate::fields::StoredFields;
-use crate::jobs::Job;
 use crate::keys;
-use crate::site::Site;
-use crate::values::clock::Moment;
 use crate::values::ids::ModerationId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::Withheld;
@@ -17,21 +14,6 @@ use tidings_keyspace::{Batch, Fetch, Hash, read};
 pub(crate) const WITHDRAWN_BY: &str = "moderation";
 /// The field with why the post was withheld before, if it was.
 const EARLIER: &str = "earlier";
-
-/// A contribution that is about to be removed, with what was read for it.
-pub(crate) trait Withdrawing: Send + Sync {
-    /// Adds the removal to a batch, as the action of a line of the log.
-    fn write(&self, batch: &mut Batch, line: ModerationId);
-}
-
-/// A removed contribution that is about to be put back, with what was read for it.
-pub(crate) trait Returning: Send + Sync {
-    /// Adds to a batch that it is as it was before.
-    fn write(&self, batch: &mut Batch, site: &Site, now: Moment);
-
-    /// The jobs to start once the batch is applied.
-    fn jobs(&self, site: &Site) -> Vec<Job>;
-}
 
 /// The record of a contribution that is removed.
 #[derive(Debug, Clone)]
@@ -60,15 +42,6 @@ impl Withdrawn {
         // An earlier removal has left a record behind, if another program took the state away.
         batch.delete(&key);
         batch.set_fields(key, fields);
-    }
-
-    /// Adds to a batch that a post will return with another state, and without these fields that its kind remembers.
-    pub(crate) fn return_as(batch: &mut Batch, thing: &Thing, state: &Withheld, forgotten: &[&str]) {
-        let key = keys::withdrawn(thing);
-        batch.set_fields(&key, [(EARLIER, state.to_string())]);
-        for field in forgotten {
-            batch.delete_field(&key, *field);
-        }
     }
 
     /// The record of a post, if there is one.

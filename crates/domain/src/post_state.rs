@@ -1,0 +1,42 @@
+//! How moderators change the state of a post: a story, a comment or a tweet. The batch that writes it, and what follows, is
+//! [`crate::records::change`].
+
+use crate::values::ids::ModerationId;
+use crate::values::removed_by::RemovedBy;
+use crate::values::withheld::Withheld;
+
+/// The fields of a post that say who sees it.
+pub(crate) struct StateFields<'a> {
+    /// Why readers do not see it, if they do not.
+    pub(crate) withheld: &'a mut Option<Withheld>,
+    /// Whether it was taken away before readers saw it.
+    pub(crate) unseen: &'a mut bool,
+    /// The decision that removed it, unless it was rejected.
+    pub(crate) removed: &'a mut Option<Box<RemovedBy>>,
+}
+
+/// A post that moderators can remove.
+pub(crate) trait Moderated {
+    /// The fields that say who sees it.
+    fn state(&mut self) -> StateFields<'_>;
+
+    /// Withholds it, or shows it again. Returns the former state.
+    fn withhold(&mut self, state: Option<Withheld>) -> Option<Withheld> {
+        let StateFields { withheld, unseen, .. } = self.state();
+        let is_secret = *unseen || withheld.as_ref().is_some_and(Withheld::is_secret);
+        *unseen = is_secret && Withheld::keeps_secret(state.as_ref());
+        std::mem::replace(withheld, state)
+    }
+
+    /// Takes it out of all lists by a decision of moderators, until [`Moderated::put_back`].
+    fn remove(&mut self, line: ModerationId, state: Withheld) {
+        let earlier = self.withhold(Some(state));
+        *self.state().removed = Some(Box::new(RemovedBy { line, earlier }));
+    }
+
+    /// Takes its removal back.
+    fn put_back(&mut self) {
+        let earlier = self.state().removed.take().and_then(|removed| removed.earlier);
+        self.withhold(earlier);
+    }
+}

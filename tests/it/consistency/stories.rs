@@ -1,0 +1,133 @@
+//! The lists and counts of stories and their articles, by rules of their own: the program derives them from each story, and so
+//! does its check of a store, which cannot see what that forgets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tidings_keyspace::Value;
+
+use super::{Dump, hash, ids_of, members, number, scores};
+
+/// Checks a story, with the lists that it is in and the counts of it.
+pub fn check_story(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
+    let (ups, downs) = (members(dump, &format!("news.up:{id}")), members(dump, &format!("news.down:{id}")));
+    let state = news.get("withheld").map_or("", String::as_str);
+    // One that waits, or was taken away while it waited, was never shown: its author's vote is in the counter alone.
+    let is_hidden = state.starts_with("held:") || news.contains_key("unseen");
+    assert_eq!(number(news, "up"), ups.len() + usize::from(is_hidden), "votes up on {id}");
+    assert_eq!(number(news, "down"), downs.len(), "votes down on {id}");
+    assert!(ups.is_disjoint(&downs), "item {id} is voted up and down by the same user");
+    for voter in &ups {
+        let saved = members(dump, &format!("user.saved:{voter}"));
+        assert!(saved.contains(&id.to_string()), "item {id} is not saved by {voter}");
+    }
+    let (author, posted) = (&news["user_id"], news["ctime"].parse::<f64>().unwrap());
+    let place = |list: String, member: &str| scores(dump, &list).get(member).copied();
+    let shown = place(format!("user.posted:{author}"), &id.to_string());
+    let unseen = place(format!("unseen:{author}"), &format!("story:{id}"));
+    let is_erased = state.starts_with("erased:");
+    assert_eq!(shown, (!is_hidden).then_some(posted), "item {id}");
+    assert_eq!(unseen, (is_hidden && !is_erased).then_some(posted), "item {id}");
+    let is_listed = is_listed(news);
+    let by_time = place("news.cron".to_owned(), &id.to_string());
+    assert_eq!(by_time, is_listed.then_some(posted), "item {id} in news.cron");
+    let by_rank = place("news.top".to_owned(), &id.to_string());
+    assert_eq!(by_rank.is_some(), is_listed, "item {id} in news.top");
+    check_removal(dump, id, news);
+    super::comments::check_thread(dump, id, number(news, "comments"));
+    check_discounted(dump, id);
+}
+
+/// What moderators have removed or merged names the line of the log that says so, and nothing else does.
+fn check_removal(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
+    let state = news.get("withheld").map_or("", String::as_str);
+    let is_removed = state.starts_with("removed:") || state.starts_with("merged:");
+    let removed_by = news.get("removed").map(|removed| removed.split(' ').next().unwrap());
+    assert!(removed_by.is_none() || is_removed, "item {id}: {news:?}");
+    assert!(removed_by.is_some() || !is_removed || news.contains_key("unseen"), "item {id}: {news:?}");
+    if let Some(line) = removed_by {
+        let line = hash(dump, &format!("moderation:{line}"));
+        assert!(["remove", "remove_all", "merge"].contains(&&*line["action"]), "item {id} by {line:?}");
+        assert_eq!(line.get("undone_by"), None, "item {id} is {state} by a line that was undone");
+    }
+}
+
+/// A vote that does not count is in no list of voters.
+fn check_discounted(dump: &Dump, id: u64) {
+    let thread = hash(dump, &format!("thread:comment:{id}"));
+    for (user, json) in hash(dump, &format!("news.discounted:{id}")) {
+        let votes: serde_json::Value = serde_json::from_str(&json).unwrap();
+        if votes.get("story").is_some() {
+            for list in ["news.up", "news.down"] {
+                assert!(!members(dump, &format!("{list}:{id}")).contains(&user), "{list}:{id} has {user}");
+            }
+        }
+        for (comment, _) in votes["comments"].as_object().into_iter().flatten() {
+            let comment: serde_json::Value = serde_json::from_str(&thread[comment]).unwrap();
+            let voters = ["up", "down"].map(|field| comment[field].as_array().unwrap());
+            let user: u64 = user.parse().unwrap();
+            assert!(!voters.into_iter().flatten().any(|voter| *voter == user), "{id}: {comment}");
+        }
+    }
+}
+
+/// Whether an item is in lists: it is neither deleted nor withheld by moderators.
+pub fn is_listed(news: &BTreeMap<String, String>) -> bool {
+    !news.contains_key("del") && news.get("withheld").is_none_or(|state| state == "flagged:")
+}
+
+/// Every article has its story and the position that follows from its time and votes;
+/// every topic has the articles whose news name it.
+pub fn check_articles(dump: &Dump) {
+    let articles: BTreeSet<String> = ids_of(dump, "article:").map(|(key, _)| key.to_owned()).collect();
+    let is_there = |key: &&String| is_listed(&hash(dump, &key.replace("article:", "news:")));
+    let listed: BTreeSet<String> = articles.iter().filter(is_there).cloned().collect();
+    for list in ["time:", "score:"] {
+        assert_eq!(members(dump, list), listed, "{list}");
+    }
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (key, id) in ids_of(dump, "article:") {
+        let (article, news) = (hash(dump, key), hash(dump, &format!("news:{id}")));
+        assert_eq!(article.len(), 5, "{key} has {article:?}");
+        assert_eq!(article["title"], news["title"], "{key}");
+        assert_eq!(article["time"], news["ctime"], "{key}");
+        assert_eq!(article["poster"], format!("user:{}", news["user_id"]), "{key}");
+        if !news["url"].starts_with("text://") {
+            assert_eq!(article["link"], news["url"], "{key}");
+        }
+        let is_removed = news.get("withheld").is_some_and(|state| state.starts_with("removed:"));
+        assert!(is_removed || !news.contains_key("del"), "{key} is of a deleted item");
+        let (time, votes) = (number(&article, "time"), number(&article, "votes"));
+        assert!(votes <= number(&news, "up"), "{key} has {votes} votes");
+        #[allow(clippy::cast_precision_loss)]
+        let expected = [("time:", time as f64), ("score:", (time + 432 * votes) as f64)];
+        for (list, score) in expected.into_iter().filter(|_| listed.contains(key)) {
+            assert_eq!(scores(dump, list).get(key), Some(&score), "{key} in {list}");
+        }
+        if let Some(Value::Set(voters)) = dump.get(&format!("voted:{id}")) {
+            assert_eq!(voters.len(), votes, "who voted for {key}");
+            let ups = members(dump, &format!("news.up:{id}"));
+            assert!(voters.iter().all(|voter| ups.contains(voter.strip_prefix("user:").unwrap())), "{key}");
+        }
+        for topic in news.get("topics").into_iter().flat_map(|topics| topics.split(',')) {
+            let group = if listed.contains(key) { "group" } else { "group.withheld" };
+            groups.entry(format!("{group}:{topic}")).or_default().insert(key.to_owned());
+        }
+    }
+    for (key, expected) in &groups {
+        let Some(Value::Set(members)) = dump.get(key) else { panic!("{key} is absent") };
+        assert_eq!(&members.iter().cloned().collect::<BTreeSet<_>>(), expected, "{key}");
+    }
+    for (key, _) in dump.iter().filter(|(key, _)| key.starts_with("group") || key.starts_with("voted:")) {
+        let of_article = key.replace("voted:", "article:");
+        assert!(groups.contains_key(key) || articles.contains(&of_article), "{key} belongs to nothing");
+    }
+    let counted: BTreeMap<String, f64> =
+        scores(dump, "topics").into_iter().filter(|(_, articles)| *articles != 0.0).collect();
+    #[allow(clippy::cast_precision_loss)]
+    let expected: BTreeMap<String, f64> = groups
+        .iter()
+        .filter_map(|(key, members)| Some((key.strip_prefix("group:")?.to_owned(), members.len() as f64)))
+        .collect();
+    assert_eq!(counted, expected, "topics");
+    assert!(hash(dump, "topic.moves").is_empty(), "a move is not finished");
+}
