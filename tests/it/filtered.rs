@@ -774,17 +774,17 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
         let mut comment: Value = serde_json::from_str(&server.field(thread, &field).await.unwrap()).unwrap();
         let members = comment.as_object_mut().unwrap();
         members.remove("unseen");
+        let (story, tweet) = (format!("news:{}", gone.story), format!("tweet:{}", gone.tweet));
         let removals = [
+            (format!("story:{}", gone.story), server.field(&story, "removed").await.map(Value::from)),
             (format!("comment:1-{}", gone.comment), members.remove("removed")),
-            (
-                format!("tweet:{}", gone.tweet),
-                server.field(&format!("tweet:{}", gone.tweet), "removed").await.map(Value::from),
-            ),
+            (tweet.clone(), server.field(&tweet, "removed").await.map(Value::from)),
         ];
         server
             .write(|batch| {
                 batch.set_field(thread, &field, comment.to_string());
-                batch.delete_field(format!("tweet:{}", gone.tweet), "removed");
+                batch.delete_field(story, "removed");
+                batch.delete_field(tweet, "removed");
                 for (thing, removed) in removals {
                     let Some(removed) = removed else { continue };
                     let removed = removed.as_str().unwrap();

@@ -268,13 +268,76 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
         let score = members[0].1;
         server.write(|batch| batch.sorted_add(key, id.to_string(), score)).await;
     }
-    // The tweet, and both lists that it left. A home timeline keeps what was delivered.
-    assert_eq!(differences(&server).await, 3);
+    // Both lists that it left. A home timeline keeps what was delivered.
+    assert_eq!(differences(&server).await, 2);
     report_of(Part::Timelines, &server, true).await;
     assert_eq!(differences(&server).await, 0);
     for key in lists.iter().take(1).chain(&own) {
         assert!(server.ids(key).await.is_empty(), "{key}");
     }
+}
+
+#[tokio::test]
+async fn an_older_store_lets_stories_and_profiles_name_what_removed_them() {
+    each_engine(&[], async |server| {
+        let [alice, bob, _, dave] = people(&server).await;
+        let story = bob.submit_text("A story", "text").await;
+        let other = bob.submit_text("Another", "text").await;
+        ok(dave.api_post("/api/updateprofile", &[("about", "buy"), ("email", "")]).await);
+        let before = state(&server).await;
+        let lines = [
+            act(&alice, "remove", ("story", &story.to_string())).await,
+            act(&alice, "remove", ("story", &other.to_string())).await,
+            act(&alice, "remove", ("user", "dave")).await,
+        ];
+        let mut removed = server.dump().await;
+        removed.insert("layout:version".to_owned(), keyspace::Value::String("14".to_owned()));
+        let [of_story, _, of_profile] = lines.map(|line| format!("moderation:{line}"));
+        let facts = [server.field(&of_story, "changed").await.unwrap(), {
+            server.field(&of_profile, "changed").await.unwrap()
+        }];
+        let user = format!("user:{}", dave.user_id);
+        let record = format!("withdrawn:user:{}", dave.user_id);
+        server
+            .write(|batch| {
+                let part = r#","field":"removed","part":"removed_by","#;
+                for (line, facts, key, old) in [
+                    (&of_story, &facts[0], format!("news:{story}"), format!("withdrawn:story:{story}")),
+                    (&of_profile, &facts[1], user.clone(), record.clone()),
+                ] {
+                    let (new, old) =
+                        (format!("\"{key}\"{part}"), format!("\"{old}\",\"field\":\"moderation\","));
+                    assert!(facts.contains(&new), "{facts}");
+                    batch.set_field(line, "changed", facts.replace(&new, &old));
+                }
+                for (id, line) in [(story, lines[0]), (other, lines[1])] {
+                    batch.delete_field(format!("news:{id}"), "removed");
+                    let fields = [("moderation", line.to_string()), ("article", "1 433".to_owned())];
+                    batch.set_fields(format!("withdrawn:story:{id}"), fields);
+                }
+                for field in ["removed", "removed_about"] {
+                    batch.delete_field(&user, field);
+                }
+                batch.set_fields(&record, [("moderation", &*lines[2].to_string()), ("about", "buy")]);
+                batch.set("layout:version", "13");
+            })
+            .await;
+        let state_of_store = migrations::state_of(server.store()).await.unwrap();
+        migrations::migrate(&server.app.site, &state_of_store, &migrations::MIGRATIONS, &|_, _| {})
+            .await
+            .unwrap();
+        server.clear_caches().await;
+        let mut migrated = server.dump().await;
+        for line in [&of_story, &of_profile] {
+            migrated.insert(line.clone(), removed[line].clone());
+        }
+        assert_same(&migrated, &removed);
+        for line in lines {
+            undo(&alice, line).await;
+        }
+        assert_same(&state(&server).await, &before);
+    })
+    .await;
 }
 
 /// A thread with more subscribers than are told at once.

@@ -13,6 +13,7 @@ mod combinations;
 pub mod lists;
 pub mod repair;
 pub(crate) mod store_rules;
+pub(crate) mod stories;
 pub mod topic_choices;
 mod topic_lists;
 pub mod topic_moves;

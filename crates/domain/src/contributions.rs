@@ -7,6 +7,7 @@ pub(crate) mod store_rules;
 use crate::accounts::reader::{Perspective, Written};
 use crate::accounts::seen::ProfileTexts;
 use crate::accounts::users::{DEACTIVATED, User};
+use crate::articles::stories::StoredStory;
 use crate::comments::comment::{self, Comment, StoredComment};
 use crate::error::{Error, Refusal};
 use crate::fields;
@@ -14,12 +15,11 @@ use crate::jobs::Job;
 use crate::keys;
 use crate::news::item::News;
 use crate::post_state::Moderated;
-use crate::records;
+use crate::records::{self, AsRead};
 use crate::site::Site;
 use crate::submissions::read_announcement;
-use crate::submissions::stored::StoredStory;
-use crate::timelines::tweets::Tweet;
-use crate::timelines::withdrawal::{self, TweetReturn};
+use crate::timelines::stored as tweets;
+use crate::timelines::tweets::{Tweet, TweetDraft};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::QUEUE_TEXT;
@@ -38,7 +38,7 @@ pub(crate) enum Contribution {
     /// A comment, with its story.
     Comment(Box<StoredComment>),
     /// A tweet.
-    Tweet(Tweet),
+    Tweet(Box<AsRead<Tweet>>),
     /// A person's text about themselves.
     Profile(Box<User>),
 }
@@ -67,7 +67,8 @@ impl Contribution {
                 Ok(Self::Comment(Box::new(stored)))
             }
             Thing::Tweet(id) => {
-                Ok(Self::Tweet(site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?))
+                let tweet = site.store.fetch(tweets::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
+                Ok(Self::Tweet(Box::new(tweet)))
             }
             Thing::User(name) => Ok(Self::Profile(Box::new(read_person(site, name).await?))),
             Thing::Application(_)
@@ -159,7 +160,9 @@ impl Contribution {
                     && !tweet.is_gone()
                 {
                     let reason = state.reason().unwrap_or("its story was merged into another");
-                    withdrawal::remove(batch, &tweet, (line, Withheld::Removed(reason.into())));
+                    let mut removed = Tweet::clone(&tweet);
+                    removed.remove(line, Withheld::Removed(reason.into()));
+                    tweets::change(batch, &tweet, &removed);
                 }
                 let mut news = News::clone(story);
                 news.remove(line, state);
@@ -170,7 +173,11 @@ impl Contribution {
                 comment.remove(line, state);
                 records::change(batch, &stored.comment, &comment);
             }
-            Self::Tweet(tweet) => withdrawal::remove(batch, tweet, (line, state)),
+            Self::Tweet(tweet) => {
+                let mut removed = Tweet::clone(tweet);
+                removed.remove(line, state);
+                tweets::change(batch, tweet, &removed);
+            }
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
         }
         Ok(())
@@ -195,7 +202,7 @@ impl Contribution {
     }
 
     /// Adds to a batch that it is as it was before its removal. The tweet that went with a story comes back with it.
-    /// Returns the jobs to start once the batch is applied. Rounds: at most 3.
+    /// Returns the job to start once the batch is applied. Rounds: at most 2.
     ///
     /// # Errors
     /// [`Refusal::NoSuchTweet`] for the tweet of an account that is gone, [`Refusal::CannotBeFlagged`] for a
@@ -204,17 +211,16 @@ impl Contribution {
         &self,
         (site, now): (&Site, Moment),
         batch: &mut Batch,
-    ) -> Result<Vec<Job>, Error> {
+    ) -> Result<Option<Job>, Error> {
         let tweet = match self {
             Self::Story(story) => {
                 let mut news = News::clone(story);
                 news.put_back();
                 let returns = !news.is_gone();
                 story.change(batch, site, now.timestamp(), news);
-                match (story.tweet_id.filter(|_| returns), &story.removed) {
-                    (Some(tweet), Some(removed)) => TweetReturn::of_line(site, tweet, removed.line).await?,
-                    _ => None,
-                }
+                let line = story.removed.as_ref().map(|removed| removed.line);
+                let tweet = if returns { read_announcement(site, story).await? } else { None };
+                tweet.filter(|tweet| tweet.removed.as_ref().map(|removed| removed.line) == line)
             }
             Self::Comment(stored) => {
                 let mut comment = Comment::clone(&stored.comment);
@@ -222,10 +228,25 @@ impl Contribution {
                 records::change(batch, &stored.comment, &comment);
                 None
             }
-            Self::Tweet(tweet) => Some(TweetReturn::read(site, tweet.clone()).await?),
+            Self::Tweet(tweet) => Some(AsRead::clone(tweet)),
             Self::Profile(_) => return Err(Refusal::CannotBeFlagged("user").into()),
         };
-        Ok(tweet.map(|tweet| tweet.write(batch, site, now)).unwrap_or_default())
+        let Some(tweet) = tweet else { return Ok(None) };
+        let mut after = Tweet::clone(&tweet);
+        after.put_back();
+        if after.is_gone() {
+            tweets::change(batch, &tweet, &after);
+            return Ok(None);
+        }
+        match TweetDraft::of_stored(site, now, (tweet, after)).await {
+            Ok(draft) => {
+                draft.write(batch, site, &draft.tweet.text, draft.tweet.news_id);
+                Ok(draft.delivery(site))
+            }
+            // The tweet that announced a story has gone with the account.
+            Err(Error::Refused(_)) if matches!(self, Self::Story(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Its author.
@@ -285,7 +306,11 @@ impl Contribution {
                 comment.withhold(state);
                 records::change(batch, &stored.comment, &comment);
             }
-            Self::Tweet(tweet) => tweet.write_state(batch, state.as_ref()),
+            Self::Tweet(tweet) => {
+                let mut after = Tweet::clone(tweet);
+                after.withhold(state);
+                tweets::change(batch, tweet, &after);
+            }
             Self::Profile(user) => {
                 let key = keys::user(user.id);
                 batch.field_absent(&key, DEACTIVATED);

@@ -10,13 +10,14 @@ pub(crate) mod store_rules;
 
 pub use people::import_accounts;
 
+use crate::articles::stories as stored;
 use crate::draws::{Draw, Sequence};
 use crate::error::Error;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{News, TEXT_SCHEME};
 use crate::site::{Applied, Site};
-use crate::submissions::{stored, url_guards};
+use crate::submissions::url_guards;
 use crate::values::clock::Timestamp;
 use crate::values::ids::{ItemNumber, NewsId, UserId};
 use crate::values::imported::ImportedVotes;

@@ -25,6 +25,9 @@ use crate::values::urls::NewsUrl;
 use crate::values::voter_id::VoterId;
 use std::net::IpAddr;
 
+/// The beginning of `withdrawn:<thing>`, which had what was taken away with something removed up to layout 13.
+pub(crate) const OLD_WITHDRAWN: &str = "withdrawn:";
+
 /// Where home timelines were, in stores before layout 11. A migration deletes it.
 pub(crate) const OLD_TIMELINE_PLACE: &str = "timeline:place";
 
@@ -503,8 +506,6 @@ schema! {
         /// The posts that the action removed together.
         MODERATION_POSTS: SortedSet, NEVER, Ours, REMOVED =
             moderation_posts(id: ModerationId) "moderation:" {id, "moderation id"} ":posts";
-        /// Everything taken away with a thing that a moderator has removed.
-        WITHDRAWN: Hash, NEVER, Ours, REMOVED = withdrawn(thing: &Thing) "withdrawn:" {thing, "thing"};
         /// The sum and the number of the votes on a site.
         LINK: Hash, NEVER, Ours, VOTES = link(host: &Hostname) "link:" {host, "host"};
         /// The votes on a site, by voter.

@@ -86,7 +86,6 @@ pub mod report;
 pub mod review;
 pub mod site;
 mod store_rules;
-mod unseen;
 
 pub mod keys;
 pub mod values;

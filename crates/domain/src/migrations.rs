@@ -9,6 +9,7 @@ mod never_shown;
 mod removed_by;
 pub mod unfinished;
 mod unseen;
+mod withdrawn;
 
 use crate::accounts::confirmation;
 use crate::accounts::karma;
@@ -142,9 +143,9 @@ pub static MIGRATIONS: [Migration; 14] = [
     },
     Migration {
         to: 14,
-        what: "let removed stories name what removed them",
+        what: "let removed stories and profiles name what removed them",
         only_adds: false,
-        run: |site, advance| Box::pin(removed_by::move_stories(site, advance)),
+        run: |site, advance| Box::pin(removed_by::move_the_rest(site, advance)),
     },
 ];
 

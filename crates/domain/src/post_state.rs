@@ -40,3 +40,10 @@ pub(crate) trait Moderated {
         self.withhold(earlier);
     }
 }
+
+/// Whether a post in this state, deleted or not, may be in no list of its author but `unseen:<user id>`. That has the posts
+/// that wait for approval, were rejected, removed or deleted before it, and removed tweets. With `user.posted:`,
+/// `user.comments:` and `user:<id>:user_timeline` it has everything that is left of what somebody posted.
+pub(crate) const fn may_be_unseen(state: Option<&Withheld>) -> bool {
+    matches!(state, Some(Withheld::Held(_) | Withheld::Removed(_)))
+}

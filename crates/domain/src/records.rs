@@ -34,7 +34,7 @@ pub(crate) trait Stored {
 
 /// How a member stands in a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum Placement {
     /// With this score.
     Fixed(f64),
     /// It comes with this score, which votes move afterwards.
@@ -52,7 +52,7 @@ enum Place {
 #[derive(Debug, Default)]
 pub(crate) struct RecordEntries {
     /// Members of lists.
-    listed: BTreeMap<(String, String), Place>,
+    listed: BTreeMap<(String, String), Placement>,
     /// Fields of hashes that count records.
     counted: BTreeMap<(String, &'static str), i64>,
 }
@@ -65,38 +65,38 @@ impl RecordEntries {
         entries
     }
 
-    fn add(&mut self, list: impl Into<String>, member: impl ToString, place: Place) {
+    fn add(&mut self, list: impl Into<String>, member: impl ToString, place: Placement) {
         self.listed.insert((list.into(), member.to_string()), place);
     }
 
     /// The record is a member of a sorted set.
     pub(crate) fn listed(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
-        self.add(list, member, Place::Fixed(score));
+        self.add(list, member, Placement::Fixed(score));
     }
 
     /// The record comes into a sorted set with a score that votes move afterwards.
     pub(crate) fn ranked(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
-        self.add(list, member, Place::Moved(score));
+        self.add(list, member, Placement::Moved(score));
     }
 
     /// The same for a sorted set that is stored only while readers ask for it.
     pub(crate) fn ranked_if_stored(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
-        self.add(list, member, Place::Stored(score, false));
+        self.add(list, member, Placement::Stored(score, false));
     }
 
     /// The same for one whose mark `built:` stays while it is empty, so that it has to be made anew.
     pub(crate) fn ranked_if_built(&mut self, list: impl Into<String>, member: impl ToString, score: f64) {
-        self.add(list, member, Place::Stored(score, true));
+        self.add(list, member, Placement::Stored(score, true));
     }
 
     /// The record is a member of a set.
     pub(crate) fn grouped(&mut self, set: impl Into<String>, member: impl ToString) {
-        self.add(set, member, Place::Set);
+        self.add(set, member, Placement::Set);
     }
 
     /// The score of a member of a sorted set counts the record.
     pub(crate) fn counted_member(&mut self, list: impl Into<String>, member: impl ToString) {
-        self.add(list, member, Place::Counted);
+        self.add(list, member, Placement::Counted);
     }
 
     /// A field of a hash counts the record.
@@ -107,7 +107,7 @@ impl RecordEntries {
     /// The members of lists whose scores follow from the record.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &str, f64)> {
         self.listed.iter().filter_map(|((list, member), place)| match place {
-            Place::Fixed(score) => Some((&**list, &**member, *score)),
+            Placement::Fixed(score) => Some((&**list, &**member, *score)),
             _ => None,
         })
     }
@@ -124,25 +124,27 @@ impl RecordEntries {
             before.listed.iter().filter(|(entry, _)| !self.listed.contains_key(*entry))
         {
             match place {
-                Place::Fixed(_) | Place::Moved(_) | Place::Stored(..) => batch.sorted_remove(list, member),
-                Place::Set => batch.remove_member(list, member),
-                Place::Counted => batch.sorted_increment(list, member, -1.0),
+                Placement::Fixed(_) | Placement::Moved(_) | Placement::Stored(..) => {
+                    batch.sorted_remove(list, member)
+                }
+                Placement::Set => batch.remove_member(list, member),
+                Placement::Counted => batch.sorted_increment(list, member, -1.0),
             }
         }
         for (entry @ (list, member), place) in &self.listed {
             let is_new = !before.listed.contains_key(entry);
             match *place {
-                Place::Fixed(score) => batch.sorted_add(list, member, score),
-                Place::Set => batch.add_member(list, member),
-                Place::Moved(score) if is_new => batch.sorted_add(list, member, score),
-                Place::Stored(score, is_made_anew) if is_new => {
+                Placement::Fixed(score) => batch.sorted_add(list, member, score),
+                Placement::Set => batch.add_member(list, member),
+                Placement::Moved(score) if is_new => batch.sorted_add(list, member, score),
+                Placement::Stored(score, is_made_anew) if is_new => {
                     batch.sorted_add_if_present(list, member, score);
                     if is_made_anew {
                         batch.delete(keys::built(list));
                     }
                 }
-                Place::Counted if is_new => batch.sorted_increment(list, member, 1.0),
-                Place::Moved(_) | Place::Stored(..) | Place::Counted => {}
+                Placement::Counted if is_new => batch.sorted_increment(list, member, 1.0),
+                Placement::Moved(_) | Placement::Stored(..) | Placement::Counted => {}
             }
         }
         let counters =

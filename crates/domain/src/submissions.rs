@@ -4,7 +4,6 @@ mod editing;
 pub(crate) mod erasing;
 pub(crate) mod held;
 pub mod preparing;
-pub(crate) mod stored;
 pub(crate) mod url_guards;
 
 pub use editing::{delete_news, edit_news};
@@ -17,6 +16,7 @@ use crate::accounts::users::{DEACTIVATED, User};
 use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
+use crate::articles::stories as stored;
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::Comment;
 use crate::comments::notify::CommentNotice;
@@ -251,11 +251,11 @@ pub async fn submit_news(
                 .draws_unused(article_unused, keys::ARTICLE_COUNT, id)
                 .once(author.request.as_ref(), &Submitted::Held(id));
         }
-        let draft = |id| TweetDraft { id, now, author: author.id, audience, is_stored: false };
+        let draft = |id| TweetDraft::new(id, now, author.id, audience);
         let tweet = is_announced.then_some(TweetId(tweet)).map(draft);
         if let Some(tweet) = &tweet {
             tweet.write(&mut batch, site, submission.title.as_str(), Some(id));
-            news.tweet_id = Some(tweet.id);
+            news.tweet_id = Some(tweet.tweet.id);
         }
         news.rank_anew(now.timestamp(), &site.rules.ranking);
         let unused = stored::add(&mut batch, &news);

@@ -271,6 +271,9 @@ pub const DAMAGES: &[Damage] = &[
     named("a removed story names no line", "news:4", |b, key| b.delete_field(key, "removed")),
     named("a removed story names a line that is lost", "news:4", |b, key| b.set_field(key, "removed", "77")),
     named("a story that is shown names what removed it", "news:1", |b, key| b.set_field(key, "removed", "1")),
+    named("a removed profile names a line that is lost", "user:2", |b, key| {
+        b.set_field(key, "removed", "77")
+    }),
     named("a removed post names no line", "tweet:1", |b, key| b.set_field(key, "withheld", "removed:why")),
     named("a removed post names a line that is lost", "tweet:1", |b, key| {
         b.set_fields(key, [("withheld", "removed:why"), ("removed", "77")])

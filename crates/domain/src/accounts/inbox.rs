@@ -14,7 +14,7 @@
 //!
 //! It hands out [`EntryId`], [`undo_marking`], [`OnPage`] (what marks entries as read when it is
 //! on a page), [`send_message`] and [`feed`] (the private address of the feed). For other wings: `Delivery` adds
-//! entries, `entries_of` lists them, `Withdrawn` is the record of what was taken away with something removed.
+//! entries, `entries_of` lists them.
 
 mod delivery;
 mod entry;
@@ -23,7 +23,6 @@ mod marking;
 mod messages;
 mod reading;
 pub(crate) mod seen;
-mod withdrawn;
 
 pub(crate) use delivery::Delivery;
 pub use entry::{EntryId, InboxCursor, Kind, NotAnEntry, NotAnInboxCursor};
@@ -33,7 +32,6 @@ pub use messages::send_message;
 pub(crate) use messages::{Message, erase_messages, forget_messages, message};
 pub(crate) use reading::{Entry, entries_of};
 pub use seen::OnPage;
-pub(crate) use withdrawn::{WITHDRAWN_BY, Withdrawn};
 
 /// The field of a user with the badge.
 pub(crate) const BADGE: &str = "replies";

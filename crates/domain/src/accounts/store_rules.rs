@@ -14,6 +14,7 @@ use crate::store_rules::claims::{
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::values::ids::UserId;
 use crate::values::lookalikes;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::session_token::SessionHash;
 use tidings_keyspace::{Batch, Read};
 
@@ -50,6 +51,15 @@ fn form(subject: &Subject, claims: &mut Claims) {
                 .of(field)
                 .malformed(format!("{field} {value:?}"), format_args!("{field} as a whole number"));
         }
+    }
+    match hash.get(REMOVED).map(str::parse::<RemovedBy>) {
+        None => {}
+        Some(Ok(removed)) => {
+            let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
+            let what = format!("a profile removed by the line {}", removed.line);
+            claims.of(REMOVED).refers(what, keys::moderation(removed.line), mend);
+        }
+        Some(Err(_)) => claims.of(REMOVED).malformed("no line in removed", "the number of a line"),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::repeats::NamedRequest;
 use crate::values::clock::Timestamp;
 use crate::values::ids::UserId;
 use crate::values::preferences::Preferences;
+use crate::values::removed_by::REMOVED;
 use crate::values::restriction::Restrictions;
 use crate::values::rules::Rules;
 use crate::values::secrets;
@@ -17,7 +18,7 @@ use crate::values::signing::{Purpose, SigningKey};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Fetch, Hash, read};
+use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.
 /// Accounts that were deactivated by an earlier version also lack a username.
@@ -379,5 +380,18 @@ impl User {
             request: None,
             earlier_session: EarlierSession::of(fields.text("auth")),
         })
+    }
+}
+
+/// The texts about a person that are removed, and the fields of the user that keep them meanwhile. The field [`REMOVED`]
+/// names the line that removed them.
+pub(crate) const REMOVED_TEXTS: [(&str, &str); 2] =
+    [("about", "removed_about"), ("fullname", "removed_fullname")];
+
+/// Adds to a batch that nothing is left of the removed texts of a profile.
+pub(crate) fn forget_removed(batch: &mut Batch, user: UserId) {
+    let key = keys::user(user);
+    for field in [REMOVED].into_iter().chain(REMOVED_TEXTS.map(|(_, kept)| kept)) {
+        batch.delete_field(&key, field);
     }
 }

@@ -114,6 +114,11 @@ impl StoredArticle {
         Self { id: news.id, article, topics: news.topics.clone(), is_listed: !news.is_gone() }
     }
 
+    /// Whether lists have it.
+    pub(crate) const fn is_listed(&self) -> bool {
+        self.is_listed
+    }
+
     /// The same article after a change of the item.
     pub(crate) fn after(&self, site: &Site, news: &News) -> Self {
         Self::of(news, Article { time: self.article.time, ..Article::of(site, news, self.article.votes) })

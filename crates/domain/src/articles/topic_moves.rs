@@ -7,17 +7,16 @@
 use crate::accounts::users::User;
 use crate::action::Decision;
 use crate::articles::article::lists_of;
+use crate::articles::stories::StoredStory;
 use crate::audit::AUDIT;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
 use crate::values::limits::TOPIC_MOVE_CHUNK;
 use crate::values::moderation::Thing;
 use crate::values::topic::Topic;
-use crate::values::withheld::Withheld;
 use tidings_keyspace::{Batch, Fetch, Order, read};
 
 /// How a topic moves.
@@ -66,15 +65,13 @@ pub async fn move_topic(
             // It is finished, by us or by another request for the same move.
             return Ok(moved);
         }
-        for names in withheld.chunks(TOPIC_MOVE_CHUNK) {
-            move_withheld(site, from, to, names).await?;
+        let is_done = members.is_empty() && withheld.is_empty();
+        let held = if is_done { held_stories(site).await? } else { Vec::new() };
+        for names in [withheld, members, held].concat().chunks(TOPIC_MOVE_CHUNK) {
+            moved += move_articles((site, now), from, to, names).await?;
         }
-        if members.is_empty() {
-            move_held(site, from, to).await?;
+        if is_done {
             finish(site, from, to).await?;
-        }
-        for names in members.chunks(TOPIC_MOVE_CHUNK) {
-            moved += move_articles(site, from, to, names).await?;
         }
     }
 }
@@ -123,13 +120,19 @@ async fn begin(site: &Site, kind: Move, from: &Topic, to: &Topic) -> Result<(), 
     .await
 }
 
-/// Moves some articles in one batch. Returns how many there were.
-async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<u64, Error> {
+/// Gives the new topic to the stories of some articles, in one batch, and takes out of the old one what is no article of it.
+/// Returns how many articles of shown stories moved.
+async fn move_articles(
+    (site, now): (&Site, Timestamp),
+    from: &Topic,
+    to: &Topic,
+    names: &[String],
+) -> Result<u64, Error> {
     site.act(keys::TOPIC_MOVES, || async {
         let read = |name: &String| {
-            let news =
-                keys::news_of_article(name).map(|id| News::by_id(id).map(move |news| Some((id, news?))));
-            (news, [from, to].map(|topic| read::has_member(keys::group(topic), name)))
+            let story = keys::news_of_article(name).map(StoredStory::by_id);
+            let groups = [keys::group(from), keys::withheld_group(from)];
+            (story, groups.map(|group| read::has_member(group, name)))
         };
         let reads = names.iter().map(read).collect::<Vec<_>>();
         let moving = read::field(keys::TOPIC_MOVES, from.as_str());
@@ -140,29 +143,27 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
         }
         let mut batch = Batch::new();
         batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
-        let (mut left, mut arrived, mut moved) = (0.0, 0.0, 0);
-        for (name, (news, [inside, there])) in names.iter().zip(articles) {
-            let news = news.flatten();
-            if !inside {
-                continue;
+        let mut moved = 0;
+        for (name, (story, [is_shown, is_withheld])) in names.iter().zip(articles) {
+            let story = story.flatten().filter(|story| story.topics.contains(from));
+            let is_listed = story.as_ref().and_then(StoredStory::has_listed_article);
+            if let Some(story) = story {
+                let mut news = News::clone(&story);
+                news.topics = news.topics.with_replaced(from, to);
+                story.change(&mut batch, site, now, news);
+                moved += u64::from(is_shown);
             }
-            left += 1.0;
-            batch.remove_member(keys::group(from), name);
-            if let Some((id, news)) = news.filter(|(_, news)| news.topics.contains(from)) {
-                replace(&mut batch, id, &news, from, to);
-                if !there {
-                    arrived += 1.0;
-                    batch.member_absent(keys::group(to), name);
-                    batch.add_member(keys::group(to), name);
-                }
-                moved += 1;
+            if is_shown && is_listed != Some(true) {
+                batch.remove_member(keys::group(from), name);
+                batch.sorted_increment(keys::TOPICS, from.as_str(), -1.0);
+            }
+            if is_withheld && is_listed != Some(false) {
+                batch.remove_member(keys::withheld_group(from), name);
             }
         }
-        if left == 0.0 {
+        if batch.writes().is_empty() {
             return Ok(Decision::Done(0));
         }
-        batch.sorted_increment(keys::TOPICS, from.as_str(), -left);
-        batch.sorted_increment(keys::TOPICS, to.as_str(), arrived);
         drop_lists(&mut batch, from);
         drop_lists(&mut batch, to);
         Ok(Decision::commit(batch, moved))
@@ -170,71 +171,14 @@ async fn move_articles(site: &Site, from: &Topic, to: &Topic, names: &[String]) 
     .await
 }
 
-/// Gives the new topic to some stories that are withheld, in one batch. They count as articles of
-/// no topic.
-async fn move_withheld(site: &Site, from: &Topic, to: &Topic, names: &[String]) -> Result<(), Error> {
-    site.act(keys::TOPIC_MOVES, || async {
-        let read = |name: &String| {
-            let (id, name) = (keys::news_of_article(name)?, name.clone());
-            let inside = read::has_member(keys::withheld_group(from), &name);
-            Some((read::hash(keys::news(id)), inside).map(move |(hash, inside)| (name, id, hash, inside)))
-        };
-        let stories = site.store.fetch(names.iter().filter_map(read).collect::<Vec<_>>()).await?;
-        let mut batch = Batch::new();
-        batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
-        for (name, id, hash, _) in stories.into_iter().filter(|(.., inside)| *inside) {
-            batch.remove_member(keys::withheld_group(from), &name);
-            if let Some(news) = News::from_hash(&hash).filter(|news| news.topics.contains(from)) {
-                replace(&mut batch, id, &news, from, to);
-                batch.add_member(keys::withheld_group(to), name);
-            }
-        }
-        if batch.writes().is_empty() {
-            return Ok(Decision::Done(()));
-        }
-        Ok(Decision::commit(batch, ()))
-    })
-    .await
-}
-
-/// Gives the new topic to the stories that wait for approval: they have no article yet. Rounds: 1, and 2 for each
-/// hundred.
-async fn move_held(site: &Site, from: &Topic, to: &Topic) -> Result<(), Error> {
+/// The names of the articles that stories will have which wait for approval. Rounds: 1.
+async fn held_stories(site: &Site) -> Result<Vec<String>, Error> {
     let rows = read::sorted_range(keys::REVIEW_QUEUE, Order::Ascending, 0, u64::MAX).large();
-    let rows = site.store.fetch(rows).await?;
-    let story = |(row, _): &(String, f64)| match row.parse() {
-        Ok(Thing::Story(id)) => Some(id),
+    let article = |(row, _): (String, f64)| match row.parse() {
+        Ok(Thing::Story(id)) => Some(keys::article(id)),
         _ => None,
     };
-    let waiting: Vec<NewsId> = rows.iter().filter_map(story).collect();
-    for ids in waiting.chunks(TOPIC_MOVE_CHUNK) {
-        site.act(keys::TOPIC_MOVES, || async {
-            let stories = site.store.fetch(ids.iter().map(|id| News::by_id(*id)).collect::<Vec<_>>()).await?;
-            let is_held =
-                |news: &News| matches!(news.withheld, Some(Withheld::Held(_))) && news.topics.contains(from);
-            let mut batch = Batch::new();
-            batch.field_equals(keys::TOPIC_MOVES, from.as_str(), to.as_str());
-            for news in stories.into_iter().flatten().filter(is_held) {
-                news.check_state(&mut batch);
-                replace(&mut batch, news.id, &news, from, to);
-            }
-            if batch.writes().is_empty() {
-                return Ok(Decision::Done(()));
-            }
-            Ok(Decision::commit(batch, ()))
-        })
-        .await?;
-    }
-    Ok(())
-}
-
-/// Replaces the topic in the item's own list of topics, unless the list has changed.
-fn replace(batch: &mut Batch, id: NewsId, news: &News, from: &Topic, to: &Topic) {
-    let key = keys::news(id);
-    if let Some(stored) = &news.stored_topics {
-        batch.field_equals(&key, "topics", stored);
-    }
-    batch.set_field(key, "topics", news.topics.with_replaced(from, to).stored());
+    Ok(site.store.fetch(rows).await?.into_iter().filter_map(article).collect())
 }
 
 /// Removes the emptied topic, whose sentence goes to a topic without one, unless something was

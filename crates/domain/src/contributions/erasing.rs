@@ -16,7 +16,8 @@ use crate::records;
 use crate::review;
 use crate::site::Site;
 use crate::submissions;
-use crate::timelines::tweets::{self, Tweet};
+use crate::timelines::stored as tweets;
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
 use crate::values::ids::{CommentAddress, UserId};
 use crate::values::moderation::Thing;
@@ -69,7 +70,7 @@ pub(crate) async fn erase(
             (before.user_id, format!("comment “{}”", excerpt(&before.body)))
         }
         Thing::Tweet(id) => {
-            let tweet = site.store.fetch(Tweet::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
+            let tweet = site.store.fetch(tweets::by_id(*id)).await?.ok_or(Refusal::NoSuchTweet)?;
             let (author, quote) = (tweet.user_id, format!("post “{}”", excerpt(&tweet.text)));
             tweets::delete(batch, &tweet);
             (author, quote)

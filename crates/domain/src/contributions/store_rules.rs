@@ -1,60 +1,23 @@
-//! Rules of what was taken away with something that a moderator has removed, so that it can be put
-//! back.
+//! The rule of the lists of unseen posts.
 
 use crate::comments::comment::Comment;
 use crate::keys::{self, families};
+use crate::post_state::may_be_unseen;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Mend, field_in, fields, is_absent};
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::unseen;
-use crate::values::ids::{ModerationId, UserId};
+use crate::store_rules::subject::Subject;
+use crate::values::ids::UserId;
 use crate::values::moderation::Thing;
 use crate::values::withheld::{WITHHELD, Withheld};
 use tidings_keyspace::Read;
 
-pub(crate) static RULES: &[Rule] = &[
-    Rule::claims(
-        &families::USER_UNSEEN,
-        "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed",
-        unseen,
-    ),
-    Rule::claims(
-        &families::WITHDRAWN,
-        "what was taken away with something removed has its form and a line of the log",
-        form,
-    ),
-    Rule::claims(&families::WITHDRAWN, "removed texts are those of the profile of a user", of_profile),
-];
+pub(crate) static RULES: &[Rule] = &[Rule::claims(
+    &families::USER_UNSEEN,
+    "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed",
+    unseen,
+)];
 
 const LOST_THREAD: Mend = Mend::Person("restore the thread from a backup, or remove the member");
-
-fn form(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    match hash.get("moderation").and_then(|line| line.parse::<ModerationId>().ok()) {
-        Some(line) => {
-            let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
-            let what = format!("a removal by the line {line}");
-            claims.of("moderation").refers(what, keys::moderation(line), mend);
-        }
-        None => claims.of("moderation").malformed("no line in moderation", "the number of a line"),
-    }
-}
-
-fn of_profile(subject: &Subject, claims: &mut Claims) {
-    let (SubjectItem::Whole, Some(thing)) = (&subject.item, subject.part().parse::<Thing>().ok()) else {
-        return;
-    };
-    let Thing::User(id) = &thing else {
-        return claims.malformed("a thing that has no record of its removal", "a user");
-    };
-    match id.parse::<UserId>() {
-        Ok(id) => {
-            let mend = Mend::Person("restore the user from a backup, or delete the key");
-            claims.refers(format!("the user {id}"), keys::user(id), mend);
-        }
-        Err(_) => claims.malformed("no number of a user", "the number of a user"),
-    }
-}
 
 fn unseen(subject: &Subject, claims: &mut Claims) {
     let expected = "posts of the user that wait, were rejected or were removed";
@@ -88,7 +51,7 @@ fn unseen(subject: &Subject, claims: &mut Claims) {
         }
         let mut batch = removal.clone();
         batch.field_unchanged(&key, &field, stored);
-        let is_right = author == Some(user) && unseen::may_have(state.as_ref());
+        let is_right = author == Some(user) && may_be_unseen(state.as_ref());
         let found = || format!("the member {member}, which does not belong here");
         (!is_right).then(|| (found(), Mend::write(batch, "remove the member")))
     });

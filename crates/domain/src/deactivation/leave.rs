@@ -3,21 +3,17 @@
 
 use crate::accounts::invitations;
 use crate::accounts::message_threads;
+use crate::accounts::users::forget_removed;
 use crate::action::Decision;
 use crate::error::Error;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::news::subscriptions;
-use crate::review;
 use crate::site::Site;
 use crate::timelines::apart::Apart;
 use crate::timelines::follows;
-use crate::timelines::held;
 use crate::timelines::homes::{self, HOME_AT, Home};
-use crate::timelines::tweets::Tweet;
-use crate::timelines::versions;
-use crate::timelines::{entries, floors};
-use crate::unseen;
+use crate::timelines::{floors, stored, versions};
 use crate::values::ids::{TweetId, UserId};
 use crate::values::limits::{DEACTIVATION_PEOPLE_CHUNK, DEACTIVATION_TWEETS_CHUNK};
 use crate::values::moderation::Thing;
@@ -70,10 +66,12 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
         return Ok(current.advance(batch, &[]));
     }
     if !tweets.is_empty() {
-        for tweet in tweets {
-            batch.delete(keys::tweet(tweet));
-            entries::leave_with_author(&mut batch, user, tweet);
-            unseen::remove(&mut batch, user, &Thing::Tweet(tweet));
+        let reads = tweets.iter().map(|tweet| stored::by_id(*tweet)).collect::<Vec<_>>();
+        for (id, tweet) in tweets.into_iter().zip(site.store.fetch(reads).await?) {
+            match tweet.filter(|tweet| tweet.user_id == user) {
+                Some(tweet) => stored::delete(&mut batch, &tweet),
+                None => batch.sorted_remove(keys::user_timeline(user), id.to_string()),
+            }
         }
         return Ok(current.advance(batch, &[]));
     }
@@ -103,7 +101,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     batch.delete(keys::user_flags(user));
     batch.delete(keys::user_flag_outcomes(user));
     invitations::forget_all(site, &mut batch, user).await?;
-    batch.delete(keys::withdrawn(&Thing::User(user.to_string().into())));
+    forget_removed(&mut batch, user);
     message_threads::forget_all(site, &mut batch, user).await?;
     subscriptions::forget_all(site, &mut batch, user).await?;
     floors::set_floor(&mut batch, user, None);
@@ -125,17 +123,13 @@ async fn delete_held(
     unseen: Vec<(String, f64)>,
 ) -> Result<(), Error> {
     let tweets = unseen.iter().filter_map(|(member, _)| match member.parse() {
-        Ok(Thing::Tweet(id)) => Some(Tweet::by_id(id)),
+        Ok(Thing::Tweet(id)) => Some(stored::by_id(id)),
         _ => None,
     });
     let tweets = site.store.fetch(tweets.collect::<Vec<_>>()).await?;
     for tweet in tweets.into_iter().flatten() {
         if matches!(tweet.withheld, Some(Withheld::Held(_))) && tweet.user_id == user {
-            held::guard(batch, &tweet);
-            batch.delete(keys::tweet(tweet.id));
-            let thing = Thing::Tweet(tweet.id);
-            unseen::remove(batch, user, &thing);
-            review::settle(batch, &thing);
+            stored::delete(batch, &tweet);
         }
     }
     Ok(())

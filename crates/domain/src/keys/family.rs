@@ -218,7 +218,7 @@ mod tests {
             ("moderation:log", &MODERATION_LOG, vec![]),
             ("moderation:12", &MODERATION, vec!["12"]),
             ("moderation:12:posts", &MODERATION_POSTS, vec!["12"]),
-            ("withdrawn:comment:7-3", &WITHDRAWN, vec!["comment:7-3"]),
+            ("flags:comment:7-3", &FLAGS, vec!["comment:7-3"]),
             ("limit:create_user:2001:db8::", &LIMIT_CREATE_USER, vec!["2001:db8::"]),
             (
                 "limit:site_votes:2001:db8:1::/48:a.example",

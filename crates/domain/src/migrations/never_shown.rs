@@ -1,7 +1,7 @@
 //! Marks what was taken away before readers saw it, and before that left a mark. The record of a removal says whether the
 //! post waited for approval before. A rejection has no such record, but a line of the log.
 
-use crate::accounts::inbox::Withdrawn;
+use super::withdrawn::{Withdrawn, thing_of};
 use crate::comments::comment::Comment;
 use crate::error::Error;
 use crate::key_walk::{KeyWalk, first_parts};
@@ -19,8 +19,7 @@ use tidings_keyspace::{Batch, Fetch, read};
 pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
-        let removed: Vec<Thing> =
-            first_parts(&keys, &families::WITHDRAWN).filter_map(|thing| thing.parse().ok()).collect();
+        let removed: Vec<Thing> = keys.iter().filter_map(|key| thing_of(key)).collect();
         let waited = |record: &Option<Withdrawn>| {
             record.as_ref().and_then(|record| record.earlier.as_ref()).is_some_and(Withheld::is_secret)
         };
@@ -43,7 +42,7 @@ async fn with_record(
     things: Vec<Thing>,
     is_so: impl Fn(&Option<Withdrawn>) -> bool,
 ) -> Result<Vec<Thing>, Error> {
-    let records: Vec<_> = things.iter().map(|thing| Withdrawn::of(thing.clone()).or_absent()).collect();
+    let records: Vec<_> = things.iter().map(|thing| Withdrawn::of(thing).or_absent()).collect();
     let records = site.store.fetch(records).await?;
     Ok(things.into_iter().zip(records).filter(|(_, record)| is_so(record)).map(|(thing, _)| thing).collect())
 }

@@ -1,14 +1,16 @@
 //! Puts back into inboxes and mentions what removals have taken away from them, and lets each removed comment and tweet
 //! itself name the line of the log that removed it. Before that, a record of its own did, with all that was taken away.
 
-use crate::accounts::inbox::{BADGE, Withdrawn};
+use super::withdrawn::{Withdrawn, thing_of};
+use crate::accounts::inbox::BADGE;
 use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::REMOVED_TEXTS;
 use crate::comments::comment::Comment;
 use crate::comments::notify::NOTIFY;
 use crate::error::Error;
 use crate::jobs::{self, Job};
-use crate::key_walk::{KeyWalk, first_parts};
-use crate::keys::{self, families, families::Family};
+use crate::key_walk::KeyWalk;
+use crate::keys;
 use crate::news::item::News;
 use crate::report::Advance;
 use crate::site::{Site, apply};
@@ -45,8 +47,7 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
     while let Some(keys) = walk.next().await? {
         for key in &keys {
             let record = key.strip_suffix(FROM_SUBSCRIBERS).unwrap_or(key);
-            let family = Family::of(record).filter(|(family, _)| **family == families::WITHDRAWN);
-            match family.and_then(|(_, parts)| parts.first()?.parse().ok()) {
+            match thing_of(record) {
                 Some(Thing::Comment(_)) if record != key => put_back_subscribers(site, key).await?,
                 Some(Thing::Comment(address)) => of_comment(site, address).await?,
                 Some(Thing::Tweet(id)) => of_tweet(site, id).await?,
@@ -57,13 +58,15 @@ pub(super) async fn move_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
     Ok(())
 }
 
-/// The same for stories. Rounds: 1 for each 1,000 keys, and 2 for each removed or merged story.
-pub(super) async fn move_stories(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
+/// The same for stories and profiles. Rounds: 1 for each 1,000 keys, and 2 for each of them that is removed or merged.
+pub(super) async fn move_the_rest(site: &Site, advance: Advance<'_>) -> Result<(), Error> {
     let mut walk = KeyWalk::begin(&site.store, advance).await?;
     while let Some(keys) = walk.next().await? {
-        for thing in first_parts(&keys, &families::WITHDRAWN).filter_map(|thing| thing.parse().ok()) {
-            if let Thing::Story(id) = thing {
-                of_story(site, id).await?;
+        for key in &keys {
+            match thing_of(key) {
+                Some(Thing::Story(id)) => of_story(site, id).await?,
+                Some(thing @ Thing::User(_)) => of_profile(site, &thing).await?,
+                _ => {}
             }
         }
     }
@@ -73,10 +76,12 @@ pub(super) async fn move_stories(site: &Site, advance: Advance<'_>) -> Result<()
 /// The place of its article, and what guards its URL, need no record: the one follows from the article, and the other gives
 /// way while the story is removed.
 async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
-    let (record, news) = site.store.fetch((Withdrawn::of(Thing::Story(id)), News::by_id(id))).await?;
-    let (Some(record), Some(news)) = (record, news) else { return Ok(()) };
+    let (record, news) = site.store.fetch((Withdrawn::of(&Thing::Story(id)), News::by_id(id))).await?;
+    let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
-    if matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_))) {
+    if let Some(news) = news
+        && matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_)))
+    {
         let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         news.check_state(&mut batch);
         batch.set_field(keys::news(id), REMOVED, removed.to_string());
@@ -85,9 +90,29 @@ async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
     apply(&site.store, batch).await.map(drop)
 }
 
+/// Nobody puts back the profile of an account that is gone.
+async fn of_profile(site: &Site, thing: &Thing) -> Result<(), Error> {
+    let Ok(id) = thing.id().parse::<UserId>() else { return Ok(()) };
+    let account = read::fields(keys::user(id), ["id", DEACTIVATED]);
+    let (record, account) = site.store.fetch((Withdrawn::of(thing), account)).await?;
+    let Some(record) = record else { return Ok(()) };
+    let mut batch = Batch::new();
+    if matches!(account, [Some(_), None]) {
+        let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
+        batch.set_field(keys::user(id), REMOVED, removed.to_string());
+        for (field, kept) in REMOVED_TEXTS {
+            if let Some(text) = record.rest::<String>(field) {
+                batch.set_field(keys::user(id), kept, text);
+            }
+        }
+    }
+    record.forget(&mut batch);
+    apply(&site.store, batch).await.map(drop)
+}
+
 async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
     let thing = Thing::Comment(address);
-    let reads = (Withdrawn::of(thing.clone()), Comment::as_read(address));
+    let reads = (Withdrawn::of(&thing), Comment::as_read(address));
     let (Some(record), stored) = site.store.fetch(reads).await? else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(stored) = stored
@@ -112,7 +137,7 @@ async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
 }
 
 async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
-    let (record, tweet) = site.store.fetch((Withdrawn::of(Thing::Tweet(id)), Tweet::by_id(id))).await?;
+    let (record, tweet) = site.store.fetch((Withdrawn::of(&Thing::Tweet(id)), Tweet::by_id(id))).await?;
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(tweet) = tweet

@@ -1,6 +1,7 @@
 //! Lists what people wrote that no list of theirs had, so that an erasure finds it: posts that nobody was shown,
 //! removed tweets, and flags beyond the newest 1,000. Of people who have left, what was left behind is deleted.
 
+use super::withdrawn::thing_of;
 use super::{KEYS_AT_ONCE, STORIES_AT_ONCE};
 use crate::accounts::users::{DEACTIVATED, DELETED_USERNAME};
 use crate::comments::comment::Comment;
@@ -11,10 +12,10 @@ use crate::jobs::{self, Job};
 use crate::key_walk::KeyWalk;
 use crate::keys::{self, families, families::Family};
 use crate::news::item::News;
+use crate::post_state::may_be_unseen;
 use crate::report::Advance;
 use crate::site::Site;
 use crate::timelines::tweets::Tweet;
-use crate::unseen;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::flag::Flag;
 use crate::values::ids::{NewsId, TweetId, UserId};
@@ -39,6 +40,9 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
         let (mut stories, mut tweets, mut flagged) = (vec![], vec![], vec![]);
         let (mut profiles, mut invitations) = (vec![], vec![]);
         for key in &keys {
+            if let Some(Thing::User(id)) = thing_of(key) {
+                profiles.extend(id.parse::<UserId>());
+            }
             let Some((family, parts)) = Family::of(key) else { continue };
             let part = parts.first().copied().unwrap_or_default();
             if *family == families::NEWS {
@@ -49,11 +53,6 @@ pub(super) async fn list_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
                 flagged.extend(part.parse::<Thing>());
             } else if *family == families::INVITES_CODE {
                 invitations.extend(InvitationCode::parse(part));
-            } else if *family == families::WITHDRAWN
-                && let Ok(Thing::User(id)) = part.parse::<Thing>()
-                && let Ok(id) = id.parse::<UserId>()
-            {
-                profiles.push(id);
             }
         }
         for stories in stories.chunks(STORIES_AT_ONCE) {
@@ -76,14 +75,14 @@ async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>
     let read = site.store.fetch(stories.iter().map(read).collect::<Vec<_>>()).await?;
     let mut found = Vec::new();
     for (id, (news, thread)) in stories.iter().zip(read) {
-        if let Some(news) = news.filter(|news| unseen::may_have(news.withheld.as_ref())) {
+        if let Some(news) = news.filter(|news| may_be_unseen(news.withheld.as_ref())) {
             let place = Some((keys::user_posted(news.user_id), id.to_string()));
             let time = news.ctime.as_score();
             found.push(UnlistedPost { author: news.user_id, thing: Thing::Story(*id), time, place });
         }
         for (field, json) in &thread.0 {
             let comment = Comment::from_field(*id, field, json);
-            let Some(comment) = comment.filter(|comment| unseen::may_have(comment.withheld.as_ref())) else {
+            let Some(comment) = comment.filter(|comment| may_be_unseen(comment.withheld.as_ref())) else {
                 continue;
             };
             let address = comment.address();
@@ -99,7 +98,7 @@ async fn of_stories(site: &Site, stories: &[NewsId]) -> Result<Vec<UnlistedPost>
 async fn of_tweets(site: &Site, tweets: &[TweetId]) -> Result<Vec<UnlistedPost>, Error> {
     let read: Vec<_> = tweets.iter().map(|id| Tweet::by_id(*id).or_absent()).collect();
     let tweets = site.store.fetch(read).await?.into_iter().flatten();
-    let gone = tweets.filter(|tweet| unseen::may_have(tweet.withheld.as_ref()));
+    let gone = tweets.filter(|tweet| may_be_unseen(tweet.withheld.as_ref()));
     let candidate = |tweet: Tweet| {
         let thing = Thing::Tweet(tweet.id);
         UnlistedPost { author: tweet.user_id, thing, time: tweet.created_at, place: None }
@@ -117,7 +116,7 @@ async fn list(site: &Site, candidates: Vec<UnlistedPost>) -> Result<(), Error> {
     let mut batch = Batch::new();
     for (UnlistedPost { author, thing, time, .. }, scores) in candidates.into_iter().zip(scores) {
         if scores.iter().all(Option::is_none) {
-            unseen::add(&mut batch, author, &thing, time);
+            batch.sorted_add(keys::user_unseen(author), thing.key(), time);
         }
     }
     commit(site, batch).await

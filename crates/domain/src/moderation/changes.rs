@@ -6,13 +6,12 @@ use super::keep::DELETED;
 use super::log::{self, Line};
 use super::{origin_changes, rule_changes, site_changes};
 use crate::accounts::applications::REJECTED;
-use crate::accounts::inbox::WITHDRAWN_BY;
 use crate::accounts::message_threads::CLOSED_BY;
 use crate::accounts::users::{DEACTIVATED, Flags, Role, User};
 use crate::accounts::visit::Visit;
 use crate::error::{Error, Refusal};
 use crate::identity::{ANNOUNCEMENT, SIGNUPS_STOPPED, YOUNG_HELD};
-use crate::keys::{self, families, families::Family};
+use crate::keys;
 use crate::news::item::{EDITED, LOCKED, Lock};
 use crate::site::Site;
 use crate::values::actions::Action;
@@ -110,22 +109,27 @@ impl ChangedFact {
         Some(Self::of_part(key, (field, part), (before.as_deref(), after.as_deref())))
     }
 
-    /// That a line has taken something away.
-    pub(super) fn of_removal(thing: &Thing, line: ModerationId) -> Self {
-        Self::of_field(keys::withdrawn(thing), WITHDRAWN_BY, (None, Some(&line.to_string()))).at_its_place()
+    /// That a line has removed something. A person is known by the number.
+    pub(super) fn of_removal(thing: &Thing, person: Option<UserId>, line: ModerationId) -> Option<Self> {
+        let (key, field) = match thing {
+            Thing::Story(id) => (keys::news(*id), REMOVED.to_owned()),
+            Thing::Comment(at) => (keys::thread(at.news), at.comment.to_string()),
+            Thing::Tweet(id) => (keys::tweet(*id), REMOVED.to_owned()),
+            Thing::User(_) => (keys::user(person?), REMOVED.to_owned()),
+            _ => return None,
+        };
+        Some(Self::of_part(key, (field, FactPart::RemovedBy), (None, Some(&line.to_string()))))
     }
 
-    /// The same fact where it is now: the removal of a post was a record of its own up to layout 13.
+    /// The same fact where it is now: removals had records of their own up to layout 13.
     pub(super) fn at_its_place(self) -> Self {
-        let thing = Family::of(&self.key).filter(|(family, _)| **family == families::WITHDRAWN);
-        let thing = thing.and_then(|(_, parts)| parts.first()?.parse().ok());
-        let (key, field) = match thing {
-            Some(Thing::Story(id)) => (keys::news(id), REMOVED.to_owned()),
-            Some(Thing::Comment(at)) => (keys::thread(at.news), at.comment.to_string()),
-            Some(Thing::Tweet(id)) => (keys::tweet(id), REMOVED.to_owned()),
-            _ => return self,
-        };
-        Self { key, field, part: Some(FactPart::RemovedBy), ..self }
+        let thing = self.key.strip_prefix(keys::OLD_WITHDRAWN).and_then(|thing| thing.parse::<Thing>().ok());
+        let place =
+            thing.and_then(|thing| Self::of_removal(&thing, thing.id().parse().ok(), ModerationId(0)));
+        match place {
+            Some(Self { key, field, part, .. }) => Self { key, field, part, ..self },
+            None => self,
+        }
     }
 
     /// The field of the hash.
@@ -265,7 +269,7 @@ pub(super) fn of_older_line(line: &Line) -> Vec<ChangedFact> {
         // Nothing was taken away: its author had deleted it.
         (Action::Remove, _) if before == Some(DELETED) => None,
         (Action::Remove, Thing::Story(_) | Thing::Comment(_) | Thing::Tweet(_)) | (Action::Merge, _) => {
-            Some(ChangedFact::of_removal(&line.thing, line.id))
+            ChangedFact::of_removal(&line.thing, line.concerns, line.id)
         }
         (Action::Lock, Thing::Story(id)) => {
             let lock = Lock { moderation: line.id, reason: line.reason.as_str().into() };
@@ -384,11 +388,12 @@ pub(super) fn has_ended(line: &Line, now: Timestamp) -> bool {
 async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Option<ModerationId>, Error> {
     if change.is_of_state() {
         // A job may have removed it, whose line is about its author.
-        let removal = ChangedFact::of_removal(&line.thing, line.id);
-        let by = site.store.fetch(removal.read().or_absent()).await?;
-        let by: Option<ModerationId> = removal.value(by.as_deref()).and_then(|by| by.parse().ok());
-        if let Some(by) = by.filter(|by| *by > line.id) {
-            return Ok(Some(by));
+        if let Some(removal) = ChangedFact::of_removal(&line.thing, line.concerns, line.id) {
+            let by = site.store.fetch(removal.read().or_absent()).await?;
+            let by: Option<ModerationId> = removal.value(by.as_deref()).and_then(|by| by.parse().ok());
+            if let Some(by) = by.filter(|by| *by > line.id) {
+                return Ok(Some(by));
+            }
         }
     }
     let (mut same_place, mut same_thing) = (None, None);

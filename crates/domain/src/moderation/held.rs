@@ -8,9 +8,10 @@ use crate::contributions::Contribution;
 use crate::contributions::erasing::ERASE_ALL;
 use crate::error::{Error, Refusal};
 use crate::jobs::{self, Job};
+use crate::post_state::Moderated;
 use crate::review;
 use crate::submissions::held::Publication;
-use crate::timelines::held as tweets;
+use crate::timelines::tweets::{NewTweet, Tweet, TweetDraft};
 use crate::values::withheld::Withheld;
 
 /// Publishes it.
@@ -39,9 +40,13 @@ pub(super) async fn approve(case: &Case<'_>) -> Result<Effect, Error> {
             effect.then.push(Box::new(|site| publication.begin(site)));
         }
         Contribution::Tweet(tweet) => {
-            let new = tweets::read_publication(site, now, &tweet).await?;
-            tweets::guard(&mut effect.batch, &tweet);
-            new.write(&mut effect.batch, site, &tweet.text);
+            let mut published = Tweet::clone(&tweet);
+            published.withhold(None);
+            published.created_at = now.as_score();
+            let draft = TweetDraft::of_stored(site, now, (*tweet, published)).await?;
+            let text = draft.tweet.text.clone();
+            let new = NewTweet::read(site, draft, &text).await?;
+            new.write(&mut effect.batch, site, &text);
             effect.then.push(Box::new(move |site| new.draft.begin(site)));
         }
         Contribution::Profile(_) => return Err(case.does_not_apply().into()),

@@ -6,11 +6,11 @@
 use super::case::{Case, Effect};
 use super::removals::{put_back, withdraw};
 use super::threads::read_story;
+use crate::articles::stories::StoredStory;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{MERGED, News};
-use crate::submissions::stored::StoredStory;
 use crate::values::ids::NewsId;
 use crate::values::limits::MAX_MERGED_STORIES;
 use crate::values::withheld::Withheld;

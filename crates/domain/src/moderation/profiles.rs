@@ -5,23 +5,19 @@ use super::changes::ChangedFact;
 use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
-use crate::accounts::inbox::Withdrawn;
-use crate::accounts::users::User;
+use crate::accounts::users::{REMOVED_TEXTS, User, forget_removed};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::values::actions::Action;
-use crate::values::ids::{ModerationId, UserId};
-use crate::values::moderation::Thing;
+use crate::values::ids::ModerationId;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::Batch;
+use tidings_keyspace::{Batch, Hash};
 
-/// The fields of a user that are removed. The record of the removal has them under these names.
-const TEXTS: [&str; 2] = ["about", "fullname"];
-
-/// The name of a person's record. A record is found by the number, which never changes.
-fn thing(user: UserId) -> Thing {
-    Thing::User(user.to_string().into())
+/// The decision that removed the texts of a profile.
+fn removed_by(user: &Hash) -> Option<RemovedBy> {
+    user.get(REMOVED)?.parse().ok()
 }
 
 /// Blanks the text about a person and the full name. Moderators can put them back.
@@ -29,29 +25,27 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     let person = read_person(case, name).await?;
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
-    let texts: Vec<(&'static str, &str)> = TEXTS
-        .into_iter()
-        .filter_map(|field| Some((field, person.hash.get(field).filter(|text| !text.is_empty())?)))
-        .collect();
+    let stored = |(field, kept)| Some((field, kept, person.hash.get(field).filter(|text| !text.is_empty())?));
+    let texts: Vec<_> = REMOVED_TEXTS.into_iter().filter_map(stored).collect();
     if texts.is_empty() {
         return Err(Refusal::NothingToModerate("this profile has no text").into());
     }
-    if case.site.store.fetch(Withdrawn::of(thing(person.user.id))).await?.is_some() {
+    if person.hash.get(REMOVED).is_some() {
         let why = "an earlier text of this profile has been removed. Restore it first";
         return Err(Refusal::NothingToModerate(why).into());
     }
-    for (field, text) in &texts {
-        effect.batch.field_equals(&key, *field, *text);
-        effect.batch.set_field(&key, *field, "");
+    for (field, kept, text) in texts {
+        effect.batch.field_equals(&key, field, text);
+        effect.batch.set_fields(&key, [(field, ""), (kept, text)]);
     }
-    effect.batch.key_absent(keys::withdrawn(&thing(person.user.id)));
-    effect.changed.push(ChangedFact::of_removal(&thing(person.user.id), case.id));
-    let stored = texts.iter().map(|(field, text)| (*field, (*text).to_owned()));
-    Withdrawn::write(&mut effect.batch, &thing(person.user.id), (case.id, None), stored);
-    if person.user.withheld == Some(Withheld::Flagged) {
-        // The text that was flagged is gone.
+    // The text that was flagged is gone.
+    let earlier = person.user.withheld.clone().filter(|state| *state == Withheld::Flagged);
+    if earlier.is_some() {
         write_state(&mut effect.batch, &person.user, None);
     }
+    effect.batch.field_absent(&key, REMOVED);
+    effect.batch.set_field(&key, REMOVED, RemovedBy { line: case.id, earlier }.to_string());
+    effect.changed.extend(ChangedFact::of_removal(case.thing, Some(person.user.id), case.id));
     effect.message = Some(format!("A moderator has removed the text of your profile: {}", case.reason));
     Ok(effect)
 }
@@ -59,7 +53,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
 /// Puts back what was removed of a person last: the text of the profile, or the posts of some days.
 pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error> {
     let person = read_person(case, name).await?;
-    let record = case.site.store.fetch(Withdrawn::of(thing(person.user.id))).await?;
+    let removed = removed_by(&person.hash);
     let removed_posts = remove_all::not_undone(&person.hash);
     let posts = match case.undoes {
         Some(Line { action: Action::RemoveAll, id, .. }) => Some(*id),
@@ -67,31 +61,31 @@ pub(super) async fn restore(case: &Case<'_>, name: &str) -> Result<Effect, Error
         None => removed_posts
             .last()
             .copied()
-            .filter(|posts| record.as_ref().is_none_or(|record| record.line < *posts)),
+            .filter(|posts| removed.as_ref().is_none_or(|removed| removed.line < *posts)),
     };
-    match (posts, record) {
+    match (posts, removed) {
         (Some(line), _) => remove_all::restore(case, &person, line),
-        (None, Some(record)) => restore_texts(case, &person, &record).await,
+        (None, Some(removed)) => restore_texts(case, &person, removed).await,
         (None, None) => Err(Refusal::NothingToModerate("there is nothing to restore for this person").into()),
     }
 }
 
 /// Puts back the text of a profile, except where the person has written another since.
-async fn restore_texts(case: &Case<'_>, person: &StoredPerson, record: &Withdrawn) -> Result<Effect, Error> {
+async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedBy) -> Result<Effect, Error> {
     let key = keys::user(person.user.id);
     let mut effect = Effect { concerns: Some(person.user.id), ..Effect::default() };
-    effect.ends = ended_by(case, record.line).await?.or(Some(record.line));
-    for field in TEXTS {
+    effect.ends = ended_by(case, removed.line).await?.or(Some(removed.line));
+    for (field, kept) in REMOVED_TEXTS {
         let is_blank = person.hash.get(field).is_none_or(str::is_empty);
-        if let Some(text) = record.rest::<String>(field).filter(|_| is_blank) {
-            effect.change(&key, field, (person.hash.get(field), Some(&text)));
+        if let Some(text) = person.hash.get(kept).filter(|_| is_blank) {
+            effect.change(&key, field, (person.hash.get(field), Some(text)));
         }
     }
-    let state = case.state_of_kept(person.user.withheld.as_ref());
-    if state != person.user.withheld {
-        write_state(&mut effect.batch, &person.user, state);
+    if removed.earlier.is_some() && person.user.withheld.is_none() {
+        write_state(&mut effect.batch, &person.user, removed.earlier);
     }
-    record.forget(&mut effect.batch);
+    effect.batch.field_unchanged(&key, REMOVED, person.hash.get(REMOVED));
+    forget_removed(&mut effect.batch, person.user.id);
     effect.message = Some(format!("The text of your profile has been restored: {}", case.reason));
     Ok(effect)
 }

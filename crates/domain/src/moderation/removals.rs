@@ -6,7 +6,6 @@ use super::log;
 use crate::contributions::Contribution;
 use crate::error::{Error, Refusal};
 use crate::news::item::News;
-use crate::timelines::tweets::Tweet;
 use crate::values::ids::ModerationId;
 use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
@@ -29,7 +28,7 @@ pub(super) async fn withdraw(
     let mut effect = Effect { concerns: Some(contribution.author()), ..Effect::default() };
     let states = (contribution.withheld(), Some(&state));
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
-    effect.changed.push(ChangedFact::of_removal(case.thing, case.id));
+    effect.changed.extend(ChangedFact::of_removal(case.thing, None, case.id));
     contribution.remove((case.site, case.now), &mut effect.batch, (case.id, state)).await?;
     Ok(effect)
 }
@@ -38,9 +37,11 @@ pub(super) async fn withdraw(
 pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
     let contribution = case.contribution().await?;
     let removed = contribution.removal()?.clone();
-    if let Contribution::Tweet(Tweet { news_id: Some(news), .. }) = &contribution {
+    if let Contribution::Tweet(tweet) = &contribution
+        && let Some(news) = tweet.news_id
+    {
         // A tweet that announces a removed story comes back with the story.
-        let news = case.site.store.fetch(News::by_id(*news)).await?;
+        let news = case.site.store.fetch(News::by_id(news)).await?;
         news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
     }
     let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
@@ -58,9 +59,8 @@ pub(super) async fn put_back(
     let mut effect = Effect { concerns: Some(contribution.author()), ends, ..Effect::default() };
     let states = (contribution.withheld(), removed.earlier.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, None, states));
-    for job in contribution.put_back((case.site, case.now), &mut effect.batch).await? {
-        effect.starts(Some(job), case.now);
-    }
+    let delivery = contribution.put_back((case.site, case.now), &mut effect.batch).await?;
+    effect.starts(delivery, case.now);
     Ok(effect)
 }
 

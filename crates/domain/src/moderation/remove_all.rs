@@ -197,9 +197,9 @@ async fn restore_post(
     let (site, now) = (current.site, current.now);
     let Some(post) = unless_refused(Contribution::read(site, thing).await)? else { return Ok(false) };
     if post.removal().is_ok_and(|removed| removed.line == origin)
-        && let Some(jobs) = unless_refused(post.put_back((site, now), batch).await)?
+        && let Some(delivery) = unless_refused(post.put_back((site, now), batch).await)?
     {
-        current.starts(jobs);
+        current.starts(delivery);
         return Ok(true);
     }
     Ok(false)

@@ -6,8 +6,7 @@
 
 use super::log::{FORMER, Line, lines_after};
 use super::traces;
-use crate::accounts::inbox::Withdrawn;
-use crate::accounts::users::DEACTIVATED;
+use crate::accounts::users::{self, DEACTIVATED};
 use crate::action::Decision;
 use crate::contributions::Contribution;
 use crate::contributions::erasing;
@@ -21,6 +20,7 @@ use crate::values::actions::Action;
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::ids::{ModerationId, UserId};
 use crate::values::moderation::Thing;
+use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::withheld::Withheld;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -159,12 +159,14 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
 /// Forgets the text of a profile that a line has removed: it cannot be put back.
 async fn forget_profile(site: &Site, line: &Line) -> Result<(), Error> {
     let Some(person) = line.concerns else { return Ok(()) };
-    let record = Thing::User(person.to_string().into());
-    let key = keys::withdrawn(&record);
-    if site.store.fetch(Withdrawn::of(record)).await?.is_some_and(|record| record.line == line.id) {
+    let key = keys::user(person);
+    let stored = site.store.fetch(read::field(&key, REMOVED)).await?;
+    let removed: Option<RemovedBy> = fields::read(stored.as_deref(), || key.clone(), REMOVED);
+    if removed.is_some_and(|removed| removed.line == line.id) {
         let mut batch = Batch::new();
-        batch.delete(key);
-        site.store.commit(batch).await?;
+        batch.field_unchanged(&key, REMOVED, stored);
+        users::forget_removed(&mut batch, person);
+        site.apply(batch).await?;
     }
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use super::case::{Case, Effect};
 use super::changes::ChangedFact;
+use crate::articles::stories::StoredStory;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::post_state::Moderated;
-use crate::submissions::stored::StoredStory;
 use crate::values::ids::NewsId;
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.

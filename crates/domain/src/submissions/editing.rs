@@ -1,20 +1,22 @@
 //! Editing and deleting stories.
 
-use super::stored::StoredStory;
 use super::{Submission, SubmissionContent, Submitted, url_guards};
 use crate::accounts::users::User;
 use crate::accounts::{admission, trust};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
+use crate::articles::stories::StoredStory;
 use crate::articles::topics::KnownTopics;
 use crate::audit::AUDIT;
 use crate::counts::CountedAction;
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::item::News;
+use crate::records::AsRead;
 use crate::review;
 use crate::site::Site;
-use crate::timelines::tweets::{self, Tweet};
+use crate::timelines::stored as tweets;
+use crate::timelines::tweets::Tweet;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use crate::values::moderation::Thing;
@@ -78,7 +80,7 @@ pub(crate) async fn write_edit(
         known.demand(site, (viewer, trust::is_trusted(site, now.timestamp(), viewer)), batch)?;
     }
     if let Some(tweet) = read_announcement(site, story).await? {
-        tweets::rename_announcement(batch, &tweet, &after.title);
+        tweets::change(batch, &tweet, &Tweet { text: after.title.clone(), ..Tweet::clone(&tweet) });
     }
     story.change(batch, site, now.timestamp(), after);
     Ok(())
@@ -114,11 +116,11 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
 }
 
 /// The tweet that announced an item, if it still exists.
-pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option<Tweet>, Error> {
+pub(crate) async fn read_announcement(site: &Site, news: &News) -> Result<Option<AsRead<Tweet>>, Error> {
     let Some(id) = news.tweet_id else {
         return Ok(None);
     };
-    let tweet = site.store.fetch(Tweet::by_id(id)).await?;
+    let tweet = site.store.fetch(tweets::by_id(id)).await?;
     // Another program may have written another tweet's id.
     Ok(tweet.filter(|tweet| tweet.news_id == Some(news.id)))
 }

@@ -1,11 +1,11 @@
 //! Erasing a story: title, address and text are gone, and its thread stays.
 
-use super::stored::StoredStory;
 use super::{read_announcement, url_guards};
+use crate::articles::stories::StoredStory;
 use crate::error::{Error, Refusal};
 use crate::news::item::News;
 use crate::site::Site;
-use crate::timelines::tweets;
+use crate::timelines::stored as tweets;
 use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use tidings_keyspace::Batch;

@@ -1,9 +1,9 @@
 //! Stories that wait for a moderator: stored, and in no list, count, timeline or feed until they
 //! are published. A first comment waits with its story.
 
-use super::stored::{self, StoredStory};
 use super::write_first;
 use crate::accounts::users::User;
+use crate::articles::stories::{self as stored, StoredStory};
 use crate::articles::topics::KnownTopics;
 use crate::comments::comment::Comment;
 use crate::comments::held::write_published;
@@ -91,7 +91,7 @@ impl Publication {
         news.ctime = time;
         if let Some(tweet) = &self.tweet {
             tweet.write(batch, site, &news.title, Some(news.id));
-            news.tweet_id = Some(tweet.id);
+            news.tweet_id = Some(tweet.tweet.id);
         }
         for topic in &self.known {
             batch.sorted_member_present(keys::TOPICS, topic.as_str());

@@ -3,6 +3,7 @@
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::keys::{self, families};
+use crate::records::RecordEntries;
 use crate::site::Site;
 use crate::store_rules::claims::{
     Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
@@ -12,10 +13,8 @@ use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::store_rules::{CHECKS_AT_ONCE, Rule};
 use crate::timelines::check::{HomeCheck, HomeDifference};
 use crate::timelines::tweets::Tweet;
-use crate::unseen;
 use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
-use crate::values::moderation::Thing;
 use crate::values::removed_by::REMOVED;
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
@@ -94,15 +93,9 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     let mut guard = Batch::new();
     guard.key_present(&subject.key);
     guard.field_unchanged(&subject.key, WITHHELD, hash.get(WITHHELD));
-    let list = keys::user_timeline(author);
-    if tweet.is_gone() {
-        claims.not_listed(list, id, "the tweet is withheld", &guard);
-        if unseen::may_have(tweet.withheld.as_ref()) {
-            let (list, member) = (keys::user_unseen(author), Thing::Tweet(id).key());
-            claims.listed(list, member, (Some(tweet.created_at), tweet.created_at), &guard);
-        }
-    } else {
-        claims.listed(list, id, (Some(tweet.created_at), tweet.created_at), &guard);
+    guard.field_unchanged(&subject.key, "created_at", hash.get("created_at"));
+    for (list, member, time) in RecordEntries::of([&tweet]).members() {
+        claims.listed(list.to_owned(), member, (Some(time), time), &guard);
     }
 }
 

@@ -17,21 +17,21 @@ use crate::counts::CountedAction;
 use crate::draws::{Draw, Sequence};
 use crate::error::{Error, Refusal};
 use crate::fields::{self, StoredFields};
-use crate::jobs::{self, Jobs};
+use crate::jobs::{self, Job, Jobs};
 use crate::keys;
 use crate::post_rules::CheckedPost;
+use crate::records::{self, AsRead};
 use crate::repeats::KeptAnswer;
 use crate::review;
 use crate::site::Site;
 use crate::timelines::apart::Apart;
-use crate::timelines::entries::TweetEntries;
-use crate::timelines::held;
 use crate::timelines::home_jobs::deliver;
 use crate::timelines::homes::{Home, add_to_home, set_pulled};
-use crate::timelines::live;
-use crate::unseen;
+use crate::timelines::versions::TIMELINE_VERSION;
+use crate::timelines::{live, stored};
 use crate::values::clock::{Moment, NotSeconds};
 use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::limits::{GLOBAL_TIMELINE_SIZE, MENTIONS_SIZE};
 use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::removed_by::{REMOVED, RemovedBy};
@@ -113,23 +113,6 @@ impl Tweet {
         self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
     }
 
-    /// Adds to a batch why readers do not see it, or that they see it. The batch fails if it has been deleted, removed or
-    /// put back since it was read.
-    pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
-        let key = keys::tweet(self.id);
-        batch.key_present(&key);
-        batch.field_unchanged(&key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
-        match self.is_secret() && Withheld::keeps_secret(state) {
-            true => batch.set_field(&key, UNSEEN, "1"),
-            false if self.unseen => batch.delete_field(&key, UNSEEN),
-            false => {}
-        }
-        match state {
-            Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
-            None => batch.delete_field(key, WITHHELD),
-        }
-    }
-
     /// Whether it is in no timeline: it is removed or waits for approval.
     pub fn is_gone(&self) -> bool {
         self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
@@ -184,9 +167,9 @@ pub async fn post_tweet(
         let (audience, stored) = site.store.fetch((Audience::of(author.id), draw.stored())).await?;
         let mut batch = Batch::new();
         let [id] = draw.take(site, &stored, &mut batch).await?.map(TweetId);
-        let draft = TweetDraft { id, now, author: author.id, audience, is_stored: false };
+        let draft = TweetDraft::new(id, now, author.id, audience);
         if let Some(reason) = &waits {
-            let account_there = held::write(&mut batch, &draft, text.as_str(), reason);
+            let account_there = draft.write_held(&mut batch, text.as_str(), reason);
             origins::write(origin.as_ref(), &mut batch, now.timestamp(), author.id);
             return Decision::commit(batch, (id, None))
                 .if_rejected_by(account_there, Err(Refusal::SessionEnded.into()))
@@ -238,10 +221,11 @@ impl NewTweet {
     /// Reads whom a tweet tells. Rounds: none without mentions, else 4 at most.
     pub(crate) async fn read(site: &Site, draft: TweetDraft, text: &str) -> Result<Self, Error> {
         let mut mentioned = users_named(site, &mentioned::names_in(StoredText::Post(text))).await?;
-        mentioned.retain(|user| *user != draft.author);
-        let notified = Notified::choose(site, draft.now, draft.author, &mentioned).await?;
-        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(draft.id))).collect();
-        let delivery = Delivery::read(site, Some(draft.author), &entries).await?;
+        let (id, author) = (draft.tweet.id, draft.tweet.user_id);
+        mentioned.retain(|user| *user != author);
+        let notified = Notified::choose(site, draft.now, author, &mentioned).await?;
+        let entries: Vec<_> = notified.people.iter().map(|user| (*user, EntryId::Tweet(id))).collect();
+        let delivery = Delivery::read(site, Some(author), &entries).await?;
         Ok(Self { draft, notified, delivery })
     }
 
@@ -253,24 +237,21 @@ impl NewTweet {
         self.notified.write(batch);
         self.delivery.write(batch, score);
         for user in &self.notified.people {
-            self.draft.entries().mention(batch, *user, score);
+            batch.sorted_add(keys::user_mentions(*user), self.draft.tweet.id.to_string(), score);
+            batch.sorted_trim(keys::user_mentions(*user), MENTIONS_SIZE);
         }
         account_there
     }
 }
 
-/// A tweet that is about to be posted, with what was read for it.
+/// A tweet that is about to come into timelines, with what was read for it.
 pub(crate) struct TweetDraft {
-    /// The tweet's number.
-    pub(crate) id: TweetId,
-    /// When it is posted.
-    pub(crate) now: Moment,
-    /// Its author.
-    pub(crate) author: UserId,
-    /// Its audience.
-    pub(crate) audience: Audience,
-    /// Whether it is stored already, because it waited for a moderator.
-    pub(crate) is_stored: bool,
+    /// The tweet; a new one has no text yet.
+    pub(crate) tweet: Tweet,
+    /// The same as it is stored, because it waited for a moderator or was removed.
+    before: Option<AsRead<Tweet>>,
+    now: Moment,
+    audience: Audience,
 }
 
 /// The audience of a tweet: how many followers its author has, and where the author's own home timeline is.
@@ -304,75 +285,95 @@ impl Audience {
 }
 
 impl TweetDraft {
+    /// A new tweet.
+    pub(crate) const fn new(id: TweetId, now: Moment, author: UserId, audience: Audience) -> Self {
+        let tweet = Tweet {
+            id,
+            text: String::new(),
+            created_at: now.as_score(),
+            user_id: author,
+            news_id: None,
+            withheld: None,
+            unseen: false,
+            removed: None,
+        };
+        Self { tweet, before: None, now, audience }
+    }
+
     /// Draws a number for a tweet. Rounds: 2.
     pub(crate) async fn draw(site: &Site, now: Moment, author: UserId) -> Result<Self, Error> {
         let audience = site.store.fetch(Audience::of(author)).await?;
         let [id] = Draw::new([(Sequence::Tweets, 1)]).apart(site).await?.map(TweetId);
-        Ok(Self { id, now, author, audience, is_stored: false })
+        Ok(Self::new(id, now, author, audience))
     }
 
-    /// A tweet that waited, to be published now. Rounds: 1.
+    /// A tweet that is stored, and is to be seen as this one from now on. Rounds: 1.
     ///
     /// # Errors
     /// [`Refusal::NoSuchTweet`] when the author has left, whose tweets are deleted; or the store's.
-    pub(crate) async fn of_held(site: &Site, now: Moment, tweet: &Tweet) -> Result<Self, Error> {
-        let (id, author) = (tweet.id, tweet.user_id);
-        let left = read::field(keys::user(author), DEACTIVATED);
-        let (audience, left) = site.store.fetch((Audience::of(author), left)).await?;
+    pub(crate) async fn of_stored(
+        site: &Site,
+        now: Moment,
+        (before, tweet): (AsRead<Tweet>, Tweet),
+    ) -> Result<Self, Error> {
+        let left = read::field(keys::user(tweet.user_id), DEACTIVATED);
+        let (audience, left) = site.store.fetch((Audience::of(tweet.user_id), left)).await?;
         if left.is_some() {
             return Err(Refusal::NoSuchTweet.into());
         }
-        Ok(Self { id, now, author, audience, is_stored: true })
+        Ok(Self { tweet, before: Some(before), now, audience })
     }
 
-    /// Adds the tweet to a batch: the hash, the timelines of its author and of everyone,
-    /// and the job that delivers it. Returns the check that the author's account is not
+    /// Adds the tweet to a batch, where it waits for a moderator. Returns the check that the author's account is not
+    /// deactivated.
+    fn write_held(&self, batch: &mut Batch, text: &str, reason: &str) -> CheckId {
+        let account_there = batch.field_absent(keys::user(self.tweet.user_id), DEACTIVATED);
+        let withheld = Some(Withheld::Held(reason.into()));
+        records::add(batch, [&Tweet { text: text.to_owned(), withheld, ..self.tweet.clone() }]);
+        review::enqueue(batch, &Thing::Tweet(self.tweet.id), self.now.timestamp());
+        account_there
+    }
+
+    /// Adds the tweet to a batch, with the job that delivers it. Returns the check that the author's account is not
     /// deactivated.
     pub(crate) fn write(&self, batch: &mut Batch, site: &Site, text: &str, news: Option<NewsId>) -> CheckId {
-        let score = self.now.as_score();
-        let account_there = batch.field_absent(keys::user(self.author), DEACTIVATED);
-        let key = keys::tweet(self.id);
-        if self.is_stored {
-            batch.key_present(&key);
-            batch.delete_field(&key, WITHHELD);
-            unseen::remove(batch, self.author, &Thing::Tweet(self.id));
-        } else {
-            batch.key_absent(&key);
+        let tweet = Tweet { text: text.to_owned(), news_id: news, ..self.tweet.clone() };
+        let (id, author, score) = (tweet.id, tweet.user_id, tweet.created_at);
+        let account_there = batch.field_absent(keys::user(author), DEACTIVATED);
+        match &self.before {
+            Some(before) => _ = records::change(batch, before, &tweet),
+            None => _ = records::add(batch, [&tweet]),
         }
-        batch.set_fields(
-            &key,
-            [
-                ("text", text.to_owned()),
-                ("created_at", self.now.to_string()),
-                ("user_id", self.author.to_string()),
-            ],
-        );
-        if let Some(news) = news {
-            batch.set_field(&key, "news_id", news.to_string());
+        batch.sorted_trim(keys::GLOBAL_TIMELINE, GLOBAL_TIMELINE_SIZE);
+        batch.increment_field(keys::user(author), TIMELINE_VERSION, 1);
+        self.audience.write_own(batch, site, author, (id, score));
+        if let Some(job) = self.delivery(site) {
+            // Also to those who follow since it was removed, and whose home timelines have been made anew.
+            jobs::add(batch, &job, self.now, author);
+            return account_there;
         }
-        self.entries().enter(batch, site, &self.audience);
-        let arrived = live::ArrivedTweet { author: self.author, id: self.id, score };
         if self.audience.followers == 0 {
             // Fails if a first follower arrives meanwhile: they must not miss the tweet.
-            batch.key_absent(keys::followers(self.author));
-            batch.publish(live::CHANNEL, arrived.to_string());
-        } else if self.audience.is_delivered(site) {
-            jobs::add(batch, &deliver::job(self.id), self.now, self.author);
+            batch.key_absent(keys::followers(author));
         } else {
-            set_pulled(batch, self.author, true);
-            batch.publish(live::CHANNEL, arrived.to_string());
+            set_pulled(batch, author, true);
+        }
+        if self.before.as_ref().is_none_or(|before| before.removed.is_none()) {
+            batch.publish(live::CHANNEL, live::ArrivedTweet { author, id, score }.to_string());
         }
         account_there
     }
 
-    const fn entries(&self) -> TweetEntries {
-        TweetEntries { id: self.id, author: self.author, posted: self.now.as_score() }
+    /// The job that delivers it, to be started once the batch is applied.
+    pub(crate) fn delivery(&self, site: &Site) -> Option<Job> {
+        let is_delivered = self.audience.followers > 0 && self.audience.is_delivered(site);
+        is_delivered.then(|| deliver::job(self.tweet.id))
     }
 
     /// Starts the delivery, once the batch is applied.
     pub(crate) fn begin(&self, site: &Site) {
-        if self.audience.followers > 0 && self.audience.is_delivered(site) {
-            site.of::<Jobs>().start_soon(deliver::job(self.id), self.now);
+        if let Some(job) = self.delivery(site) {
+            site.of::<Jobs>().start_soon(job, self.now);
         }
     }
 }
@@ -385,38 +386,18 @@ impl TweetDraft {
 pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<(), Error> {
     let key = keys::tweet(id);
     let deleted = site.act(&key, || async {
-        let tweet = site.store.fetch(Tweet::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
+        let tweet = site.store.fetch(stored::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
         tweet.may_delete(viewer)?;
         if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
             // It is gone for its author, and kept for moderators.
             return Err(Refusal::NoSuchTweet.into());
         }
         let mut batch = Batch::new();
-        delete(&mut batch, &tweet);
+        stored::delete(&mut batch, &tweet);
         Decision::commit(batch, ()).once(viewer.request.as_ref(), &())
     });
     deleted.await?;
     site.of::<ActionCounters>().count(CountedAction::Deletion);
     tracing::info!(target: AUDIT, by = viewer.username, tweet = %id, "deleted a tweet");
     Ok(())
-}
-
-/// Adds to a batch that a tweet is deleted. Home timelines that have it show it no more.
-pub(crate) fn delete(batch: &mut Batch, tweet: &Tweet) {
-    let (id, thing) = (tweet.id, Thing::Tweet(tweet.id));
-    batch.key_present(keys::tweet(id));
-    batch.delete(keys::tweet(id));
-    // A flagged tweet still needs a decision, so only the row of a held one is settled.
-    if matches!(tweet.withheld, Some(Withheld::Held(_))) {
-        review::settle(batch, &thing);
-    }
-    TweetEntries::of(tweet).leave(batch);
-    unseen::remove(batch, tweet.user_id, &thing);
-    jobs::remove(batch, &deliver::job(id));
-}
-
-/// Adds the new title of an announced item to the batch that edits the item.
-pub(crate) fn rename_announcement(batch: &mut Batch, tweet: &Tweet, title: &str) {
-    batch.key_present(keys::tweet(tweet.id));
-    batch.set_field(keys::tweet(tweet.id), "text", title);
 }

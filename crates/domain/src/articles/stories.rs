@@ -1,4 +1,4 @@
-//! A story as it is stored, with its article. What happens to it changes both records; everything else follows.
+//! A story as it is stored, with its article. A change of the one changes both records; everything else follows.
 
 use crate::articles::article::{Article, StoredArticle};
 use crate::keys;
@@ -35,6 +35,11 @@ impl StoredStory {
             let article = Article::from_hash(id, &article).map(stored);
             Some(Self { article, news: AsRead::of_hash(news, &hash) })
         })
+    }
+
+    /// Whether lists have its article; `None` if it has none.
+    pub(crate) fn has_listed_article(&self) -> Option<bool> {
+        self.article.as_ref().map(|article| article.is_listed())
     }
 
     /// Adds to a batch that the story becomes another. The batch fails if the story has changed since it was read.

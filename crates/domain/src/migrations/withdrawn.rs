@@ -1,0 +1,54 @@
+//! The record of what was taken away with something that moderators had removed, `withdrawn:<thing>`: there is none since
+//! layout 14.
+
+use crate::fields::StoredFields;
+use crate::keys;
+use crate::values::ids::ModerationId;
+use crate::values::moderation::Thing;
+use crate::values::withheld::Withheld;
+use std::str::FromStr;
+use tidings_keyspace::{Batch, Fetch, Hash, read};
+
+/// The key of the record of a thing.
+fn key(thing: &Thing) -> String {
+    format!("{}{thing}", keys::OLD_WITHDRAWN)
+}
+
+/// The thing whose record is at a key, if one is.
+pub(super) fn thing_of(key: &str) -> Option<Thing> {
+    key.strip_prefix(keys::OLD_WITHDRAWN)?.parse().ok()
+}
+
+/// The record of something that is removed.
+#[derive(Debug, Clone)]
+pub(super) struct Withdrawn {
+    key: String,
+    /// The line of the log that says who removed it.
+    pub(super) line: ModerationId,
+    /// Why it was withheld before, if it was.
+    pub(super) earlier: Option<Withheld>,
+    hash: Hash,
+}
+
+impl Withdrawn {
+    /// The record of a thing, if there is one.
+    pub(super) fn of(thing: &Thing) -> impl Fetch<Value = Option<Self>> + use<> {
+        let key = key(thing);
+        read::hash(&key).map(move |hash| {
+            let fields = StoredFields::new(&hash, || key.clone());
+            let (line, earlier) = (fields.read("moderation")?, fields.read("earlier"));
+            Some(Self { key, line, earlier, hash })
+        })
+    }
+
+    /// A field that it remembers besides; `None` if it is absent or cannot be read.
+    pub(super) fn rest<T: FromStr>(&self, field: &str) -> Option<T> {
+        StoredFields::new(&self.hash, || self.key.clone()).read(field)
+    }
+
+    /// Adds to a batch that it is deleted.
+    pub(super) fn forget(&self, batch: &mut Batch) {
+        batch.field_equals(&self.key, "moderation", self.line.to_string());
+        batch.delete(&self.key);
+    }
+}
