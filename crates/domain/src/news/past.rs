@@ -273,7 +273,9 @@ mod tests {
         let mut batch = Batch::new();
         note_score(&mut batch, (NewsId(1), Timestamp(DAY)), 5.0);
         note_score(&mut batch, (NewsId(3), Timestamp(DAY + 9)), 3.0);
-        forget(&mut batch, NewsId(2), Timestamp(DAY + 1));
+        for (list, member) in places(NewsId(2), Timestamp(DAY + 1)) {
+            batch.sorted_remove(list, member);
+        }
         site.store.commit(batch).await.unwrap();
         assert_eq!(listed(&site, day).await, [1, 3]);
     }
