@@ -2,8 +2,10 @@
 
 use proptest::strategy::{Just, Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use reqwest::StatusCode;
-use tidings_web::limits::{LONG_BODY_ROUTES, SHORT_BODY_BYTES};
+use reqwest::{Method, StatusCode};
+use tidings_web::limits::SHORT_BODY_BYTES;
+use tidings_web::route::BodySize;
+use tidings_web::router::routes;
 
 use crate::addresses::{Address, REQUIRED, calls};
 use crate::client::{Client, FORM, HttpResponse, encoded, ok, refused};
@@ -432,7 +434,8 @@ async fn long_values_and_control_characters_never_make_an_error_of_ours() {
                 "%7B%7D",
             ] {
                 let form = format!("{others}&{name}={value}");
-                let is_large = form.len() > SHORT_BODY_BYTES && !LONG_BODY_ROUTES.contains(&call.path);
+                let route = routes().find(&Method::POST, call.path);
+                let is_large = form.len() > SHORT_BODY_BYTES && route.body == BodySize::Short;
                 for answer in target.send(&call, &form).await {
                     // A name that nobody has.
                     let is_named = ["follow", "block"].iter().any(|end| call.path.ends_with(end));

@@ -6,6 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use tidings_domain::values::secrets::is_masked;
+use tidings_web::router::routes;
 
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Access, COUNTS_REQUESTS, Community, GONE, PAGES};
@@ -54,12 +55,9 @@ pub fn error_message(answer: &HttpResponse, status: StatusCode) -> String {
 
 /// The address of the login page that redirects back.
 fn login_and_back(path: &str) -> String {
-    let reason = match path.split(['/', '?']).nth(1) {
-        Some("submit") => "&reason=submit",
-        Some("reply") => "&reason=comment",
-        Some("flag") => "&reason=flag",
-        _ => "",
-    };
+    let page = path.split('?').next().unwrap_or_default();
+    let reason = routes().find(&Method::GET, page).login;
+    let reason = reason.map_or_else(String::new, |reason| format!("&reason={}", reason.name()));
     format!("/login?next={}{reason}", utf8_percent_encode(path, NON_ALPHANUMERIC))
 }
 

@@ -3,59 +3,37 @@
 
 use std::collections::BTreeSet;
 
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
+use tidings_web::route::{ErrorFormat, Facts, Wing};
+use tidings_web::router::routes;
 
 use crate::client::ok;
 use crate::community::{Community, PAGES};
 use crate::pages::{page, redirects_to};
-use crate::routes::{get_routes, post_routes};
+use crate::routes::{get_routes, post_routes, routes_where};
 use crate::server::Engine;
 
-/// A part of the site: its setting, and what its addresses begin with.
-type Wing = (&'static str, &'static [&'static str]);
+/// A part of the site, with its setting.
+type Part = (&'static str, Wing);
 
-const TIMELINES: Wing = (
-    "features.timelines",
-    &[
-        "/everyone",
-        "/follow",
-        "/home",
-        "/suggestions",
-        "/tweet",
-        "/deltweet",
-        "/unfollow",
-        "/@alice/feed",
-        "/@alice/followers",
-        "/@alice/followings",
-        "/api/deltweet",
-        "/api/follow",
-        "/api/followers",
-        "/api/followings",
-        "/api/timeline",
-        "/api/tweet",
-        "/api/unfollow",
-    ],
-);
-const SITES: Wing =
-    ("features.sites", &["/admin/sites", "/api/sites", "/scores", "/sites", "/v1", "/vote", "/votesite"]);
+const TIMELINES: Part = ("features.timelines", Wing::Timelines);
+const SITES: Part = ("features.sites", Wing::Sites);
 
-/// Whether an address is one of a wing.
-fn is_of((_, beginnings): Wing, path: &str) -> bool {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    let is_below = |beginning: &&str| path.strip_prefix(*beginning).is_some_and(|rest| rest.starts_with('/'));
-    beginnings.iter().any(|beginning| path == *beginning || is_below(beginning))
+/// Whether an address is one of a part.
+fn is_of((_, wing): Part, path: &str) -> bool {
+    routes().find(&Method::GET, path.split(['?', '#']).next().unwrap_or_default()).wing == wing
 }
 
-async fn site_without(wings: &[Wing]) -> Community {
-    let settings: Vec<_> = wings.iter().map(|(setting, _)| (*setting, "false")).collect();
+async fn site_without(parts: &[Part]) -> Community {
+    let settings: Vec<_> = parts.iter().map(|(setting, _)| (*setting, "false")).collect();
     Community::new(Engine::Memory, &settings).await
 }
 
 #[tokio::test]
 async fn no_page_leads_to_what_is_switched_off() {
-    for wings in [&[TIMELINES][..], &[SITES], &[TIMELINES, SITES]] {
-        let Community { server, alice, .. } = site_without(wings).await;
-        let is_off = |path: &str| wings.iter().any(|wing| is_of(*wing, path));
+    for parts in [&[TIMELINES][..], &[SITES], &[TIMELINES, SITES]] {
+        let Community { server, alice, .. } = site_without(parts).await;
+        let is_off = |path: &str| parts.iter().any(|part| is_of(*part, path));
         let mut shown = BTreeSet::new();
         for (address, _) in PAGES.iter().filter(|(address, _)| !is_off(address)) {
             for client in [&alice, &server.visitor()] {
@@ -81,8 +59,8 @@ async fn no_page_leads_to_what_is_switched_off() {
 
 #[tokio::test]
 async fn what_is_switched_off_is_not_there_and_all_else_is() {
-    for wing in [TIMELINES, SITES] {
-        let (off, on) = (site_without(&[wing]).await, site_without(&[]).await);
+    for part in [TIMELINES, SITES] {
+        let (off, on) = (site_without(&[part]).await, site_without(&[]).await);
         let mut gone = 0;
         for (method, routes) in [("GET", get_routes()), ("POST", post_routes())] {
             // The stream has no end.
@@ -97,7 +75,7 @@ async fn what_is_switched_off_is_not_there_and_all_else_is() {
                     "GET" => community.alice.get(&path).await.status,
                     _ => community.alice.post(&path, &[]).await.status,
                 };
-                if is_of(wing, &path) {
+                if is_of(part, &path) {
                     assert_eq!(ask(&off).await, StatusCode::NOT_FOUND, "{method} {path}");
                     gone += 1;
                 } else if method == "GET" && !path.contains('{') && ask(&on).await == StatusCode::OK {
@@ -106,11 +84,11 @@ async fn what_is_switched_off_is_not_there_and_all_else_is() {
                 }
             }
         }
-        assert!(gone > 10, "{}: {gone}", wing.0);
+        assert!(gone > 10, "{}: {gone}", part.0);
         let described = async |community: &Community| {
             let description = community.alice.api_get("/api/openapi.json").await;
             let paths = description["paths"].as_object().unwrap();
-            paths.keys().filter(|path| is_of(wing, path)).count()
+            paths.keys().filter(|path| is_of(part, path)).count()
         };
         assert_eq!(described(&off).await, 0, "calls that are described");
         assert!(described(&on).await > 0);
@@ -144,8 +122,10 @@ async fn without_sites_the_page_of_a_host_has_its_stories_and_no_votes() {
 async fn nothing_redirects_to_what_is_switched_off() {
     let settings = ["features.timelines", "features.sites", "search.enabled"].map(|name| (name, "false"));
     let Community { server, alice, .. } = Community::new(Engine::Memory, &settings).await;
-    let beginnings = [TIMELINES.1, SITES.1, &["/search", "/search.atom", "/search.json", "/opensearch.xml"]];
-    for path in beginnings.concat().into_iter().filter(|path| !path.starts_with("/api/")) {
+    let is_off = |facts: &Facts| facts.wing != Wing::Core && facts.errors == ErrorFormat::Page;
+    let off = routes_where(|route| route.get.or(route.post).filter(is_off));
+    assert!(off.len() > 20, "{off:?}");
+    for path in off {
         for client in [&alice, &server.visitor()] {
             let status = client.get(&format!("{path}/")).await.status;
             assert_eq!(status, StatusCode::NOT_FOUND, "{path}/");

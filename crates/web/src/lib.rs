@@ -8,6 +8,7 @@ pub mod mail;
 pub mod markup;
 pub mod openapi;
 pub mod request;
+pub mod route;
 pub mod router;
 mod serve;
 pub mod server;
@@ -53,6 +54,8 @@ pub struct AppParts {
     pub health: Arc<server::health::Health>,
     /// The search of this server, once it is open.
     pub search: Arc<features::search::searching::SearchPlace>,
+    /// Its routes.
+    pub routes: &'static route::Routes,
     /// When the documents of feeds changed.
     pub feed_times: features::feeds::FeedTimes,
 }
@@ -91,6 +94,7 @@ impl App {
             traffic: Arc::default(),
             health: Arc::default(),
             search: Arc::default(),
+            routes: router::routes(),
             feed_times: features::feeds::FeedTimes::default(),
         }))
     }

@@ -136,58 +136,12 @@ pub const LONG_ACTION_WAIT: Duration = Duration::from_secs(5);
 /// How long an error page waits for its viewer to be found out. Then it has none.
 pub const ERROR_PAGE_READS: Duration = Duration::from_secs(2);
 
-/// Bytes in the body of a request to one of [`LONG_BODY_ROUTES`]: the longest text with each character
+/// Bytes in the body of a request to a route with a [long body](crate::route::BodySize): the longest text with each character
 /// four bytes long and percent-encoded, the longest URL with each character two bytes long and
 /// percent-encoded, and some room.
 pub const BODY_BYTES: usize = 72 * 1024;
 /// Bytes in the body of any other request.
 pub const SHORT_BODY_BYTES: usize = 8 * 1024;
-/// The routes that take a text, a URL, a picture, many hosts or a new passkey.
-pub const LONG_BODY_ROUTES: [&str; 43] = [
-    "/submit",
-    "/editnews/{id}",
-    "/postcomment",
-    "/tweet",
-    "/flag",
-    "/appeal",
-    "/messages",
-    "/describetopic",
-    "/profile",
-    "/settings",
-    "/settings/two-factor/passkeys/confirm",
-    "/register",
-    "/moderate",
-    "/moderate/undo",
-    "/moderate/rules",
-    "/moderate/rules/lift",
-    "/people",
-    "/moderate/bans",
-    "/moderate/reasons",
-    "/moderate/bans/lift",
-    "/admin/announcement",
-    "/admin/site",
-    "/admin/site/logo",
-    "/api/create_account",
-    "/api/updateprofile",
-    "/api/submit",
-    "/api/fetchtitle",
-    "/api/postcomment",
-    "/api/preview",
-    "/api/tweet",
-    "/api/describetopic",
-    "/api/flag",
-    "/api/appeal",
-    "/api/messages",
-    "/api/moderate",
-    "/api/moderate/undo",
-    "/api/moderate/people",
-    "/api/moderate/bans",
-    "/api/moderate/reasons",
-    "/api/moderate/unban",
-    "/api/admin/announcement",
-    "/api/moderate/rule",
-    "/api/sites/own",
-];
 /// How long a body may take before its speed matters.
 pub const BODY_START: Duration = Duration::from_secs(5);
 /// Bytes of a body that must have arrived for each second after [`BODY_START`].

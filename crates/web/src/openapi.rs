@@ -18,9 +18,9 @@ use crate::features::{
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
 use crate::request::values;
-use crate::router::Parts;
+use crate::route::{ErrorFormat, Facts, Wings};
 use crate::{App, router};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
 use std::sync::OnceLock;
@@ -124,10 +124,10 @@ struct Document;
 )]
 pub async fn document(app: App) -> impl IntoResponse {
     // The set of features that are on cannot change while the program runs, but tests start several sites.
-    static TEXTS: [OnceLock<String>; Parts::COMBINATIONS] = [const { OnceLock::new() }; Parts::COMBINATIONS];
-    let parts = Parts::of(&app);
-    let text = TEXTS.get(parts.number());
-    let text = text.map(|text| text.get_or_init(|| description_with(parts).to_string()));
+    static TEXTS: [OnceLock<String>; Wings::COMBINATIONS] = [const { OnceLock::new() }; Wings::COMBINATIONS];
+    let wings = Wings::of(&app);
+    let text = TEXTS.get(wings.number());
+    let text = text.map(|text| text.get_or_init(|| description_with(wings).to_string()));
     const HEADERS: [(HeaderName, HeaderValue); 3] = [
         (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600")),
@@ -137,10 +137,10 @@ pub async fn document(app: App) -> impl IntoResponse {
 }
 
 /// The description without the calls of what is switched off.
-fn description_with(parts: Parts) -> Value {
+fn description_with(wings: Wings) -> Value {
     let mut description = description();
     if let Some(paths) = description.get_mut("paths").and_then(Value::as_object_mut) {
-        paths.retain(|path, _| !parts.has_off(path));
+        paths.retain(|path, _| wings.have(router::routes().find(&Method::GET, path).wing));
     }
     description
 }
@@ -148,8 +148,8 @@ fn description_with(parts: Parts) -> Value {
 /// The whole description.
 pub fn description() -> Value {
     let mut document = <Document as utoipa::OpenApi>::openapi();
-    for (tag, action) in router::actions() {
-        (action.describe)(&mut document, (&action.call_path, tag), action.summary);
+    for (_, action) in router::actions() {
+        (action.describe)(&mut document, &action.call_path, action.summary);
     }
     add_common(&mut document);
     // Tests would notice an empty one.
@@ -163,15 +163,14 @@ fn add_common(document: &mut OpenApi) {
     limit_arrays(components);
     let session = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("auth")));
     components.add_security_scheme("session", session);
-    for kind in [FailureFormat::Ours, FailureFormat::Hits, FailureFormat::Documented, FailureFormat::Deployed]
-    {
-        let schema = kind.schema();
+    for format in [ErrorFormat::Api, ErrorFormat::Algolia, ErrorFormat::Documented, ErrorFormat::Deployed] {
+        let schema = schema_of(format);
         components.responses.insert(schema.to_owned(), json_response("A failure", schema).into());
     }
     for (path, item) in &mut document.paths.paths {
-        let calls = [("get", item.get.as_mut()), ("post", item.post.as_mut())];
-        for (method, call) in calls.into_iter().filter_map(|(method, call)| Some((method, call?))) {
-            add_common_parts(method, path, call);
+        for (method, call) in [(Method::GET, item.get.as_mut()), (Method::POST, item.post.as_mut())] {
+            let Some(call) = call else { continue };
+            add_common_parts(&router::routes().find(&method, path), (method, path), call);
         }
     }
 }
@@ -220,84 +219,44 @@ fn limit_array(array: Option<&mut RefOr<Schema>>, most: u64) {
     }
 }
 
-/// The calls of a session whose answers are not kept for a repeat of the request: what they do ends
-/// the session, what they answer is a secret of which the store holds only hashes, or they change
-/// nothing.
-const NEVER_ANSWERED_AGAIN: [&str; 3] = ["/api/logout", "/api/totp/confirm", "/api/fetchtitle"];
-
-/// How a call reports failures.
-#[derive(Clone, Copy)]
-enum FailureFormat {
-    /// A refusal by a rule of the site has HTTP status 200.
-    Ours,
-    /// With the HTTP status in it.
-    Hits,
-    /// With an error code.
-    Documented,
-    /// With HTTP 500 always, to the original extension.
-    Deployed,
+/// The name of the schema of a failure.
+const fn schema_of(format: ErrorFormat) -> &'static str {
+    match format {
+        ErrorFormat::Algolia => "HitsError",
+        ErrorFormat::Documented => "CodedError",
+        ErrorFormat::Deployed => "DeployedError",
+        ErrorFormat::Page | ErrorFormat::Api | ErrorFormat::HackerNews => "Error",
+    }
 }
 
-impl FailureFormat {
-    fn of(path: &str) -> Self {
-        match path {
-            path if path.starts_with("/api/v1/") => Self::Hits,
-            path if path.starts_with("/api/") => Self::Ours,
-            path if path.starts_with("/v1/") => Self::Deployed,
-            _ => Self::Documented,
-        }
-    }
-
-    /// The name of the schema.
-    const fn schema(self) -> &'static str {
-        match self {
-            Self::Ours => "Error",
-            Self::Hits => "HitsError",
-            Self::Documented => "CodedError",
-            Self::Deployed => "DeployedError",
-        }
-    }
-
-    /// The possible HTTP statuses of failures, besides 200.
-    const fn statuses(self) -> &'static [&'static str] {
-        match self {
-            Self::Ours | Self::Hits | Self::Documented => {
-                &["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"]
-            }
-            Self::Deployed => &["404", "500"],
-        }
-    }
-
-    /// The HTTP status when the body of a request arrives too slowly.
-    const fn too_slow(self) -> &'static str {
-        match self {
-            Self::Ours | Self::Hits | Self::Documented => "408",
-            Self::Deployed => "500",
-        }
+/// The possible HTTP statuses of failures besides 200, and that of a body that arrives too slowly.
+const fn statuses_of(format: ErrorFormat) -> (&'static [&'static str], &'static str) {
+    match format {
+        ErrorFormat::Deployed => (&["404", "500"], "500"),
+        _ => (&["400", "403", "404", "405", "413", "414", "429", "431", "500", "503"], "408"),
     }
 }
 
 /// Adds the common parts to a call.
-fn add_common_parts(method: &str, path: &str, call: &mut Operation) {
-    call.operation_id = Some(format!("{method}{}", path.replace(['/', '{', '}', '.'], "_")));
-    let module_or_tag = call.tags.take().unwrap_or_default().concat();
-    call.tags = Some(vec![tag(&module_or_tag).to_owned()]);
-    let failures = FailureFormat::of(path);
+fn add_common_parts(facts: &Facts, (method, path): (Method, &str), call: &mut Operation) {
+    let name = method.as_str().to_lowercase();
+    call.operation_id = Some(format!("{name}{}", path.replace(['/', '{', '}', '.'], "_")));
+    call.tags = Some(vec![facts.tag.to_owned()]);
     if let Some(RefOr::T(done)) = call.responses.responses.get_mut("200") {
-        describe_success(done, failures);
+        describe_success(done, facts.errors);
     }
-    let too_slow = (method == "post").then(|| failures.too_slow());
-    for status in failures.statuses().iter().copied().chain(too_slow) {
-        let failure = Ref::from_response_name(failures.schema());
+    let (statuses, too_slow) = statuses_of(facts.errors);
+    let too_slow = (method == Method::POST).then_some(too_slow);
+    for status in statuses.iter().copied().chain(too_slow) {
+        let failure = Ref::from_response_name(schema_of(facts.errors));
         call.responses.responses.insert(status.to_owned(), failure.into());
     }
-    if method == "get" && call.security.is_none() {
+    if method == Method::GET && call.security.is_none() {
         let unchanged = Response::builder().description("Nothing has changed since the given `ETag`");
         call.responses.responses.insert("304".to_owned(), unchanged.build().into());
     }
-    if method == "post" && call.security.is_some() {
-        let takes_request = !NEVER_ANSWERED_AGAIN.contains(&path);
-        add_session_fields(call, takes_request);
+    if method == Method::POST && call.security.is_some() {
+        add_session_fields(call, facts.keeps_answers);
     }
     if let "/scores" | "/v1/scores" = path {
         limit_links(call);
@@ -323,29 +282,9 @@ fn limit_links(call: &mut Operation) {
     }
 }
 
-/// The tag of the calls of a module. Actions have theirs already.
-fn tag(module_or_tag: &str) -> &str {
-    match module_or_tag.split_once("::").unwrap_or((module_or_tag, "")) {
-        ("accounts" | "sessions" | "export", _) => "Accounts",
-        ("stories", _) => "News",
-        ("algolia", _) => "Hacker News",
-        ("topics", _) => "Articles and topics",
-        ("comments", _) => "Comments",
-        ("timelines", _) => "Tweets and timelines",
-        ("inbox", _) => "Inbox",
-        ("mutes", _) => "Muting and blocking",
-        ("sites", "reputation") => "Browser extensions",
-        ("sites", _) => "Sites",
-        // This module, too.
-        ("moderation", "flag_calls") | ("", _) => "About",
-        ("moderation", _) => "Moderation",
-        _ => module_or_tag,
-    }
-}
-
 /// Describes the response with HTTP status 200, which may also be a refusal.
-fn describe_success(done: &mut Response, failures: FailureFormat) {
-    let may_be_refusal = matches!(failures, FailureFormat::Ours);
+fn describe_success(done: &mut Response, format: ErrorFormat) {
+    let may_be_refusal = format == ErrorFormat::Api;
     if done.description.is_empty() {
         done.description =
             if may_be_refusal { "Success, or a refusal by a rule of the site" } else { "Success" }.to_owned();
@@ -353,7 +292,7 @@ fn describe_success(done: &mut Response, failures: FailureFormat) {
     if !may_be_refusal {
         return;
     }
-    let refusal = Ref::from_schema_name(failures.schema());
+    let refusal = Ref::from_schema_name(schema_of(format));
     for (kind, content) in &mut done.content {
         if let RefOr::T(content) = content
             && kind == JSON
@@ -403,7 +342,7 @@ mod tests {
             &description["paths"][path]["post"]["requestBody"]["content"][FORM]["schema"]["properties"]["request"]
         };
         assert_eq!(request("/api/votenews")["$ref"], "#/components/schemas/RequestName");
-        for path in NEVER_ANSWERED_AGAIN {
+        for path in ["/api/logout", "/api/totp/confirm", "/api/fetchtitle"] {
             assert!(request(path).is_null(), "{path}");
         }
         let scores = &description["paths"]["/scores"]["get"];

@@ -8,7 +8,6 @@ pub mod description;
 pub mod form;
 pub mod json;
 pub mod local_path;
-pub mod login_reason;
 pub mod origin;
 pub mod paging;
 pub mod path;

@@ -1,11 +1,8 @@
-//! Every address of the site.
+//! Every address of the site, with its facts.
 
 pub mod failures;
 pub mod refused_forms;
-mod wings;
 pub mod writes;
-
-pub(crate) use wings::Parts;
 
 use crate::error::RequestError;
 use crate::features::action::ActionEntry;
@@ -17,64 +14,88 @@ use crate::{App, openapi};
 
 use crate::markup::assets;
 use crate::request::local_path::LocalPath;
-use crate::request::response_cache::{self, SharedAddresses};
-use crate::request::{cookies, origin, viewer};
-use crate::server::traffic::RouteId;
+use crate::request::{cookies, origin};
+use crate::route::BodySize::{Long, Short};
+use crate::route::Cost::{Free, Large, Small};
+use crate::route::Crawlers::{KeptAway, Welcome};
+use crate::route::ErrorFormat::{Deployed, Documented};
+use crate::route::Listed::{Comments, People, Posts, Stories};
+use crate::route::LoginReason::{Comment, Flag, Submit, Vote};
+use crate::route::Readers::{Each, Visitors};
+use crate::route::Senders::{Anyone, Voters};
+use crate::route::Wing::{Core, Search, Sites, Timelines};
+use crate::route::{
+    ErrorFormat, FILE, Facts, Route, Routes, Wings, call, feed, own, own_form, posted, public, public_call,
+    target,
+};
 use crate::server::{cors, headers, health};
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::handler::Handler;
 use axum::http::{Method, StatusCode};
-use axum::middleware::{Next, from_fn_with_state, map_request, map_response};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
 use refused_forms::FormPages;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tower_service::Service;
 use writes::Writes;
 
 /// The whole site as a service. Requests that may write are counted in `writes`.
 pub fn router(app: App, writes: Arc<Writes>) -> Router {
-    let (forms, calls) = action_routes();
-    let pages = page_routes().merge(shared_routes()).merge(forms_acting_once()).merge(forms);
-    let known = pages.clone().layer(from_fn_with_state(app.clone(), parts_that_are_on));
+    let (mut pages, mut calls) = (Router::new(), Router::new());
+    for Declaration { pattern, facts, handler, .. } in declared() {
+        let routes = if facts.errors == ErrorFormat::Page { &mut pages } else { &mut calls };
+        *routes = std::mem::take(routes).route(&pattern, handler);
+    }
+    let known = pages.clone().layer(from_fn_with_state(app.clone(), wings_that_are_on));
     let known = known.with_state(app.clone());
     let forms = FormPages::new(known.clone());
-    let all = pages
-        .merge(api_routes())
+    pages
         .merge(calls)
-        .merge(algolia_calls())
-        .merge(reputation_routes())
-        .merge(health_routes());
-    all.fallback(move |request: Request| nothing_here(known, request))
+        .fallback(move |request: Request| nothing_here(known, request))
         .method_not_allowed_fallback(async || RequestError::MethodNotAllowed)
         .layer(from_fn_with_state((app.clone(), writes, forms), around))
         .with_state(app)
+}
+
+/// All routes with their facts.
+pub fn routes() -> &'static Routes {
+    static ROUTES: LazyLock<Routes> =
+        LazyLock::new(|| Routes::new(declared().map(|route| (route.pattern, route.is_post, route.facts))));
+    &ROUTES
 }
 
 /// Middleware around every handler. It is one function, because each layer of a router allocates memory in every
 /// request.
 async fn around(
     State((app, writes, forms)): State<(App, Arc<Writes>, FormPages)>,
-    request: Request,
+    mut request: Request,
     handler: Next,
 ) -> Response {
-    let route = RouteId::of(&app, &request);
+    let route = note_route(&app, &mut request);
     let has_secret = headers::has_secret(request.uri());
     let inner = app.clone();
     let handle = move |request| admit(inner, forms, request, handler);
     let handle = |request| writes::run_to_the_end((&app, &writes), request, handle);
-    let mut response = cors::allow_any_origin(request, handle).await;
+    let mut response = cors::allow_any_origin(route.cors, request, handle).await;
     headers::protect(&app.settings, has_secret, response.headers_mut());
-    response.extensions_mut().insert(route);
     response
+}
+
+/// Gives a request its route, if it has none yet.
+fn note_route(app: &App, request: &mut Request) -> Route {
+    let route = app.routes.find(request.method(), request.uri().path());
+    *request.extensions_mut().get_or_insert_with(|| route)
 }
 
 /// Passes a request to its handler, unless a page of another site has sent it or it is for what is switched off.
 /// Failures become responses here.
 async fn admit(app: App, forms: FormPages, request: Request, handler: Next) -> Response {
+    let route = Route::of(request.extensions());
     let handle = |request| cookies::renew_cookie(&app, request, |request| handler.run(request));
-    let admit = async |request| match origin::refuse_other_sites(&app.settings, &request)
-        .and_then(|()| Parts::of(&app).admit(&request))
+    let admit = async |request| match origin::refuse_other_sites(&app.settings, &route, &request)
+        .and_then(|()| Wings::of(&app).admit(&route))
     {
         Ok(()) => handle(request).await,
         Err(refusal) => refusal.into_response(),
@@ -83,8 +104,10 @@ async fn admit(app: App, forms: FormPages, request: Request, handler: Next) -> R
 }
 
 /// Refuses what is switched off, so that nothing leads to it.
-async fn parts_that_are_on(State(app): State<App>, request: Request, handler: Next) -> Response {
-    match Parts::of(&app).admit(&request) {
+async fn wings_that_are_on(State(app): State<App>, mut request: Request, handler: Next) -> Response {
+    request.extensions_mut().remove::<Route>();
+    let route = note_route(&app, &mut request);
+    match Wings::of(&app).admit(&route) {
         Ok(()) => handler.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -93,10 +116,11 @@ async fn parts_that_are_on(State(app): State<App>, request: Request, handler: Ne
 /// Leads from an address with a slash too much to the page without it, if there is one. Nothing is at
 /// any other.
 async fn nothing_here(mut pages: Router, mut request: Request) -> Result<Redirect, RequestError> {
+    let is_page = Route::of(request.extensions()).errors == ErrorFormat::Page;
     let address = request.uri();
     let path = address.path();
     let shorter = path.trim_end_matches('/');
-    if *request.method() != Method::GET || !failures::is_of_pages(path) || [path, ""].contains(&shorter) {
+    if *request.method() != Method::GET || !is_page || [path, ""].contains(&shorter) {
         return Err(RequestError::NotFound);
     }
     let query = address.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -111,40 +135,71 @@ async fn nothing_here(mut pages: Router, mut request: Request) -> Result<Redirec
     }
 }
 
-/// Routes whose responses are the same for all visitors who are not logged in, so that they can be
-/// cached. Each names the parameters of the query that it reads without a session; the others are
-/// dropped before anything else sees them.
-#[derive(Default)]
-struct SharedRoutes {
-    router: Router<App>,
-    addresses: SharedAddresses,
+/// A method of an address: what holds for it, and its handler.
+struct Declaration {
+    pattern: String,
+    is_post: bool,
+    facts: Facts,
+    handler: MethodRouter<App>,
 }
 
-impl SharedRoutes {
-    /// Adds a route that reads no parameters.
-    fn route(self, pattern: &'static str, handler: MethodRouter<App>) -> Self {
-        self.reading(pattern, &[], handler)
+/// Methods of addresses.
+struct Declarations(Vec<Declaration>);
+
+impl Declarations {
+    /// Adds a handler that reads.
+    fn get<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
+        self.with(pattern, false, facts, get(handler))
     }
 
-    /// Adds a route that reads these parameters.
-    fn reading(
+    /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
+    fn of_name<H, T: 'static, O, U: 'static>(
         self,
-        pattern: &'static str,
-        parameters: &'static [&'static str],
-        handler: MethodRouter<App>,
-    ) -> Self {
-        let router = self.router.route(pattern, handler);
-        Self { router, addresses: self.addresses.with(pattern, parameters) }
+        pattern: &str,
+        facts: Facts,
+        handler: H,
+        other_method: O,
+    ) -> Self
+    where
+        H: Handler<T, App>,
+        O: Handler<U, App>,
+    {
+        self.with(pattern, false, facts, get(handler).fallback(other_method))
     }
 
-    /// Says that the responses are the same for people with a session too.
-    fn for_everyone(self) -> Self {
-        Self { addresses: self.addresses.for_everyone(), ..self }
+    /// Adds a handler that acts.
+    fn post<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
+        self.with(pattern, true, facts, post(handler))
     }
 
-    fn merge(self, other: Self) -> Self {
-        Self { router: self.router.merge(other.router), addresses: self.addresses.and(other.addresses) }
+    /// Adds the page of a form, and what its target does.
+    fn form<G, T: 'static, P, U: 'static>(self, pattern: &str, facts: Facts, page: G, target: P) -> Self
+    where
+        G: Handler<T, App>,
+        P: Handler<U, App>,
+    {
+        self.get(pattern, facts, page).post(pattern, facts, target)
     }
+
+    fn with(mut self, pattern: &str, is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
+        self.0.push(Declaration { pattern: pattern.to_owned(), is_post, facts, handler });
+        self
+    }
+}
+
+/// A table of routes: what they are, their address, their facts, and their handlers. A form has two.
+macro_rules! routes {
+    ($($kind:ident $pattern:literal: $facts:expr => $($handler:expr),+;)*) => {
+        Declarations(Vec::new())$(.$kind($pattern, $facts, $($handler),+))*
+    };
+}
+
+/// Every method of every address.
+fn declared() -> impl Iterator<Item = Declaration> {
+    let pages =
+        [lists(), public_pages(), feeds(), files(), personal_pages(), settings_pages(), session_pages()];
+    let calls = [staff_pages(), public_calls(), calls(), calls_of_others(), declared_actions()];
+    pages.into_iter().chain(calls).flat_map(|declarations| declarations.0)
 }
 
 /// The parameters of a page of a list that is ordered by time.
@@ -155,397 +210,419 @@ const OF_WINDOWS: &[&str] = &["count", "before", "since"];
 const OF_LISTS: &[&str] = &["start"];
 /// The parameters of the moderation log.
 const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action", "person", "part_of"];
-
-/// The addresses of responses that can be cached.
-pub(crate) fn shared_addresses() -> SharedAddresses {
-    shared().addresses
-}
-
-/// The routes whose responses can be cached.
-fn shared_routes() -> Router<App> {
-    shared().router.route_layer(map_response(response_cache::mark_shared))
-}
-
-fn shared() -> SharedRoutes {
-    let calls = shared_calls().merge(hacker_news_calls());
-    // The first pattern that fits is the one of an address.
-    shared_feeds().merge(public_lists()).merge(shared_pages()).merge(calls).merge(file_routes())
-}
+/// The chapters of the API.
+const ABOUT: &str = "About";
+const ACCOUNTS: &str = "Accounts";
+const ADMINISTRATION: &str = "Administration";
+const COMMENTS: &str = "Comments";
+const INBOX: &str = "Inbox";
+const MODERATION: &str = "Moderation";
+const MUTING: &str = "Muting and blocking";
+const NEWS: &str = "News";
+const SEARCH: &str = "Search";
+const SITES: &str = "Sites";
+const TIMELINES: &str = "Tweets and timelines";
+const TOPICS: &str = "Articles and topics";
 
 /// The lists that are the same for all visitors.
-fn public_lists() -> SharedRoutes {
-    SharedRoutes::default()
-        .route("/", get(stories::lists::top))
-        .route("/top/{start}", get(stories::lists::top))
-        .route("/latest", get(stories::lists::latest))
-        .route("/latest/{start}", get(stories::lists::latest))
-        .reading("/best", &["page"], get(topics::articles::best))
-        .reading("/best/new", &["page"], get(topics::articles::newest))
-        .reading("/topic/{topics}", &["page"], get(topics::articles::best))
-        .reading("/topic/{topics}/new", &["page"], get(topics::articles::newest))
-        .route("/topics", get(topics::list::topics))
-        .reading("/comments", OF_PAGES, get(comments::newest::page))
-        .reading("/everyone", OF_PAGES, get(timelines::home::everyone))
-        .route("/api/getnews/{sort}/{start}/{count}", get(stories::calls::list))
-        .route("/api/articles/{order}/{page}", get(topics::calls::all))
-        .route("/api/topic/{name}/{order}/{page}", get(topics::calls::of_topics))
-        .route("/api/topics", get(topics::calls::topics))
-        .reading("/api/timeline/everyone", OF_WINDOWS, get(timelines::calls::everyone))
+fn lists() -> Declarations {
+    routes! {
+        get "/": public(Core, Small, &[]).listing(Stories).in_sitemap() => stories::lists::top;
+        get "/top/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::top;
+        get "/latest": public(Core, Small, &[]).listing(Stories) => stories::lists::latest;
+        get "/latest/{start}": public(Core, Small, &[]).listing(Stories).in_sitemap() =>
+            stories::lists::latest;
+        get "/best": public(Core, Small, &["page"]).listing(Stories).in_sitemap() => topics::articles::best;
+        get "/best/new": public(Core, Small, &["page"]).listing(Stories) => topics::articles::newest;
+        get "/topic/{topics}": public(Core, Large, &["page"]).listing(Stories) => topics::articles::best;
+        get "/topic/{topics}/new": public(Core, Large, &["page"]).listing(Stories) =>
+            topics::articles::newest;
+        get "/past/{day}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
+        get "/past/{day}/{start}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
+        get "/usernews/{name}/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::of_user;
+        get "/site/{host}/stories/{start}": public(Core, Small, &[]).listing(Stories) =>
+            sites::pages::stories;
+        get "/comments": public(Core, Small, OF_PAGES).listing(Comments) => comments::newest::page;
+        get "/usercomments/{name}/{start}": public(Core, Small, &[]).listing(Comments) =>
+            comments::writing::of_user;
+        get "/everyone": public(Timelines, Small, OF_PAGES).listing(Posts) => timelines::home::everyone;
+        of_name "/{at_name}/followers": public(Timelines, Small, OF_PAGES).listing(People) =>
+            timelines::people::followers, accounts::profile::other_method;
+        of_name "/{at_name}/followings": public(Timelines, Small, OF_PAGES).listing(People) =>
+            timelines::people::followings, accounts::profile::other_method;
+    }
 }
 
-/// The other public pages.
-fn shared_pages() -> SharedRoutes {
-    SharedRoutes::default()
-        .route("/past", get(stories::past::index))
-        .route("/past/{day}", get(stories::past::period))
-        .route("/past/{day}/{start}", get(stories::past::period))
-        .reading("/news/{id}", &["page", "at", "posted", "sort"], get(comments::thread::thread))
-        .reading("/comment/{news}/{comment}", &["sort"], get(comments::thread::one_comment))
-        .reading("/item", &["id"], get(comments::newest::item))
-        .route("/tweet/{id}", get(timelines::tweets::show))
-        // Each is `/@<name>`. Without an `@`, the address does not exist.
-        .reading("/{at_name}", OF_PAGES, get(accounts::profile::at).fallback(accounts::profile::other_method))
-        .reading(
-            "/{at_name}/followers",
-            OF_PAGES,
-            get(timelines::people::followers).fallback(accounts::profile::other_method),
-        )
-        .reading(
-            "/{at_name}/followings",
-            OF_PAGES,
-            get(timelines::people::followings).fallback(accounts::profile::other_method),
-        )
-        .route(
-            "/{at_name}/invited",
-            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
-        )
-        .route(
-            "/{at_name}/invited/{start}",
-            get(accounts::people_tree::branch).fallback(accounts::people_tree::other_method),
-        )
-        .route("/people/tree", get(accounts::people_tree::tree))
-        .route("/people/tree/{start}", get(accounts::people_tree::tree))
-        .reading("/user/{name}", OF_PAGES, get(accounts::profile::profile))
-        .route("/usernews/{name}/{start}", get(stories::lists::of_user))
-        .route("/usercomments/{name}/{start}", get(comments::writing::of_user))
-        .route("/about", get(guide::about::about))
-        .route("/about/trust", get(guide::trust::page))
-        .route("/feeds", get(feeds::list::page))
-        .route("/formatting", get(guide::formatting::formatting))
-        .route("/ranking", get(guide::about::ranking_page))
-        .reading("/moderations", OF_LOG, get(moderation::log::page))
-        .reading("/sites", &["host"], get(sites::pages::sites))
-        .route("/sites/{list}/{span}", get(sites::pages::board))
-        .route("/site/{host}", get(sites::pages::site))
-        .route("/site/{host}/stories/{start}", get(sites::pages::stories))
+/// The other pages that are the same for all visitors.
+fn public_pages() -> Declarations {
+    routes! {
+        get "/topics": public(Core, Large, &[]).in_sitemap() => topics::list::topics;
+        get "/past": public(Core, Large, &[]) => stories::past::index;
+        get "/news/{id}": public(Core, Large, &["page", "at", "posted", "sort"]) => comments::thread::thread;
+        get "/comment/{news}/{comment}": public(Core, Large, &["sort"]) => comments::thread::one_comment;
+        get "/item": public(Core, Small, &["id"]) => comments::newest::item;
+        get "/tweet/{id}": public(Timelines, Small, &[]) => timelines::tweets::show;
+        of_name "/{at_name}": public(Core, Small, OF_PAGES) =>
+            accounts::profile::at, accounts::profile::other_method;
+        of_name "/{at_name}/invited": public(Core, Small, &[]) =>
+            accounts::people_tree::branch, accounts::people_tree::other_method;
+        of_name "/{at_name}/invited/{start}": public(Core, Small, &[]) =>
+            accounts::people_tree::branch, accounts::people_tree::other_method;
+        get "/people/tree": public(Core, Small, &[]) => accounts::people_tree::tree;
+        get "/people/tree/{start}": public(Core, Small, &[]) => accounts::people_tree::tree;
+        get "/user/{name}": public(Core, Small, OF_PAGES) => accounts::profile::profile;
+        get "/sites": public(Sites, Small, &["host"]).in_sitemap() => sites::pages::sites;
+        get "/sites/{list}/{span}": public(Sites, Small, &[]) => sites::pages::board;
+        get "/site/{host}": public(Core, Small, &[]) => sites::pages::site;
+        get "/about": public(Core, Small, &[]).in_sitemap() => guide::about::about;
+        get "/about/trust": public(Core, Small, &[]) => guide::trust::page;
+        get "/feeds": public(Core, Small, &[]) => feeds::list::page;
+        get "/formatting": public(Core, Small, &[]) => guide::formatting::formatting;
+        get "/ranking": public(Core, Small, &[]) => guide::about::ranking_page;
+        get "/moderations": public(Core, Small, OF_LOG) => moderation::log::page;
+    }
 }
 
 /// The feeds. Each is at several addresses, by its format.
-fn shared_feeds() -> SharedRoutes {
+fn feeds() -> Declarations {
     use feeds::sources::{
         all_of, best, comments, comments_of, latest, moderation_log, newest, of_site, of_story, posts_of,
         stories_of, top,
     };
-    let posts = || get(posts_of).fallback(accounts::profile::other_method);
-    SharedRoutes::default()
-        .reading("/rss", OF_LISTS, get(latest))
-        .reading("/atom", OF_LISTS, get(latest))
-        .reading("/json", OF_LISTS, get(latest))
-        .reading("/top/atom", OF_LISTS, get(top))
-        .reading("/top/json", OF_LISTS, get(top))
-        .reading("/best/atom", OF_LISTS, get(best))
-        .reading("/best/json", OF_LISTS, get(best))
-        .reading("/best/new/atom", OF_LISTS, get(newest))
-        .reading("/best/new/json", OF_LISTS, get(newest))
-        .reading("/topic/{topics}/atom", OF_LISTS, get(best))
-        .reading("/topic/{topics}/json", OF_LISTS, get(best))
-        .reading("/topic/{topics}/new/atom", OF_LISTS, get(newest))
-        .reading("/topic/{topics}/new/json", OF_LISTS, get(newest))
-        .reading("/comments/atom", OF_PAGES, get(comments))
-        .reading("/comments/json", OF_PAGES, get(comments))
-        .reading("/news/{id}/atom", OF_PAGES, get(of_story))
-        .reading("/news/{id}/json", OF_PAGES, get(of_story))
-        .reading("/user/{name}/atom", &["before", "start"], get(all_of))
-        .reading("/user/{name}/json", &["before", "start"], get(all_of))
-        .reading("/user/{name}/stories/atom", OF_LISTS, get(stories_of))
-        .reading("/user/{name}/stories/json", OF_LISTS, get(stories_of))
-        .reading("/user/{name}/comments/atom", OF_LISTS, get(comments_of))
-        .reading("/user/{name}/comments/json", OF_LISTS, get(comments_of))
-        .reading("/{at_name}/feed", OF_PAGES, posts())
-        .reading("/{at_name}/feed/json", OF_PAGES, posts())
-        .reading("/site/{host}/atom", OF_LISTS, get(of_site))
-        .reading("/site/{host}/json", OF_LISTS, get(of_site))
-        .reading("/moderations/atom", OF_PAGES, get(moderation_log))
-        .reading("/moderations/json", OF_PAGES, get(moderation_log))
-        .route("/feeds.opml", get(feeds::list::opml))
-        .for_everyone()
+    routes! {
+        get "/rss": feed(Core, OF_LISTS) => latest;
+        get "/atom": feed(Core, OF_LISTS) => latest;
+        get "/json": feed(Core, OF_LISTS) => latest;
+        get "/top/atom": feed(Core, OF_LISTS) => top;
+        get "/top/json": feed(Core, OF_LISTS) => top;
+        get "/best/atom": feed(Core, OF_LISTS) => best;
+        get "/best/json": feed(Core, OF_LISTS) => best;
+        get "/best/new/atom": feed(Core, OF_LISTS) => newest;
+        get "/best/new/json": feed(Core, OF_LISTS) => newest;
+        get "/topic/{topics}/atom": feed(Core, OF_LISTS) => best;
+        get "/topic/{topics}/json": feed(Core, OF_LISTS) => best;
+        get "/topic/{topics}/new/atom": feed(Core, OF_LISTS) => newest;
+        get "/topic/{topics}/new/json": feed(Core, OF_LISTS) => newest;
+        get "/comments/atom": feed(Core, OF_PAGES) => comments;
+        get "/comments/json": feed(Core, OF_PAGES) => comments;
+        get "/news/{id}/atom": feed(Core, OF_PAGES) => of_story;
+        get "/news/{id}/json": feed(Core, OF_PAGES) => of_story;
+        get "/user/{name}/atom": feed(Core, &["before", "start"]) => all_of;
+        get "/user/{name}/json": feed(Core, &["before", "start"]) => all_of;
+        get "/user/{name}/stories/atom": feed(Core, OF_LISTS) => stories_of;
+        get "/user/{name}/stories/json": feed(Core, OF_LISTS) => stories_of;
+        get "/user/{name}/comments/atom": feed(Core, OF_LISTS) => comments_of;
+        get "/user/{name}/comments/json": feed(Core, OF_LISTS) => comments_of;
+        of_name "/{at_name}/feed": feed(Timelines, OF_PAGES) => posts_of, accounts::profile::other_method;
+        of_name "/{at_name}/feed/json": feed(Timelines, OF_PAGES) =>
+            posts_of, accounts::profile::other_method;
+        get "/site/{host}/atom": feed(Core, OF_LISTS) => of_site;
+        get "/site/{host}/json": feed(Core, OF_LISTS) => of_site;
+        get "/moderations/atom": feed(Core, OF_PAGES) => moderation_log;
+        get "/moderations/json": feed(Core, OF_PAGES) => moderation_log;
+        get "/feeds.opml": feed(Core, &[]) => feeds::list::opml;
+    }
 }
 
-/// The other API calls that read public data.
-fn shared_calls() -> SharedRoutes {
-    SharedRoutes::default()
-        .route("/api/past/{day}/{start}/{count}", get(stories::calls::past))
-        .reading("/api/getcomments/{news_id}", &["after", "count", "sort"], get(comments::calls::thread))
-        .reading("/api/timeline/user/{name}", OF_WINDOWS, get(timelines::calls::of_user))
-        .reading("/api/followers/{name}", OF_WINDOWS, get(timelines::calls::followers))
-        .reading("/api/followings/{name}", OF_WINDOWS, get(timelines::calls::followings))
-        .route("/api/openapi.json", get(openapi::document))
-        .reading("/api/moderations", OF_LOG, get(moderation::calls::log))
-        .reading("/api/sites/history/{host}", &["days"], get(sites::calls::history))
-        .route("/api/sites/leaderboard/{list}/{span}", get(sites::calls::leaderboard))
-        .route("/api/sites/prefix/{hex}", get(sites::calls::prefix))
-        .reading("/scores", &["for"], get(sites::reputation::scores))
-        .reading("/v1/scores", &["from"], get(sites::reputation::deployed_scores))
+/// The style sheet, the script, the icons, what crawlers and monitors read.
+fn files() -> Declarations {
+    routes! {
+        get "/robots.txt": FILE => assets::robots;
+        get "/favicon.ico": FILE => assets::favicon;
+        get "/manifest.webmanifest": FILE => assets::manifest;
+        get "/sitemap.xml": public(Core, Small, &[]) => feeds::sitemap::index;
+        get "/sitemap/{page}": public(Core, Small, &[]) => feeds::sitemap::part;
+        get "/assets/{file}": FILE => assets::file;
+        get "/health/live": own(Core, Free, Welcome, None) => health::live;
+        get "/health/ready": own(Core, Free, Welcome, None) => health::ready;
+    }
 }
 
-/// The API of Hacker News.
-fn hacker_news_calls() -> SharedRoutes {
-    use hacker_news::requests::{PARAMETERS, file, item, user};
-    SharedRoutes::default()
-        .reading("/v0/item/{item}", PARAMETERS, get(item))
-        .reading("/v0/user/{person}", PARAMETERS, get(user))
-        .reading("/v0/{resource}", PARAMETERS, get(file))
-        .route("/api/v1/items/{number}", get(algolia::calls::item))
-        .route("/api/v1/users/{name}", get(algolia::calls::user))
+/// The pages of members, and the targets of their forms.
+fn personal_pages() -> Declarations {
+    routes! {
+        get "/saved": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
+        get "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
+        get "/upvoted": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
+        get "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
+        get "/hidden/{start}": own(Core, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
+        get "/topics/followed": own(Core, Large, Welcome, None).listing(Stories) =>
+            topics::articles::best_of_followed;
+        get "/topics/followed/new": own(Core, Large, Welcome, None).listing(Stories) =>
+            topics::articles::newest_of_followed;
+        get "/random": own(Core, Small, KeptAway, None) => stories::lists::random;
+        get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
+        get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
+        get "/search": own(Search, Small, Welcome, None) => search::page::page;
+        get "/search.atom": own(Search, Small, Welcome, None) => feeds::searched::search;
+        get "/search.json": own(Search, Small, Welcome, None) => feeds::searched::search;
+        get "/opensearch.xml": own(Search, Small, Welcome, None) => search::opensearch::description;
+        form "/submit": own_form(Core, KeptAway, Long, Some(Submit)).once() =>
+            stories::submitting::submit_form, stories::submitting::submit;
+        form "/editnews/{id}": own_form(Core, KeptAway, Long, None) =>
+            stories::submitting::edit_form, stories::submitting::edit;
+        form "/delnews/{id}": own_form(Core, KeptAway, Short, None).once() =>
+            stories::submitting::delete_form, stories::submitting::delete;
+        get "/reply/{news}/{comment}": own(Core, Large, KeptAway, Some(Comment)) => comments::writing::reply;
+        get "/editcomment/{news}/{comment}": own(Core, Large, KeptAway, None) => comments::writing::edit;
+        post "/postcomment": target(Core, Long, Some(Comment)).once() => comments::writing::post;
+        get "/home": own(Timelines, Small, KeptAway, None).listing(Posts) => timelines::home::home;
+        get "/home/events": own(Timelines, Small, KeptAway, None) => timelines::live::events;
+        get "/suggestions": own(Timelines, Small, KeptAway, None).listing(People) =>
+            timelines::people::suggestions;
+        form "/deltweet/{id}": own_form(Timelines, KeptAway, Short, None).once() =>
+            timelines::tweets::delete_form, timelines::tweets::delete;
+        get "/inbox": own(Core, Large, KeptAway, None) => inbox::page::show;
+        post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
+        post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
+        get "/inbox/feed/{secret}": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
+        get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
+        form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone) =>
+            inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;
+        get "/feeds/following.opml": own(Core, Small, Welcome, None) => feeds::list::following;
+        get "/appeal/{id}": own(Core, Small, Welcome, None) => moderation::appeals::form;
+        post "/appeal": target(Core, Long, None).once().hashing() => moderation::appeals::send;
+        get "/moderators": own(Core, Small, Welcome, None) => moderation::messages::form;
+        form "/messages": own_form(Core, Welcome, Long, None).once().hashing() =>
+            moderation::messages::list, moderation::messages::send;
+        get "/messages/{id}": own(Core, Small, Welcome, None) => moderation::messages::show;
+    }
 }
 
-/// The API of the search of Hacker News. Its results are in no cache of responses: a search is limited by a
-/// rate of its own.
-fn algolia_calls() -> Router<App> {
-    Router::new()
-        .route("/api/v1/search", get(algolia::calls::search))
-        .route("/api/v1/search_by_date", get(algolia::calls::search_by_date))
+/// The settings of members.
+fn settings_pages() -> Declarations {
+    routes! {
+        post "/profile": target(Core, Long, None) => accounts::profile::change;
+        form "/settings": own_form(Core, KeptAway, Long, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/reading": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/mail": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/account": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        get "/.well-known/change-password": own(Core, Small, Welcome, None) =>
+            accounts::settings::change_password;
+        post "/settings/confirm-email": target(Core, Short, None) => accounts::confirm_email::send_again;
+        form "/confirm-email/{token}": own_form(Core, Welcome, Short, None) =>
+            accounts::confirm_email::form, accounts::confirm_email::confirm;
+        get "/settings/mutes": own(Core, Small, KeptAway, None) => mutes::page::page;
+        form "/settings/sessions": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::open_sessions::page, sessions::open_sessions::end;
+        get "/settings/invitations": own(Core, Small, KeptAway, None) => accounts::invitations::page;
+        post "/settings/invitations/withdraw": target(Core, Short, None).once() =>
+            accounts::invitations::withdraw;
+        get "/settings/two-factor": own(Core, Small, KeptAway, None) => sessions::second_factors::page;
+        form "/settings/two-factor/app": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::second_factors::app_form, sessions::second_factors::begin_app;
+        post "/settings/two-factor/app/confirm": target(Core, Short, None) =>
+            sessions::second_factors::confirm_app;
+        post "/settings/two-factor/app/remove": target(Core, Short, None).once() =>
+            sessions::second_factors::remove_app;
+        form "/settings/two-factor/codes": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_factors::codes_form, sessions::second_factors::renew_codes;
+        form "/settings/two-factor/passkeys": own_form(Core, KeptAway, Short, None) =>
+            sessions::passkeys::add_form, sessions::passkeys::begin;
+        post "/settings/two-factor/passkeys/confirm": target(Core, Long, None) => sessions::passkeys::confirm;
+        form "/settings/two-factor/passkeys/remove": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::passkeys::remove_form, sessions::passkeys::remove;
+        form "/settings/deactivate": own_form(Core, KeptAway, Short, None) =>
+            accounts::deactivating::deactivate_form, accounts::deactivating::deactivate;
+        get "/settings/deactivated": own(Core, Small, KeptAway, None) => accounts::deactivating::deactivated;
+    }
 }
 
-/// The actions, with the tag of their calls in the OpenAPI document.
+/// Logging in and out, and signing up.
+fn session_pages() -> Declarations {
+    routes! {
+        form "/login": own_form(Core, KeptAway, Short, None).hashing() =>
+            sessions::login::login_form, sessions::login::log_in;
+        form "/login/code": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_step::start_again, sessions::second_step::finish;
+        form "/login/passkey": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_step::passkey_form, sessions::second_step::log_in_with_passkey;
+        post "/login/passkey/options": target(Core, Short, None) => sessions::second_step::passkey_options;
+        form "/register": own_form(Core, KeptAway, Long, None).hashing() =>
+            accounts::register::form, accounts::register::register;
+        form "/welcome": own_form(Core, KeptAway, Short, None) =>
+            guide::welcome::welcome, accounts::first_administrator::confirm;
+        form "/logout": own_form(Core, KeptAway, Short, None) =>
+            sessions::login::logout_form, sessions::login::log_out;
+        form "/reset-password": own_form(Core, KeptAway, Short, None) =>
+            accounts::password_reset::request_form, accounts::password_reset::request;
+        form "/reset-password/{token}": own_form(Core, KeptAway, Short, None).hashing() =>
+            accounts::password_reset::new_password_form, accounts::password_reset::set_password;
+    }
+}
+
+/// The pages of moderators and administrators, and the targets of their forms.
+fn staff_pages() -> Declarations {
+    routes! {
+        form "/moderate": own_form(Core, Welcome, Long, None).once() =>
+            moderation::review::page, moderation::moderating::moderate;
+        form "/people": own_form(Core, Welcome, Long, None).once() =>
+            moderation::directory_page::page, moderation::directory_page::change;
+        get "/moderate/person/{name}": own(Core, Small, Welcome, None) => moderation::person_page::page;
+        get "/moderate/figures": own(Core, Small, Welcome, None) => moderation::figures::page;
+        get "/moderate/erase/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::erasing::page;
+        get "/moderate/reasons": own(Core, Small, Welcome, None) => moderation::reasons::page;
+        post "/moderate/votes": target(Core, Short, None).once() => moderation::review::look_for_rings;
+        form "/moderate/rules": own_form(Core, Welcome, Long, None).once() =>
+            moderation::rules::page, moderation::rules::change;
+        form "/moderate/bans": own_form(Core, Welcome, Long, None).once() =>
+            moderation::bans::page, moderation::bans::change;
+        get "/admin": own(Core, Small, KeptAway, None) => administration::admin::admin;
+        post "/admin/recompute": target(Core, Short, None).once() => administration::admin::recompute;
+        get "/admin/changes": own(Core, Small, KeptAway, None) => administration::changes::page;
+        get "/admin/hooks": own(Core, Small, KeptAway, None) => administration::hooks::page;
+        form "/admin/site": own_form(Core, KeptAway, Long, None) =>
+            administration::identity::page, administration::identity::change;
+        post "/admin/site/logo": target(Core, Long, None) => administration::identity::change_logo;
+        post "/admin/site/removelogo": target(Core, Short, None) => administration::identity::remove_logo;
+        get "/admin/sites": own(Sites, Small, KeptAway, None) => sites::voters::page;
+    }
+}
+
+/// The calls that are answered the same to all without a session.
+fn public_calls() -> Declarations {
+    routes! {
+        get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
+            stories::calls::list;
+        get "/api/past/{day}/{start}/{count}": public_call(Core, Large, NEWS, &[]).listing(Stories) =>
+            stories::calls::past;
+        get "/api/articles/{order}/{page}": public_call(Core, Small, TOPICS, &[]).listing(Stories) =>
+            topics::calls::all;
+        get "/api/topic/{name}/{order}/{page}": public_call(Core, Large, TOPICS, &[]).listing(Stories) =>
+            topics::calls::of_topics;
+        get "/api/topics": public_call(Core, Small, TOPICS, &[]) => topics::calls::topics;
+        get "/api/getcomments/{news_id}": public_call(Core, Large, COMMENTS, &["after", "count", "sort"]) =>
+            comments::calls::thread;
+        get "/api/timeline/everyone": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
+            timelines::calls::everyone;
+        get "/api/timeline/user/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
+            timelines::calls::of_user;
+        get "/api/followers/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
+            timelines::calls::followers;
+        get "/api/followings/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
+            timelines::calls::followings;
+        get "/api/openapi.json": public_call(Core, Large, ABOUT, &[]) => openapi::document;
+        get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::calls::log;
+        get "/api/sites/history/{host}": public_call(Sites, Small, SITES, &["days"]) => sites::calls::history;
+        get "/api/sites/leaderboard/{list}/{span}": public_call(Sites, Small, SITES, &[]) =>
+            sites::calls::leaderboard;
+        get "/api/sites/prefix/{hex}": public_call(Sites, Small, SITES, &[]) => sites::calls::prefix;
+    }
+}
+
+/// The calls that write or read personal data. `docs/api.md` describes all calls.
+fn calls() -> Declarations {
+    routes! {
+        post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing() => accounts::calls::create_account;
+        get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get() =>
+            accounts::calls::log_in_by_get;
+        post "/api/login": posted(Core, Short, ACCOUNTS).hashing() => accounts::calls::log_in;
+        post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => accounts::calls::log_out;
+        get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::session_calls::list;
+        post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::session_calls::end;
+        get "/api/export": call(Core, Large, ACCOUNTS) => export::calls::export;
+        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::begin;
+        post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
+            sessions::totp_calls::confirm;
+        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::end;
+        get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get() =>
+            accounts::calls::reset_password_by_get;
+        post "/api/reset-password": posted(Core, Short, ACCOUNTS) => accounts::calls::reset_password;
+        post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::calls::update_profile;
+        post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
+        post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
+            stories::submitting_calls::fetch_title;
+        get "/api/duplicate": call(Core, Small, NEWS) => stories::submitting_calls::duplicate;
+        post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
+        get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
+        get "/api/search": call(Search, Small, SEARCH) => search::calls::search;
+        get "/api/search/suggest": call(Search, Small, SEARCH) => search::calls::suggest;
+        get "/api/search/similar": call(Search, Small, SEARCH) => search::calls::similar;
+        get "/api/mutes": call(Core, Small, MUTING) => mutes::calls::list;
+        post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
+        post "/api/preview": posted(Core, Long, COMMENTS) => comments::calls::preview;
+        post "/api/deltweet": posted(Timelines, Short, TIMELINES) => timelines::calls::delete;
+        get "/api/timeline/home": call(Timelines, Small, TIMELINES).listing(Posts) => timelines::calls::home;
+        get "/api/inbox": call(Core, Large, INBOX) => inbox::calls::list;
+        get "/api/moderate/queue": call(Core, Small, ABOUT) => moderation::flag_calls::list;
+        post "/api/moderate": posted(Core, Long, MODERATION) => moderation::calls::moderate;
+        post "/api/moderate/rule": posted(Core, Long, MODERATION) => moderation::rule_calls::add;
+        get "/api/moderate/people": call(Core, Small, MODERATION) => moderation::directory_calls::list;
+        post "/api/moderate/people": posted(Core, Long, MODERATION) => moderation::directory_calls::change;
+        get "/api/moderate/bans": call(Core, Small, MODERATION) => moderation::ban_calls::list;
+        post "/api/moderate/bans": posted(Core, Long, MODERATION) => moderation::ban_calls::add;
+        get "/api/moderate/reasons": call(Core, Small, MODERATION) => moderation::reasons::list;
+        get "/api/moderate/network/{username}": call(Core, Small, MODERATION) => moderation::calls::network;
+        get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
+            administration::announcement::current;
+        get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
+        post "/api/appeal": posted(Core, Long, MODERATION) => moderation::calls::appeal;
+        get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
+        post "/api/messages": posted(Core, Long, MODERATION).hashing() => moderation::message_calls::write;
+        post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post() =>
+            sites::calls::own;
+        get "/api/sites/admin/voter/{uuid}": call(Sites, Small, SITES) => sites::calls::voter;
+        get "/api/sites/admin/voter/{uuid}/votes": call(Sites, Small, SITES) => sites::calls::voter_votes;
+        get "/api/sites/admin/top_voters/{date}": call(Sites, Small, SITES) => sites::calls::top_voters;
+    }
+}
+
+/// The calls of programs that were made for other sites: for Hacker News, for its search, and browser extensions, as
+/// once documented and as deployed.
+fn calls_of_others() -> Declarations {
+    use crate::route::{algolia, extension, hacker_news};
+    use hacker_news::requests::{PARAMETERS, file, highest_number, item, user};
+    routes! {
+        get "/v0/item/{item}": hacker_news(Small, PARAMETERS) => item;
+        get "/v0/user/{person}": hacker_news(Large, PARAMETERS) => user;
+        get "/v0/maxitem.json": hacker_news(Small, PARAMETERS) => highest_number;
+        get "/v0/{resource}": hacker_news(Large, PARAMETERS) => file;
+        get "/api/v1/items/{number}": algolia(Core, Visitors(&[])) => algolia::calls::item;
+        get "/api/v1/users/{name}": algolia(Core, Visitors(&[])) => algolia::calls::user;
+        get "/api/v1/search": algolia(Search, Each) => algolia::calls::search;
+        get "/api/v1/search_by_date": algolia(Search, Each) => algolia::calls::search_by_date;
+        get "/scores": extension(Documented, Anyone, Visitors(&["for"])) => sites::reputation::scores;
+        post "/vote": extension(Documented, Voters, Each) => sites::reputation::vote;
+        get "/v1/scores": extension(Deployed, Anyone, Visitors(&["from"])) =>
+            sites::reputation::deployed_scores;
+        post "/v1/vote": extension(Deployed, Voters, Each) => sites::reputation::deployed_vote;
+    }
+}
+
+/// The actions, with the chapters of the API that their calls are in.
 pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
     let nouns = [
-        ("Accounts", accounts::invitations::actions()),
-        ("News", stories::marks::actions()),
-        ("News", stories::votes::actions_on_news()),
-        ("Articles and topics", topics::list::actions()),
-        ("Comments", stories::votes::actions_on_comments()),
-        ("Tweets and timelines", timelines::home::actions()),
-        ("Tweets and timelines", timelines::people::actions()),
-        ("Muting and blocking", mutes::page::actions()),
-        ("Inbox", inbox::page::actions()),
-        ("About", moderation::flagging::actions()),
-        ("Moderation", moderation::moderating::actions()),
-        ("Moderation", moderation::rules::actions()),
-        ("Moderation", moderation::bans::actions()),
-        ("Moderation", moderation::reasons::actions()),
-        ("Administration", administration::announcement::actions()),
-        ("Administration", administration::hooks::actions()),
-        ("Sites", sites::pages::actions()),
-        ("Sites", sites::voters::actions()),
+        (ACCOUNTS, accounts::invitations::actions()),
+        (NEWS, stories::marks::actions()),
+        (NEWS, stories::votes::actions_on_news()),
+        (TOPICS, topics::list::actions()),
+        (COMMENTS, stories::votes::actions_on_comments()),
+        (TIMELINES, timelines::home::actions()),
+        (TIMELINES, timelines::people::actions()),
+        (MUTING, mutes::page::actions()),
+        (INBOX, inbox::page::actions()),
+        (ABOUT, moderation::flagging::actions()),
+        (MODERATION, moderation::moderating::actions()),
+        (MODERATION, moderation::rules::actions()),
+        (MODERATION, moderation::bans::actions()),
+        (MODERATION, moderation::reasons::actions()),
+        (ADMINISTRATION, administration::announcement::actions()),
+        (ADMINISTRATION, administration::hooks::actions()),
+        (SITES, sites::pages::actions()),
+        (SITES, sites::voters::actions()),
     ];
     nouns.into_iter().flat_map(|(tag, actions)| actions.into_iter().map(move |action| (tag, action)))
 }
 
 /// The targets of the forms of the actions, and their calls.
-fn action_routes() -> (Router<App>, Router<App>) {
-    let (mut forms, mut calls) = (Router::new(), Router::new());
-    for (_, ActionEntry { path, page, call_path, call, .. }) in actions() {
-        forms = forms.route(path, page);
-        calls = calls.route(&call_path, call);
-    }
-    (forms, calls)
-}
-
-/// The targets of forms that act once: a second story, mail or line of a log would be one too many, and
-/// a second deletion would be refused. The other forms set a state.
-fn forms_acting_once() -> Router<App> {
-    Router::new()
-        .route("/submit", get(stories::submitting::submit_form).post(stories::submitting::submit))
-        .route("/delnews/{id}", get(stories::submitting::delete_form).post(stories::submitting::delete))
-        .route("/postcomment", post(comments::writing::post))
-        .route("/deltweet/{id}", get(timelines::tweets::delete_form).post(timelines::tweets::delete))
-        .route("/appeal", post(moderation::appeals::send))
-        .route("/messages", get(moderation::messages::list).post(moderation::messages::send))
-        .route("/inbox/feed", post(inbox::page::change_feed))
-        .route("/settings/sessions", get(sessions::open_sessions::page).post(sessions::open_sessions::end))
-        .route("/settings/invitations", get(accounts::invitations::page))
-        .route("/settings/invitations/withdraw", post(accounts::invitations::withdraw))
-        .route(
-            "/settings/two-factor/app",
-            get(sessions::second_factors::app_form).post(sessions::second_factors::begin_app),
-        )
-        .route("/settings/two-factor/app/remove", post(sessions::second_factors::remove_app))
-        .route(
-            "/settings/two-factor/passkeys/remove",
-            get(sessions::passkeys::remove_form).post(sessions::passkeys::remove),
-        )
-        .route("/moderate", get(moderation::review::page).post(moderation::moderating::moderate))
-        .route("/people", get(moderation::directory_page::page).post(moderation::directory_page::change))
-        .route("/moderate/figures", get(moderation::figures::page))
-        .route("/moderate/erase/{kind}/{id}", get(moderation::erasing::page))
-        .route("/moderate/reasons", get(moderation::reasons::page))
-        .route("/moderate/votes", post(moderation::review::look_for_rings))
-        .route("/moderate/rules", get(moderation::rules::page).post(moderation::rules::change))
-        .route("/moderate/bans", get(moderation::bans::page).post(moderation::bans::change))
-        .route("/admin/recompute", post(administration::admin::recompute))
-        .route_layer(map_request(viewer::mark_acting_once))
-}
-
-/// The personal pages and the targets of the other forms.
-fn page_routes() -> Router<App> {
-    Router::new()
-        .route("/saved", get(stories::lists::saved))
-        .route("/saved/{start}", get(stories::lists::saved))
-        .route("/upvoted", get(stories::lists::upvoted))
-        .route("/upvoted/{start}", get(stories::lists::upvoted))
-        .route("/hidden/{start}", get(stories::lists::hidden))
-        .route("/flag/{kind}/{id}", get(moderation::flagging::show))
-        .route("/vote/{kind}/{id}", get(stories::votes::ask))
-        .route("/random", get(stories::lists::random))
-        .route("/search", get(search::page::page))
-        .route("/search.atom", get(feeds::searched::search))
-        .route("/search.json", get(feeds::searched::search))
-        .route("/opensearch.xml", get(search::opensearch::description))
-        .route("/topics/followed", get(topics::articles::best_of_followed))
-        .route("/topics/followed/new", get(topics::articles::newest_of_followed))
-        .route("/editnews/{id}", get(stories::submitting::edit_form).post(stories::submitting::edit))
-        .route("/reply/{news}/{comment}", get(comments::writing::reply))
-        .route("/editcomment/{news}/{comment}", get(comments::writing::edit))
-        .route("/inbox", get(inbox::page::show))
-        .route("/inbox/undo", post(inbox::page::undo))
-        .route("/inbox/feed/{secret}", get(feeds::sources::inbox))
-        .route("/inbox/feed/{secret}/json", get(feeds::sources::inbox))
-        .route("/feeds/following.opml", get(feeds::list::following))
-        .route("/replies", get(inbox::page::replies))
-        .route("/home", get(timelines::home::home))
-        .route("/home/events", get(timelines::live::events))
-        .route("/suggestions", get(timelines::people::suggestions))
-        .route("/profile", post(accounts::profile::change))
-        .route("/settings", get(accounts::settings::settings).post(accounts::settings::change))
-        .route("/settings/reading", get(accounts::settings::settings).post(accounts::settings::change))
-        .route("/settings/mail", get(accounts::settings::settings).post(accounts::settings::change))
-        .route("/settings/account", get(accounts::settings::settings).post(accounts::settings::change))
-        .route("/.well-known/change-password", get(accounts::settings::change_password))
-        .route("/settings/confirm-email", post(accounts::confirm_email::send_again))
-        .route(
-            "/confirm-email/{token}",
-            get(accounts::confirm_email::form).post(accounts::confirm_email::confirm),
-        )
-        .route("/settings/mutes", get(mutes::page::page))
-        .route("/settings/two-factor", get(sessions::second_factors::page))
-        .route("/settings/two-factor/app/confirm", post(sessions::second_factors::confirm_app))
-        .route(
-            "/settings/two-factor/codes",
-            get(sessions::second_factors::codes_form).post(sessions::second_factors::renew_codes),
-        )
-        .route(
-            "/settings/two-factor/passkeys",
-            get(sessions::passkeys::add_form).post(sessions::passkeys::begin),
-        )
-        .route("/settings/two-factor/passkeys/confirm", post(sessions::passkeys::confirm))
-        .route(
-            "/settings/deactivate",
-            get(accounts::deactivating::deactivate_form).post(accounts::deactivating::deactivate),
-        )
-        .route("/settings/deactivated", get(accounts::deactivating::deactivated))
-        .route("/appeal/{id}", get(moderation::appeals::form))
-        .route("/moderators", get(moderation::messages::form))
-        .route("/messages/{id}", get(moderation::messages::show))
-        .route("/moderate/person/{name}", get(moderation::person_page::page))
-        .route("/login", get(sessions::login::login_form).post(sessions::login::log_in))
-        .route("/login/code", get(sessions::second_step::start_again).post(sessions::second_step::finish))
-        .route(
-            "/login/passkey",
-            get(sessions::second_step::passkey_form).post(sessions::second_step::log_in_with_passkey),
-        )
-        .route("/login/passkey/options", post(sessions::second_step::passkey_options))
-        .route("/register", get(accounts::register::form).post(accounts::register::register))
-        .route("/welcome", get(guide::welcome::welcome).post(accounts::first_administrator::confirm))
-        .route("/logout", get(sessions::login::logout_form).post(sessions::login::log_out))
-        .route(
-            "/reset-password",
-            get(accounts::password_reset::request_form).post(accounts::password_reset::request),
-        )
-        .route(
-            "/reset-password/{token}",
-            get(accounts::password_reset::new_password_form).post(accounts::password_reset::set_password),
-        )
-        .route("/unsubscribe/{token}", get(inbox::unsubscribe::form).post(inbox::unsubscribe::unsubscribe))
-        .route("/admin", get(administration::admin::admin))
-        .route("/admin/changes", get(administration::changes::page))
-        .route("/admin/hooks", get(administration::hooks::page))
-        .route("/admin/site", get(administration::identity::page).post(administration::identity::change))
-        .route("/admin/site/logo", post(administration::identity::change_logo))
-        .route("/admin/site/removelogo", post(administration::identity::remove_logo))
-        .route("/admin/sites", get(sites::voters::page))
-}
-
-/// The style sheet, the script and the icons.
-fn file_routes() -> SharedRoutes {
-    SharedRoutes::default()
-        .route("/robots.txt", get(assets::robots))
-        .route("/favicon.ico", get(assets::favicon))
-        .route("/manifest.webmanifest", get(assets::manifest))
-        .route("/sitemap.xml", get(feeds::sitemap::index))
-        .route("/sitemap/{page}", get(feeds::sitemap::part))
-        .route("/assets/{file}", get(assets::file))
-}
-
-/// The API calls that write or read personal data. `docs/api.md` describes all calls.
-fn api_routes() -> Router<App> {
-    Router::new()
-        .route("/api/create_account", post(accounts::calls::create_account))
-        .route("/api/login", get(accounts::calls::log_in_by_get).post(accounts::calls::log_in))
-        .route("/api/logout", post(accounts::calls::log_out))
-        .route("/api/sessions", get(sessions::session_calls::list))
-        .route("/api/export", get(export::calls::export))
-        .route("/api/endsession", post(sessions::session_calls::end))
-        .route("/api/totp/begin", post(sessions::totp_calls::begin))
-        .route("/api/totp/confirm", post(sessions::totp_calls::confirm))
-        .route("/api/totp/end", post(sessions::totp_calls::end))
-        .route(
-            "/api/reset-password",
-            get(accounts::calls::reset_password_by_get).post(accounts::calls::reset_password),
-        )
-        .route("/api/updateprofile", post(accounts::calls::update_profile))
-        .route("/api/submit", post(stories::calls::submit))
-        .route("/api/fetchtitle", post(stories::submitting_calls::fetch_title))
-        .route("/api/duplicate", get(stories::submitting_calls::duplicate))
-        .route("/api/delnews", post(stories::calls::delete))
-        .route("/api/votes", get(stories::calls::votes))
-        .route("/api/search", get(search::calls::search))
-        .route("/api/search/suggest", get(search::calls::suggest))
-        .route("/api/search/similar", get(search::calls::similar))
-        .route("/api/mutes", get(mutes::calls::list))
-        .route("/api/postcomment", post(comments::calls::post))
-        .route("/api/preview", post(comments::calls::preview))
-        .route("/api/deltweet", post(timelines::calls::delete))
-        .route("/api/timeline/home", get(timelines::calls::home))
-        .route("/api/inbox", get(inbox::calls::list))
-        .route("/api/moderate/queue", get(moderation::flag_calls::list))
-        .route("/api/moderate", post(moderation::calls::moderate))
-        .route("/api/moderate/rule", post(moderation::rule_calls::add))
-        .route(
-            "/api/moderate/people",
-            get(moderation::directory_calls::list).post(moderation::directory_calls::change),
-        )
-        .route("/api/moderate/bans", get(moderation::ban_calls::list).post(moderation::ban_calls::add))
-        .route("/api/moderate/reasons", get(moderation::reasons::list))
-        .route("/api/admin/announcement", get(administration::announcement::current))
-        .route("/api/admin/hooks", get(administration::hooks::list))
-        .route("/api/appeal", post(moderation::calls::appeal))
-        .route("/api/messages", get(moderation::message_calls::list).post(moderation::message_calls::write))
-        .route("/api/moderate/network/{username}", get(moderation::calls::network))
-        .route("/api/sites/own", post(sites::calls::own))
-        .route("/api/sites/admin/voter/{uuid}", get(sites::calls::voter))
-        .route("/api/sites/admin/voter/{uuid}/votes", get(sites::calls::voter_votes))
-        .route("/api/sites/admin/top_voters/{date}", get(sites::calls::top_voters))
-}
-
-/// The state of the server, for monitors.
-fn health_routes() -> Router<App> {
-    Router::new().route("/health/live", get(health::live)).route("/health/ready", get(health::ready))
-}
-
-/// The votes of browser extensions, as once documented and as deployed.
-fn reputation_routes() -> Router<App> {
-    Router::new()
-        .route("/vote", post(sites::reputation::vote))
-        .route("/v1/vote", post(sites::reputation::deployed_vote))
+fn declared_actions() -> Declarations {
+    actions().fold(Declarations(Vec::new()), |declared, (tag, action)| {
+        let ActionEntry { path, facts, page, call_path, call, .. } = action;
+        declared.with(path, true, facts, page).with(&call_path, true, facts.of_call(tag), call)
+    })
 }

@@ -11,8 +11,9 @@ use crate::features::inbox::outbox;
 use crate::features::search::following;
 use crate::limits::{ADDRESS_BYTES, HEAD_BYTES, IDLE_TIMEOUT, TRAFFIC_SAMPLE_EVERY};
 use crate::request::request_rates::CountedRequest;
-use crate::request::response_cache::{SharedAddresses, answer_cached};
+use crate::request::response_cache::{answer_cached, unify};
 use crate::request::viewer::OnlyHead;
+use crate::route::{Cost, Route};
 use crate::router::failures::failure_response;
 use crate::router::writes::Writes;
 use crate::server::answer_memory::{AnswerMemory, BodyMemory};
@@ -20,7 +21,7 @@ use crate::server::client_stream::ClientStream;
 use crate::server::compression::Compressor;
 use crate::server::connections::{AnswerGuard, ConnectionLimits, Connections, Place, UNKNOWN_LENGTH};
 use crate::server::figures;
-use crate::server::health::{self, is_health};
+use crate::server::health;
 use crate::server::host::HostRule;
 use crate::server::listening::Listening;
 use crate::server::request_id::{REQUEST_ID, RequestId};
@@ -163,7 +164,6 @@ async fn keep_place(place: Place, serving: impl Future<Output = hyper::Result<()
 struct Server {
     app: App,
     router: Router,
-    shared: SharedAddresses,
     host_rule: HostRule,
     connections: Arc<Connections>,
     writes: Arc<Writes>,
@@ -185,7 +185,6 @@ impl Server {
         let writes: Arc<Writes> = Arc::default();
         Self {
             router: router::router(app.clone(), writes.clone()),
-            shared: router::shared_addresses(),
             host_rule: HostRule::new(names).with_old(settings.site.old_hosts.iter().map(String::as_str)),
             connections,
             writes,
@@ -236,20 +235,22 @@ impl Server {
             *request.method_mut() = Method::GET;
             request.extensions_mut().insert(OnlyHead);
         }
-        let counted = CountedRequest::of(&self.app, peer.ip(), &request);
-        if let Err(refusal) = self.check(&counted, &request) {
+        let route = self.app.routes.find(request.method(), request.uri().path());
+        request.extensions_mut().insert(route);
+        let counted = CountedRequest::of(&self.app, peer.ip(), &route, &request);
+        if let Err(refusal) = self.check(route, &counted, &request) {
             // The router turns it into a response in the form of the address.
             request.extensions_mut().insert(refusal);
         }
-        self.shared.unify(&mut request);
+        unify(&route, &mut request);
         let router = self.router.clone();
-        let made = answer_cached(&self.app, &self.compressor, request, |request| route(router, request));
+        let made = answer_cached(&self.app, &self.compressor, request, |request| handle(router, request));
         let (mut answer, rounds) = count_rounds(made).await;
         counted.charge(&self.app, answer.made_bytes);
         let status = answer.head.status;
-        let answered = Answered { route: answer.route, method, status, took: began.elapsed() };
+        let answered = Answered { route, method, status, took: began.elapsed() };
         self.app.traffic.note(&answered);
-        self.log.note_answer(&self.app, &answered, rounds);
+        self.log.note_answer(&answered, rounds);
         if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             connection.note_unread();
         }
@@ -270,13 +271,18 @@ impl Server {
         exempt.any(|network| network.contains(&address))
     }
 
-    fn check(&self, counted: &CountedRequest, request: &Request<Incoming>) -> Result<(), RequestError> {
+    fn check(
+        &self,
+        route: Route,
+        counted: &CountedRequest,
+        request: &Request<Incoming>,
+    ) -> Result<(), RequestError> {
         let address = request.uri();
         let length = address.path().len() + address.query().map_or(0, |query| 1 + query.len());
         if length > ADDRESS_BYTES {
             return Err(RequestError::AddressTooLong);
         }
-        if is_health(address.path()) {
+        if route.cost == Cost::Free {
             return Ok(());
         }
         let host = self.host_rule.check(request);
@@ -288,7 +294,7 @@ impl Server {
 }
 
 /// Passes a request to the router.
-async fn route(mut router: Router, request: Request<Incoming>) -> Response {
+async fn handle(mut router: Router, request: Request<Incoming>) -> Response {
     match router.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},

@@ -9,10 +9,10 @@ use crate::limits::LONG_ACTION_WAIT;
 use crate::request::answers::DONE;
 use crate::request::description;
 use crate::request::form::{FromFields, Next};
-use crate::request::viewer::{self, SignedFields};
+use crate::request::viewer::SignedFields;
+use crate::route::Facts;
 use axum::Json;
 use axum::extract::{FromRequest, Request};
-use axum::middleware::map_request;
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{MethodRouter, post};
 use futures_util::future::BoxFuture;
@@ -40,20 +40,21 @@ pub struct SentForm {
 /// An action as it is declared: `T` is its form, `A` its outcome.
 pub struct Action<T, A, E = Error> {
     path: &'static str,
+    facts: Facts,
     call_path: String,
     summary: &'static str,
-    acts_once: bool,
-    is_named_in_address: bool,
     form_page: Option<&'static str>,
     act: Act<T, A, E>,
     call: MethodRouter<App>,
-    describe: fn(&mut OpenApi, (&str, &str), &str),
+    describe: fn(&mut OpenApi, &str, &str),
 }
 
 /// An action as the router and the OpenAPI document need it.
 pub struct ActionEntry {
     /// The target of forms on pages, such as `/hide`.
     pub path: &'static str,
+    /// What holds for it; see [`target`](crate::route::target).
+    pub facts: Facts,
     /// The handler of these forms.
     pub page: MethodRouter<App>,
     /// The page that its form is on; see [`Action::form_page`].
@@ -64,8 +65,8 @@ pub struct ActionEntry {
     pub call: MethodRouter<App>,
     /// A sentence that says what the action does.
     pub summary: &'static str,
-    /// Adds the call to the document, with its address and tag, and the summary.
-    pub describe: fn(&mut OpenApi, (&str, &str), &str),
+    /// Adds the call to the document, with its address and the summary.
+    pub describe: fn(&mut OpenApi, &str, &str),
 }
 
 impl<T, A, E> Action<T, A, E>
@@ -78,15 +79,15 @@ where
     /// path, and answers that it is done.
     pub fn setting(
         path: &'static str,
+        facts: Facts,
         summary: &'static str,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             path,
+            facts,
             call_path: format!("/api{path}"),
             summary,
-            acts_once: false,
-            is_named_in_address: false,
             form_page: None,
             act: Arc::new(act),
             call: MethodRouter::new(),
@@ -98,15 +99,16 @@ where
     /// An action that a second request would do once more. Otherwise as [`Action::setting`].
     pub fn once(
         path: &'static str,
+        facts: Facts,
         summary: &'static str,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self { acts_once: true, ..Self::setting(path, summary, act) }
+        Self::setting(path, facts.once(), summary, act)
     }
 
     /// Buttons of pages name in their address what they act on, because all belong to one form.
     pub const fn named_in_address(mut self) -> Self {
-        self.is_named_in_address = true;
+        self.facts = self.facts.named_in_address();
         self
     }
 
@@ -172,12 +174,8 @@ where
     }
 
     fn entry(self, page: MethodRouter<App>) -> ActionEntry {
-        let Self {
-            path, call_path, summary, acts_once, is_named_in_address, form_page, call, describe, ..
-        } = self;
-        let page = if acts_once { page.layer(map_request(viewer::mark_acting_once)) } else { page };
-        let page = if is_named_in_address { page.layer(map_request(viewer::mark_named)) } else { page };
-        ActionEntry { path, page, form_page, call_path, call, summary, describe }
+        let Self { path, facts, call_path, summary, form_page, call, describe, .. } = self;
+        ActionEntry { path, facts, page, form_page, call_path, call, summary, describe }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Addresses of pages.
 
-use crate::request::login_reason::LoginReason;
+use crate::route::LoginReason;
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::articles::lists::ArticleOrder;

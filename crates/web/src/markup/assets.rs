@@ -177,8 +177,10 @@ pub async fn favicon() -> impl IntoResponse {
 
 /// GET /robots.txt: keeps crawlers away from forms and personal pages.
 pub async fn robots(app: App) -> impl IntoResponse {
+    let kept = app.routes.kept_from_crawlers().into_iter().map(|path| format!("Disallow: {path}\n"));
     let sitemap = app.settings.site.link("/sitemap.xml");
-    ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], format!("{ROBOTS}\nSitemap: {sitemap}\n"))
+    let robots = format!("User-agent: *\n{}\nSitemap: {sitemap}\n", kept.collect::<String>());
+    ([(header::CACHE_CONTROL, FOR_A_DAY), VARY], robots)
 }
 
 /// GET /manifest.webmanifest: how a browser shows the site that somebody has put among their
@@ -205,32 +207,6 @@ pub async fn manifest(app: App) -> impl IntoResponse {
     });
     ([(header::CONTENT_TYPE, MANIFEST), (header::CACHE_CONTROL, FOR_A_DAY), VARY], manifest.to_string())
 }
-
-const ROBOTS: &str = "\
-User-agent: *
-Disallow: /admin
-Disallow: /api/
-Disallow: /delnews/
-Disallow: /deltweet/
-Disallow: /editcomment/
-Disallow: /editnews/
-Disallow: /home
-Disallow: /inbox
-Disallow: /login
-Disallow: /logout
-Disallow: /random
-Disallow: /register
-Disallow: /replies
-Disallow: /reply/
-Disallow: /reset-password
-Disallow: /saved
-Disallow: /upvoted
-Disallow: /settings
-Disallow: /submit
-Disallow: /suggestions
-Disallow: /unsubscribe/
-Disallow: /welcome
-";
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::request::form::{FORM_PAGE, Fields};
 use crate::request::local_path::LocalPath;
-use crate::request::login_reason::LoginReason;
+use crate::route::LoginReason;
 use crate::settings::{Settings, SiteSettings};
 use maud::{Markup, html};
 use std::cell::{Cell, OnceCell};

@@ -14,20 +14,19 @@ pub const FORM: &str = "application/x-www-form-urlencoded";
 pub const JSON: &str = "application/json";
 
 /// Adds a call that takes a form in a session.
-pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, (path, tag): (&str, &str), summary: &str) {
+pub fn add_call<T: ToSchema, A: ToSchema>(document: &mut OpenApi, path: &str, summary: &str) {
     let mut used = vec![(A::name().into_owned(), A::schema())];
     T::schemas(&mut used);
     A::schemas(&mut used);
     document.components.get_or_insert_default().schemas.extend(used);
-    let call = form_call(tag, summary, (T::schema(), &A::name()));
+    let call = form_call(summary, (T::schema(), &A::name()));
     document.paths.add_path_operation(path, vec![HttpMethod::Post], call);
 }
 
 /// A call by the schema of its form and the name of its answer's. It is compiled once for all of them.
-fn form_call(tag: &str, summary: &str, (form, answer): (RefOr<Schema>, &str)) -> Operation {
+fn form_call(summary: &str, (form, answer): (RefOr<Schema>, &str)) -> Operation {
     let form = Content::new(Some(form));
     Operation::builder()
-        .tag(tag)
         .summary(Some(summary))
         .request_body(Some(RequestBody::builder().content(FORM, form).required(Some(Required::True)).build()))
         .response("200", json_response("", answer))

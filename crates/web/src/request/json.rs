@@ -3,12 +3,12 @@
 use crate::App;
 use crate::error::{Malformed, RequestError};
 use crate::limits::{
-    BODY_BYTES, BODY_LEAST_BYTES, BODY_START, FIRST_BODY_BYTES, LONG_BODY_ROUTES, REQUEST_BYTES,
-    SHORT_BODY_BYTES,
+    BODY_BYTES, BODY_LEAST_BYTES, BODY_START, FIRST_BODY_BYTES, REQUEST_BYTES, SHORT_BODY_BYTES,
 };
 use crate::request::form::parse;
+use crate::route::{BodySize, Route};
 use crate::server::answer_memory::BodyMemory;
-use axum::extract::{FromRequest, MatchedPath, Request};
+use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use futures_util::StreamExt;
 use serde_json::Value;
@@ -36,8 +36,10 @@ impl FromRequest<App> for Json {
 fn body_limit(request: &Request) -> usize {
     let fields: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     let address = request.uri().path_and_query().map_or(0, |address| address.as_str().len());
-    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let most = if LONG_BODY_ROUTES.contains(&route) { BODY_BYTES } else { SHORT_BODY_BYTES };
+    let most = match Route::of(request.extensions()).body {
+        BodySize::Long => BODY_BYTES,
+        BodySize::Short => SHORT_BODY_BYTES,
+    };
     REQUEST_BYTES.saturating_sub(2 * (fields + address)).min(most)
 }
 

@@ -8,43 +8,31 @@
 
 use super::cookies::SEC_FETCH_SITE;
 use crate::error::RequestError;
+use crate::route::{Facts, Senders};
 use crate::settings::Settings;
 use axum::extract::Request;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, header};
 use url::{Host, Url};
 
-/// The calls that write although they may be sent by GET: old clients do.
-pub const WRITTEN_BY_GET: [&str; 2] = ["/api/login", "/api/reset-password"];
-
 /// Refuses requests from pages of other sites.
-pub fn refuse_other_sites(settings: &Settings, request: &Request) -> Result<(), RequestError> {
-    let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
-    if changes_something(method, path) && !is_ours(settings, headers) {
-        return Err(RequestError::CrossSite);
-    }
-    if is_of_voter(method, path) && !may_vote(settings, headers) {
-        return Err(RequestError::ForeignPage);
-    }
-    Ok(())
-}
-
-/// Whether a request may change something for the person whose browser sends it.
-fn changes_something(method: &Method, path: &str) -> bool {
-    match path {
-        // The calls of browser extensions, which know no session.
-        "/scores" | "/vote" | "/api/sites/own" => false,
-        path if path.starts_with("/v1/") => false,
-        // Mail programs, and web sites that show mail (RFC 8058). The token is all that it needs.
-        path if path.starts_with("/unsubscribe/") => false,
-        path if WRITTEN_BY_GET.contains(&path) => true,
-        _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
+pub fn refuse_other_sites(settings: &Settings, route: &Facts, request: &Request) -> Result<(), RequestError> {
+    let (method, headers) = (request.method(), request.headers());
+    match route.senders {
+        Senders::Ours if may_write(route, method) && !is_ours(settings, headers) => {
+            Err(RequestError::CrossSite)
+        }
+        // They act or read as the voter that they name.
+        Senders::Voters if *method == Method::POST && !may_vote(settings, headers) => {
+            Err(RequestError::ForeignPage)
+        }
+        _ => Ok(()),
     }
 }
 
-/// Whether a request acts or reads as the voter that it names.
-fn is_of_voter(method: &Method, path: &str) -> bool {
-    *method == Method::POST && matches!(path, "/vote" | "/v1/vote" | "/api/sites/own")
+/// Whether a request may write: any method but those that are safe, and the calls of old clients that write by GET.
+pub fn may_write(route: &Facts, method: &Method) -> bool {
+    route.writes_by_get || !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// Whether a request comes from a program, from a browser extension, or from a page that may vote:
@@ -117,6 +105,7 @@ mod tests {
     use super::*;
     use crate::markup::test_support::settings;
     use crate::settings::SiteSettings;
+    use axum::body::Body;
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -202,28 +191,33 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something() {
-        let table = [
-            ("GET", "/news/1", false),
-            ("HEAD", "/news/1", false),
-            ("POST", "/login", true),
-            ("GET", "/login", false),
-            ("GET", "/api/login", true),
-            ("HEAD", "/api/login", true),
-            ("GET", "/api/reset-password", true),
-            ("DELETE", "/nothing", true),
-            ("OPTIONS", "/api/sites/vote", false),
-            ("POST", "/api/sites/vote", true),
+    fn what_is_taken_from_pages_of_other_sites() {
+        let routes = crate::router::routes();
+        for (method, path, is_taken) in [
+            ("GET", "/news/1", true),
+            ("HEAD", "/news/1", true),
+            ("POST", "/login", false),
+            ("GET", "/login", true),
+            ("GET", "/api/login", false),
+            ("HEAD", "/api/login", false),
+            ("GET", "/api/reset-password", false),
+            ("DELETE", "/nothing", false),
+            ("OPTIONS", "/api/sites/vote", true),
+            ("POST", "/api/sites/vote", false),
             ("POST", "/api/sites/own", false),
             ("POST", "/vote", false),
+            ("GET", "/scores", true),
             ("POST", "/v1/vote", false),
-            ("POST", "/votenews", true),
-            ("POST", "/unsubscribe/replies-1-0", false),
-            ("POST", "/unsubscribe", true),
-            ("POST", "/api/unsubscribe", true),
-        ];
-        for (method, path, expected) in table {
-            assert_eq!(changes_something(&method.parse().unwrap(), path), expected, "{method} {path}");
+            ("POST", "/votenews", false),
+            ("POST", "/unsubscribe/replies-1-0", true),
+            ("POST", "/unsubscribe", false),
+            ("POST", "/api/unsubscribe", false),
+        ] {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header(header::ORIGIN, "https://evil.example").body(Body::empty()).unwrap();
+            let route = routes.find(request.method(), path);
+            let is_refused = refuse_other_sites(&settings(), &route, &request).is_err();
+            assert_eq!(is_refused, !is_taken, "{method} {path}");
         }
     }
 }

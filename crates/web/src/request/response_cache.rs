@@ -12,10 +12,10 @@ use super::cookies;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::RESPONSE_CACHE_BYTES;
+use crate::route::{Facts, Route};
 use crate::server::answer::{Answer, AnswerBody};
 use crate::server::compression::{Compressor, Encoding};
 use crate::server::headers::{PRIVATE, PUBLIC};
-use crate::server::traffic::RouteId;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -27,90 +27,32 @@ use tidings_domain::cache::{Lookup, Shared, View};
 use tidings_keyspace::Tracked;
 use url::form_urlencoded;
 
-/// The addresses of responses that can be shared, with the parameters that each depends on. Other
-/// parameters of an address are dropped, so that they make no further entries.
-#[derive(Debug, Default)]
-pub struct SharedAddresses(Vec<SharedAddress>);
-
-#[derive(Debug)]
-struct SharedAddress {
-    pattern: &'static str,
-    parameters: &'static [&'static str],
-    /// Whether the response is the same for people with a session too.
-    is_for_everyone: bool,
-}
-
-impl SharedAddresses {
-    /// Adds the addresses of a route.
-    #[must_use]
-    pub fn with(mut self, pattern: &'static str, parameters: &'static [&'static str]) -> Self {
-        self.0.push(SharedAddress { pattern, parameters, is_for_everyone: false });
-        self
+/// Gives a request the one address that others for the same response have, if that can be shared: without the
+/// parameters that its route does not read, so that they make no further entries. If the response is for everyone,
+/// nobody is told who asks for it.
+pub fn unify<B>(route: &Facts, request: &mut Request<B>) {
+    if route.is_for_everyone() && cookies::has_session_cookie(request.headers()) {
+        request.headers_mut().remove(header::COOKIE);
     }
-
-    /// Says that the responses at all these addresses are the same for people with a session.
-    #[must_use]
-    pub fn for_everyone(mut self) -> Self {
-        self.0.iter_mut().for_each(|address| address.is_for_everyone = true);
-        self
-    }
-
-    /// Adds others.
-    #[must_use]
-    pub fn and(mut self, others: Self) -> Self {
-        self.0.extend(others.0);
-        self
-    }
-
-    /// Gives a request the one address that others for the same response have, if that can be
-    /// shared. If the response is for everyone, nobody is told who asks for it.
-    pub fn unify<B>(&self, request: &mut Request<B>) {
-        if cookies::has_session_cookie(request.headers()) && self.is_for_everyone(request.uri().path()) {
-            request.headers_mut().remove(header::COOKIE);
-        }
-        let asks_for_shared = *request.method() == Method::GET && !is_personal(request);
-        if asks_for_shared && let Some(address) = self.unified(request.uri()) {
-            *request.uri_mut() = address;
-        }
-    }
-
-    fn find(&self, path: &str) -> Option<&SharedAddress> {
-        self.0.iter().find(|shared| is_of_pattern(path, shared.pattern))
-    }
-
-    fn is_for_everyone(&self, path: &str) -> bool {
-        self.find(path).is_some_and(|shared| shared.is_for_everyone)
-    }
-
-    /// The one address; `None` if it is this one, or cannot be shared.
-    fn unified(&self, address: &Uri) -> Option<Uri> {
-        let (path, query) = (address.path(), address.query());
-        if query.is_none() && !path.contains('%') {
-            return None;
-        }
-        let shared = self.find(path)?;
-        let path = unescaped(path);
-        let kept = query.map(|query| kept_parameters(query, shared.parameters)).unwrap_or_default();
-        let unified = if kept.is_empty() { path.into_owned() } else { format!("{path}?{kept}") };
-        let mut parts = address.clone().into_parts();
-        parts.path_and_query = Some(unified.parse().ok()?);
-        Uri::from_parts(parts).ok()
+    let asks_for_shared = *request.method() == Method::GET && !is_personal(route, request);
+    if asks_for_shared && let Some(address) = unified(route, request.uri()) {
+        *request.uri_mut() = address;
     }
 }
 
-/// Whether a path is one of a route. A name with an `@` is no other name.
-fn is_of_pattern(path: &str, pattern: &str) -> bool {
-    let (mut path, mut pattern) = (path.split('/'), pattern.split('/'));
-    loop {
-        match (path.next(), pattern.next()) {
-            (None, None) => return true,
-            (Some(part), Some("{at_name}")) if part.starts_with('@') => {}
-            (Some(part), Some(asked))
-                if asked.starts_with('{') && asked != "{at_name}" && !part.is_empty() => {}
-            (Some(part), Some(asked)) if part == asked => {}
-            _ => return false,
-        }
+/// The one address; `None` if it is this one, or cannot be shared.
+fn unified(route: &Facts, address: &Uri) -> Option<Uri> {
+    let (path, query) = (address.path(), address.query());
+    if query.is_none() && !path.contains('%') {
+        return None;
     }
+    let parameters = route.parameters()?;
+    let path = unescaped(path);
+    let kept = query.map(|query| kept_parameters(query, parameters)).unwrap_or_default();
+    let unified = if kept.is_empty() { path.into_owned() } else { format!("{path}?{kept}") };
+    let mut parts = address.clone().into_parts();
+    parts.path_and_query = Some(unified.parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 /// The fields of a query string with these names, sorted by them, each written in one way.
@@ -154,17 +96,6 @@ fn unescaped(path: &str) -> Cow<'_, str> {
 /// The approximate size of a response's headers, in bytes.
 const HEADERS_BYTES: usize = 1_024;
 
-/// An extension of responses that, without a session, depend only on the address of the
-/// request.
-#[derive(Debug, Clone, Copy)]
-struct SharedResponse;
-
-/// Middleware that marks the responses of its routes as the same for all visitors.
-pub async fn mark_shared(mut response: Response) -> Response {
-    response.extensions_mut().insert(SharedResponse);
-    response
-}
-
 tidings_domain::cache_kind! {
     /// Whole responses.
     struct CachedResponses: ResponseKey => CachedResponse, "responses", RESPONSE_CACHE_BYTES,
@@ -192,17 +123,17 @@ impl Equivalent<ResponseKey> for RequestKey<'_> {
 }
 
 /// Whether the response to a request depends on who sends it.
-fn is_personal<B>(request: &Request<B>) -> bool {
-    !is_file(request.uri().path()) && cookies::has_session_cookie(request.headers())
+fn is_personal<B>(route: &Facts, request: &Request<B>) -> bool {
+    !route.is_for_everyone() && cookies::has_session_cookie(request.headers())
 }
 
 impl<'a> RequestKey<'a> {
     /// The key of a request, or `None` if its response must not come from the cache.
-    fn of<B>(request: &'a Request<B>, encoding: Encoding) -> Option<Self> {
+    fn of<B>(route: &Facts, request: &'a Request<B>, encoding: Encoding) -> Option<Self> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_refused = request.extensions().get::<RequestError>().is_some();
-        let is_stream = has_events(request.uri().path()) && wants_events(request.headers());
-        if !is_read || is_refused || is_stream || is_personal(request) {
+        let is_stream = route.has_events && wants_events(request.headers());
+        if !is_read || is_refused || is_stream || is_personal(route, request) {
             return None;
         }
         Some(Self { address: request.uri().path_and_query()?.as_str(), encoding })
@@ -218,7 +149,6 @@ struct CachedResponse {
     headers: HeaderMap,
     body: Bytes,
     made_bytes: usize,
-    route: RouteId,
 }
 
 impl CachedResponse {
@@ -236,15 +166,14 @@ impl CachedResponse {
         let (mut head, _) = status.into_response().into_parts();
         head.headers = headers;
         let made_bytes = if status == StatusCode::OK { self.made_bytes } else { 0 };
-        Answer { head, body: AnswerBody::Whole(body), made_bytes, route: self.route }
+        Answer { head, body: AnswerBody::Whole(body), made_bytes }
     }
 }
 
-/// Whether a response is the same for all visitors. One that sets a cookie never is, even
-/// on a marked route.
-fn is_cacheable(response: &Response) -> bool {
+/// Whether a response is the same for all visitors. One that sets a cookie never is.
+fn is_cacheable(route: &Facts, response: &Response) -> bool {
     response.status() == StatusCode::OK
-        && response.extensions().get::<SharedResponse>().is_some()
+        && route.parameters().is_some()
         && !response.headers().contains_key(header::SET_COOKIE)
 }
 
@@ -307,9 +236,9 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     request: Request<B>,
     handle: impl FnOnce(Request<B>) -> F,
 ) -> Answer {
-    let encoding = Encoding::of(request.headers());
+    let (route, encoding) = (Route::of(request.extensions()), Encoding::of(request.headers()));
     let moment = app.moment();
-    let Some(request_key) = RequestKey::of(&request, encoding) else {
+    let Some(request_key) = RequestKey::of(&route, &request, encoding) else {
         let known = conditions(&request);
         let answer = answer_unless_known(handle(request).await, known).await;
         return compressor.compress(answer, encoding).await;
@@ -332,17 +261,17 @@ pub async fn answer_cached<B, F: Future<Output = Response>>(
     };
     let (request_headers, known) = (request.headers().clone(), conditions(&request));
     let (response, reads) = app.site.store.record_reads(handle(request)).await;
-    let is_cacheable = is_cacheable(&response);
+    let is_cacheable = is_cacheable(&route, &response);
     let made = answer_unless_known(response, known.filter(|_| !is_cacheable)).await;
     let made = compressor.compress(made, encoding).await;
-    let Answer { head, body: AnswerBody::Whole(body), made_bytes, route } = made else { return made };
+    let Answer { head, body: AnswerBody::Whole(body), made_bytes } = made else { return made };
     if !is_cacheable {
-        return Answer { head, body: AnswerBody::Whole(body), made_bytes, route };
+        return Answer { head, body: AnswerBody::Whole(body), made_bytes };
     }
     // A compressed body has no spare capacity; a plain one may have.
     let body = if encoding == Encoding::Identity { Bytes::copy_from_slice(&body) } else { body };
     let headers = shared_headers(head.headers, &body);
-    let response = CachedResponse { headers, body, made_bytes, route };
+    let response = CachedResponse { headers, body, made_bytes };
     let response: Shared<CachedResponse> =
         flight.finish(view, Tracked::recorded(response, &reads), Some(view.now));
     response.answer(&request_headers)
@@ -377,11 +306,6 @@ pub fn weak_entity_tag(text: &[u8]) -> HeaderValue {
     tag.unwrap_or(strong)
 }
 
-/// Whether what is at a path is also a stream of events.
-fn has_events(path: &str) -> bool {
-    path.starts_with("/v0/")
-}
-
 /// Whether a client asks for a stream of events.
 pub fn wants_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -391,16 +315,12 @@ pub fn wants_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether a path is that of a file, which is the same for everyone.
-pub fn is_file(path: &str) -> bool {
-    path.starts_with("/assets/") || matches!(path, "/robots.txt" | "/favicon.ico" | "/manifest.webmanifest")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::markup::test_support::settings;
     use crate::server::answer_memory::AnswerMemory;
+    use axum::http::request::Builder;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     use tidings_domain::passwords::PasswordWorker;
@@ -415,6 +335,15 @@ mod tests {
         App::new(site, settings(), None, clock)
     }
 
+    /// A request with its route.
+    fn routed(request: Builder) -> Request<()> {
+        let mut request = request.body(()).unwrap();
+        let route = crate::router::routes().find(request.method(), request.uri().path());
+        request.extensions_mut().insert(route);
+        unify(&route, &mut request);
+        request
+    }
+
     /// Sends requests with these values of `Accept-Encoding` at the same time, and again one
     /// after the other. Returns how often the handler was called and a body was compressed.
     async fn work_for(encodings: &[&str], length: usize) -> (usize, u64) {
@@ -423,12 +352,12 @@ mod tests {
         let calls = AtomicUsize::new(0);
         let request = async |encoding: &str| {
             let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, encoding);
-            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+            let answer = answer_cached(&app, &compressor, routed(request), async |_| {
                 calls.fetch_add(1, Ordering::Relaxed);
                 app.site.store.fetch(read::string("read")).await.unwrap();
                 // The others arrive meanwhile.
                 tokio::task::yield_now().await;
-                mark_shared("a".repeat(length).into_response()).await
+                "a".repeat(length).into_response()
             })
             .await;
             assert!(answer.head.headers.contains_key(header::ETAG));
@@ -452,7 +381,6 @@ mod tests {
 
     #[test]
     fn an_address_has_only_what_its_route_reads() {
-        let addresses = crate::router::shared_addresses();
         for (asked, unified) in [
             ("/?q=1", "/"),
             ("/?", "/"),
@@ -462,7 +390,7 @@ mod tests {
             ("/news/%31?page=2", "/news/1?page=2"),
             ("/news/1?page=1&page=2", "/news/1?page=1&page=2"),
             ("/topic/r%75st%2bgo/new?x", "/topic/rust%2Bgo/new"),
-            ("/%40alice?before=1-2&x=1", "/%40alice?before=1-2&x=1"),
+            ("/%40alice?before=1-2&x=1", "/%40alice?before=1-2"),
             ("/@alice?before=1-2&x=1", "/@alice?before=1-2"),
             ("/@%61lice/feed?x", "/@alice/feed"),
             ("/@%c3%bc?x", "/@%C3%BC"),
@@ -474,18 +402,15 @@ mod tests {
             // These are not shared.
             ("/login?reason=vote&next=/", "/login?reason=vote&next=/"),
             ("/submit?u=a&t=b", "/submit?u=a&t=b"),
-            ("/nothing?x", "/nothing?x"),
+            ("/no/such/address?x", "/no/such/address?x"),
             ("/news/?x", "/news/?x"),
         ] {
-            let uri: Uri = asked.parse().unwrap();
-            let found = addresses.unified(&uri).unwrap_or(uri);
-            assert_eq!(found.to_string(), unified, "{asked}");
+            assert_eq!(routed(Request::builder().uri(asked)).uri(), unified, "{asked}");
         }
     }
 
     #[test]
     fn a_feed_is_not_told_who_asks_but_a_page_of_a_similar_name_is() {
-        let addresses = crate::router::shared_addresses();
         for (path, is_for_everyone) in [
             ("/atom", true),
             ("/json", true),
@@ -501,9 +426,7 @@ mod tests {
             ("/inbox/feed/json", false),
             ("/", false),
         ] {
-            let request = Request::builder().uri(path).header(header::COOKIE, "auth=1");
-            let mut request = request.body(()).unwrap();
-            addresses.unify(&mut request);
+            let request = routed(Request::builder().uri(path).header(header::COOKIE, "auth=1"));
             assert_eq!(request.headers().contains_key(header::COOKIE), !is_for_everyone, "{path}");
         }
     }
@@ -532,25 +455,21 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_parameter_makes_no_further_entry() {
         let app = app().await;
-        let (addresses, compressor) =
-            (crate::router::shared_addresses(), Compressor::new(AnswerMemory::new(usize::MAX)));
+        let compressor = Compressor::new(AnswerMemory::new(usize::MAX));
         let mut calls = 0;
         for number in 0..20 {
             let request = Request::builder().uri(format!("/best?q={number}&page=1"));
-            let mut request = request.header(header::ACCEPT_ENCODING, "gzip").body(()).unwrap();
-            addresses.unify(&mut request);
+            let request = routed(request.header(header::ACCEPT_ENCODING, "gzip"));
             let answer = answer_cached(&app, &compressor, request, async |request| {
                 calls += 1;
                 assert_eq!(request.uri(), "/best?page=1");
-                mark_shared("a".repeat(100_000).into_response()).await
+                "a".repeat(100_000).into_response()
             })
             .await;
             assert_eq!(answer.made_bytes, 100_000);
         }
         assert_eq!((calls, compressor.runs()), (1, 1));
-        let with_session = Request::builder().uri("/best?q=1").header(header::COOKIE, "auth=1");
-        let mut with_session = with_session.body(()).unwrap();
-        addresses.unify(&mut with_session);
+        let with_session = routed(Request::builder().uri("/best?q=1").header(header::COOKIE, "auth=1"));
         assert_eq!(with_session.uri(), "/best?q=1");
     }
 
@@ -568,9 +487,9 @@ mod tests {
         for _ in 0..2 {
             let request = Request::builder().uri("/").header(header::ACCEPT_ENCODING, "gzip");
             let request = request.header(header::COOKIE, format!("auth={}", "0".repeat(40)));
-            let answer = answer_cached(&app, &compressor, request.body(()).unwrap(), async |_| {
+            let answer = answer_cached(&app, &compressor, routed(request), async |_| {
                 calls += 1;
-                mark_shared("a".repeat(1_000).into_response()).await
+                "a".repeat(1_000).into_response()
             })
             .await;
             assert_eq!(answer.head.headers[header::CONTENT_ENCODING], "gzip");

@@ -7,6 +7,7 @@ use super::json;
 use super::local_path::LocalPath;
 use crate::App;
 use crate::error::{Malformed, RequestError};
+use crate::route::Route;
 use axum::extract::{ConnectInfo, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, header};
@@ -20,33 +21,9 @@ use tidings_domain::repeats::NamedRequest;
 use tidings_domain::values::rates::subscriber;
 use tidings_domain::values::request_name::RequestName;
 
-/// How the addresses of the API begin.
-const API: &str = "/api/";
-
 /// An extension of requests for the head of a response, which are answered like GET.
 #[derive(Clone, Copy)]
 pub struct OnlyHead;
-
-/// An extension of requests to do something that a second request would do once more.
-#[derive(Clone, Copy)]
-struct ActsOnce;
-
-/// Middleware that marks the requests of its routes as such that must not be done twice. The other
-/// forms set a state.
-pub async fn mark_acting_once(mut request: Request) -> Request {
-    request.extensions_mut().insert(ActsOnce);
-    request
-}
-
-/// An extension of requests whose address has fields, too.
-#[derive(Clone, Copy)]
-struct NamedInAddress;
-
-/// Middleware that marks the requests of its routes as such whose address has fields, too.
-pub async fn mark_named(mut request: Request) -> Request {
-    request.extensions_mut().insert(NamedInAddress);
-    request
-}
 
 impl FromRequestParts<App> for Visit {
     type Rejection = RequestError;
@@ -54,7 +31,7 @@ impl FromRequestParts<App> for Visit {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
         let token = cookies::session_token(app, &parts.headers);
         let visit = Self::new(app.site.clone(), app.now(), token.as_deref());
-        let is_action = parts.method == Method::POST && parts.uri.path().starts_with(API);
+        let is_action = parts.method == Method::POST && Route::of(&parts.extensions).is_call();
         let visit = if is_action { visit.only_acting() } else { visit };
         let visit = inbox::showing_badge(if opens_page(parts) { visit.opening_page() } else { visit });
         Ok(match parts.extensions.get::<Prolonged>() {
@@ -84,7 +61,7 @@ fn opens_page(parts: &Parts) -> bool {
         .iter()
         .any(|name| parts.headers.get(*name).is_some_and(is_prefetch));
     let is_read = parts.method == Method::GET && parts.extensions.get::<OnlyHead>().is_none();
-    is_read && !is_early && !parts.uri.path().starts_with(API)
+    is_read && !is_early && !Route::of(&parts.extensions).is_call()
 }
 
 /// A visit by a user who is logged in, for pages that require it.
@@ -217,7 +194,7 @@ impl FromRequest<App> for Fields {
         if !is_form(request.headers()) {
             return Err(Malformed::NotAForm.into());
         }
-        let is_named = request.extensions().get::<NamedInAddress>().is_some();
+        let is_named = Route::of(request.extensions()).is_named_in_address;
         let sent = request.extensions().get::<SentFields>().cloned();
         let name = request.uri().query().filter(|_| is_named).map(str::to_owned);
         let body = json::read_body(request).await?;
@@ -282,7 +259,7 @@ impl FromRequestParts<App> for Call {
         let session_token = cookies::session_token(app, &parts.headers);
         let device = Device::from_request_parts(parts, app).await?;
         let path = parts.uri.path().to_owned();
-        let acts_once = path.starts_with(API) || parts.extensions.get::<ActsOnce>().is_some();
+        let acts_once = Route::of(&parts.extensions).acts_once;
         Ok(Self { path, device, session_token, acts_once })
     }
 }

@@ -12,8 +12,8 @@ use crate::markup::frame::Frame;
 use crate::request::answers::{ErrorResponse, ErrorStatus, VotesResponse};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
-use crate::request::login_reason::LoginReason;
-use crate::server::request_id;
+use crate::route::{ErrorFormat, Route};
+use crate::server::{headers, request_id};
 use axum::Json;
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
@@ -21,6 +21,7 @@ use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::FutureExt;
 use maud::Markup;
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
@@ -38,12 +39,13 @@ pub async fn error_responses<F: Future<Output = Response>>(
     if let Some(failure) = request.extensions_mut().remove::<RequestError>() {
         return failure_response(app, &method, &address, &failure);
     }
+    let route = Route::of(request.extensions());
     let visitor = ErrorVisitor::of(app, &request);
     let sent = SentPageForm::note(&mut request);
     let failure = match AssertUnwindSafe(handle(request)).catch_unwind().await {
         Ok(mut response) => {
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
-                Failed { app, method: &method, address: &address, failure: &failure }.note();
+                Failed { app, route, method: &method, address: &address, failure: &failure }.note();
             }
             match response.extensions_mut().remove::<RequestError>() {
                 Some(failure) => failure,
@@ -52,10 +54,9 @@ pub async fn error_responses<F: Future<Output = Response>>(
         }
         Err(_) => RequestError::Panic,
     };
-    let failed = Failed { app, method: &method, address: &address, failure: &failure };
-    let format = ErrorFormat::of(address.path());
-    if format != ErrorFormat::Page || failed.login().is_some() {
-        return failed.response(format, |message| bare_error_page(app, failed.failing(), message));
+    let failed = Failed { app, route, method: &method, address: &address, failure: &failure };
+    if route.errors != ErrorFormat::Page || failed.login().is_some() {
+        return failed.response(|message| bare_error_page(app, failed.failing(), message));
     }
     if let Some(sent) = sent
         && let Some(form) = sent.shown_again(forms, &failure).await
@@ -68,9 +69,9 @@ pub async fn error_responses<F: Future<Output = Response>>(
 
 /// The response to a failed request without its viewer, and its line in the log.
 pub fn failure_response(app: &App, method: &Method, address: &Uri, failure: &RequestError) -> Response {
-    let failed = Failed { app, method, address, failure };
-    failed
-        .response(ErrorFormat::of(address.path()), |message| bare_error_page(app, failed.failing(), message))
+    let route = app.routes.find(method, address.path());
+    let failed = Failed { app, route, method, address, failure };
+    failed.response(|message| bare_error_page(app, failed.failing(), message))
 }
 
 /// The sender of a request, as far as known from its head.
@@ -93,11 +94,11 @@ impl ErrorVisitor {
         let (app, failing) = (failed.app, failed.failing());
         let here = failed.here();
         if failing.status == StatusCode::SERVICE_UNAVAILABLE {
-            return failed.response(ErrorFormat::Page, |message| bare_error_page(app, failing, message));
+            return failed.response(|message| bare_error_page(app, failing, message));
         }
         let Self::Token(token) = self else {
             let frame = Frame::known(app, &here, None);
-            return failed.response(ErrorFormat::Page, |message| error_page(&frame, failing, message));
+            return failed.response(|message| error_page(&frame, failing, message));
         };
         let visit = Visit::new(app.site.clone(), app.now(), Some(&token));
         let mut visit = inbox::showing_badge(visit);
@@ -111,9 +112,9 @@ impl ErrorVisitor {
         match found.await {
             Ok(Ok(viewer)) => {
                 let frame = Frame::known(app, &here, viewer.as_ref());
-                failed.response(ErrorFormat::Page, |message| error_page(&frame, failing, message))
+                failed.response(|message| error_page(&frame, failing, message))
             }
-            _ => failed.response(ErrorFormat::Page, |message| bare_error_page(app, failing, message)),
+            _ => failed.response(|message| bare_error_page(app, failing, message)),
         }
     }
 }
@@ -121,6 +122,7 @@ impl ErrorVisitor {
 /// A request that failed.
 struct Failed<'a> {
     app: &'a App,
+    route: Route,
     method: &'a Method,
     address: &'a Uri,
     failure: &'a RequestError,
@@ -140,24 +142,23 @@ impl Failed<'_> {
 
     /// The login page to redirect to, if that is all that is missing.
     fn login(&self) -> Option<String> {
-        let path = self.address.path();
-        let is_page = ErrorFormat::of(path) == ErrorFormat::Page;
+        let is_page = self.route.errors == ErrorFormat::Page;
         let is_missing = matches!(self.failure, RequestError::LoginRequired) && is_page;
-        is_missing.then(|| login_to(LoginReason::of_path(path), self.here().as_str()))
+        is_missing.then(|| login_to(self.route.login, self.here().as_str()))
     }
 
     /// Notes what the failure says about the store, and its line in the log.
     fn note(&self) {
-        let Self { app, method, address, failure } = *self;
+        let Self { app, method, address, failure, .. } = *self;
         if let Some(state) = failure.store_state() {
             app.health.note_failure(state);
         }
-        failure.log(app.now(), method, loggable(address.path()));
+        failure.log(app.now(), method, &loggable(address.path()));
     }
 
     /// The response, and its line in the log. `page` makes the page with a message.
-    fn response(&self, format: ErrorFormat, page: impl FnOnce(&str) -> Markup) -> Response {
-        let Self { failure, .. } = *self;
+    fn response(&self, page: impl FnOnce(&str) -> Markup) -> Response {
+        let (failure, format) = (self.failure, self.route.errors);
         if let Some(login) = self.login() {
             return Redirect::to(&login).into_response();
         }
@@ -201,54 +202,9 @@ impl Failed<'_> {
     }
 }
 
-/// The form in which an address reports failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ErrorFormat {
-    Page,
-    Api,
-    /// The API of Hacker News.
-    HackerNews,
-    /// The API of the search of Hacker News.
-    Algolia,
-    /// The calls of browser extensions as they were documented.
-    Documented,
-    /// The calls of the original extension.
-    Deployed,
-}
-
-impl ErrorFormat {
-    /// Decided by the address alone, so that it also works for requests that reached
-    /// no handler. The calls of extensions are those of `router.rs`.
-    fn of(path: &str) -> Self {
-        match path {
-            "/scores" | "/vote" => Self::Documented,
-            "/v1/scores" | "/v1/vote" => Self::Deployed,
-            path if path.starts_with("/v0/") => Self::HackerNews,
-            path if path.starts_with("/api/v1/") => Self::Algolia,
-            path if path.starts_with("/api/") => Self::Api,
-            _ => Self::Page,
-        }
-    }
-}
-
-/// Whether what is at an address is for people.
-pub fn is_of_pages(path: &str) -> bool {
-    ErrorFormat::of(path) == ErrorFormat::Page
-}
-
 /// A path as it may be logged: links that are mailed are secrets.
-fn loggable(path: &str) -> &str {
-    if path.starts_with("/reset-password/") {
-        "/reset-password/..."
-    } else if path.starts_with("/confirm-email/") {
-        "/confirm-email/..."
-    } else if path.starts_with("/inbox/feed/") {
-        "/inbox/feed/..."
-    } else if path.starts_with("/unsubscribe/") {
-        "/unsubscribe/..."
-    } else {
-        path
-    }
+fn loggable(path: &str) -> Cow<'_, str> {
+    headers::without_secret(path).map_or(Cow::Borrowed(path), |path| format!("{path}/...").into())
 }
 
 #[cfg(test)]

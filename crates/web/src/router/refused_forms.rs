@@ -10,6 +10,7 @@ use crate::markup::fields::RefusedForm;
 use crate::markup::refilled::refilled;
 use crate::request::form::{FORM_PAGE, Fields, SentFields};
 use crate::request::local_path::LocalPath;
+use crate::route::{ErrorFormat, Route};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request};
@@ -49,7 +50,8 @@ impl SentPageForm {
     /// Notes what a form of a page consists of; `None` for any other request.
     pub fn note(request: &mut Request) -> Option<Self> {
         let path = request.uri().path();
-        if *request.method() != Method::POST || !super::failures::is_of_pages(path) {
+        let is_page = Route::of(request.extensions()).errors == ErrorFormat::Page;
+        if *request.method() != Method::POST || !is_page {
             return None;
         }
         let path = path.to_owned();

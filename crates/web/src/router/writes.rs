@@ -9,12 +9,12 @@ use super::failures::failure_response;
 use crate::App;
 use crate::error::RequestError;
 use crate::request::json;
-use crate::request::origin::WRITTEN_BY_GET;
+use crate::request::origin::may_write;
 use crate::request::viewer::{peer_of, subscriber_of};
+use crate::route::Route;
 use crate::server::request_id;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::Method;
 use axum::response::Response;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,14 +28,6 @@ use tidings_keyspace::{count_rounds, note_rounds};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// The addresses at which strangers have passwords hashed. They wait in a line for that, and have
-/// at most half of the places, so that a long line leaves room for everything else. An eighth of all
-/// places is kept for networks that have less than a sixteenth, so that one network, however many
-/// connections it has, leaves room for the logins of others.
-const HASHING: [&str; 7] =
-    ["/login", "/api/login", "/register", "/api/create_account", "/appeal", "/messages", "/api/messages"];
-/// The same with a token that was mailed.
-const HASHING_BELOW: &str = "/reset-password/";
 /// One in so many places is a network's share for such requests.
 const NETWORK_SHARE: usize = 16;
 /// One in so many places is kept for networks that have less than their share.
@@ -97,15 +89,17 @@ impl Writes {
     }
 }
 
-/// The network that a password is hashed for; none if it is exempt from limits.
+/// The network that a password is hashed for; none if it is exempt from limits. Strangers who have passwords hashed wait
+/// in a line for that, and have at most half of the places, so that a long line leaves room for everything else. An
+/// eighth of all places is kept for networks that have less than a sixteenth, so that one network, however many
+/// connections it has, leaves room for the logins of others.
 #[derive(Debug, Clone, Copy)]
 struct Hashing(Option<Network>);
 
 impl Hashing {
     /// That of a request; `None` if it has no password hashed.
     fn of(app: &App, request: &Request) -> Option<Self> {
-        let path = request.uri().path();
-        if !HASHING.contains(&path) && !path.starts_with(HASHING_BELOW) {
+        if !Route::of(request.extensions()).hashes_password {
             return None;
         }
         let address = subscriber_of(app, peer_of(request.extensions()), request.headers());
@@ -136,12 +130,6 @@ impl Drop for Place {
     }
 }
 
-/// Whether a request may write: any method but those that are safe, and the calls of old clients
-/// that write by GET.
-fn may_write(method: &Method, path: &str) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) || WRITTEN_BY_GET.contains(&path)
-}
-
 /// Limits the time of a request. One that may write goes on in a task of its own after that, and
 /// after its client has gone.
 pub async fn run_to_the_end<F: Future<Output = Response> + Send + 'static>(
@@ -153,7 +141,7 @@ pub async fn run_to_the_end<F: Future<Output = Response> + Send + 'static>(
     let failed = |failure| failure_response(app, &method, &address, &failure);
     let limit = Limit::of(app.settings.request_timeout);
     let is_refused = request.extensions().get::<RequestError>().is_some();
-    if is_refused || !may_write(&method, address.path()) {
+    if is_refused || !may_write(&Route::of(request.extensions()), &method) {
         return limit.of_work(handle(request)).await.unwrap_or_else(|| failed(RequestError::Timeout));
     }
     let Some(mut request) = limit.of_work(with_whole_body(request)).await else {
@@ -222,6 +210,7 @@ mod tests {
     use axum::Router;
     use axum::body::to_bytes;
     use axum::extract::ConnectInfo;
+    use axum::http::Method;
     use axum::http::{StatusCode, header};
     use axum::middleware::from_fn_with_state;
     use axum::routing::{any, post};

@@ -2,7 +2,6 @@
 
 use super::answer_memory::AnswerMemory;
 use super::connections::AnswerGuard;
-use super::traffic::RouteId;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::response::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -19,8 +18,6 @@ pub struct Answer {
     pub body: AnswerBody,
     /// The bytes of the body before it was compressed; 0 for a stream, and if the client has it.
     pub made_bytes: usize,
-    /// The route of the request.
-    pub route: RouteId,
 }
 
 /// The body of an answer.
@@ -34,20 +31,19 @@ pub enum AnswerBody {
 impl Answer {
     /// The answer that consists of a handler's response. It does not copy the body.
     pub async fn from_response(response: Response) -> Self {
-        let (mut head, body) = response.into_parts();
-        let route = head.extensions.remove().unwrap_or_default();
+        let (head, body) = response.into_parts();
         // Only streams have no exact size.
         if body.size_hint().exact().is_none() {
-            return Self { head, body: AnswerBody::Stream(body), made_bytes: 0, route };
+            return Self { head, body: AnswerBody::Stream(body), made_bytes: 0 };
         }
         if let Ok(body) = to_bytes(body, usize::MAX).await {
             let made_bytes = body.len();
-            Self { head, body: AnswerBody::Whole(body), made_bytes, route }
+            Self { head, body: AnswerBody::Whole(body), made_bytes }
         } else {
             // Cannot happen: the body is in memory.
             tracing::error!("cannot read the body of a response");
             let (head, _) = StatusCode::INTERNAL_SERVER_ERROR.into_response().into_parts();
-            Self { head, body: AnswerBody::Whole(Bytes::new()), made_bytes: 0, route }
+            Self { head, body: AnswerBody::Whole(Bytes::new()), made_bytes: 0 }
         }
     }
 

@@ -4,6 +4,7 @@
 //! `Access-Control-Allow-Origin: *` excludes credentials, so such pages cannot use the
 //! session cookie of a visitor.
 
+use crate::route::Cors;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,24 +18,22 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
 /// How long a browser may cache the result of a preflight request: a day, in seconds.
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("86400");
 
-/// How any origin may call a path; `None` if it may not.
-fn methods_of(path: &str) -> Option<HeaderValue> {
-    let begins = |start: &&str| path.starts_with(start);
-    if matches!(path, "/scores" | "/vote") || ["/v1/", "/api/sites/"].iter().any(begins) {
-        Some(HeaderValue::from_static("POST, GET"))
-    } else if ["/v0/", "/api/v1/"].iter().any(begins) {
-        Some(HeaderValue::from_static("GET"))
-    } else {
-        None
+/// The methods by which any origin may call an address; `None` if it may not.
+const fn methods_of(cors: Cors) -> Option<HeaderValue> {
+    match cors {
+        Cors::Closed => None,
+        Cors::Read => Some(HeaderValue::from_static("GET")),
+        Cors::ReadAndVote => Some(HeaderValue::from_static("POST, GET")),
     }
 }
 
 /// Responds to preflight requests, and adds the headers to all other responses, including errors.
 pub async fn allow_any_origin<F: Future<Output = Response>>(
+    cors: Cors,
     request: Request,
     handle: impl FnOnce(Request) -> F,
 ) -> Response {
-    let Some(methods) = methods_of(request.uri().path()) else {
+    let Some(methods) = methods_of(cors) else {
         return handle(request).await;
     };
     let mut response = if request.method() == Method::OPTIONS {
@@ -46,9 +45,9 @@ pub async fn allow_any_origin<F: Future<Output = Response>>(
     response
 }
 
-/// Adds the headers to the response for a path, if any origin may call it.
-pub fn open_path(path: &str, headers: &mut HeaderMap) {
-    if let Some(methods) = methods_of(path) {
+/// Adds the headers to a response, if any origin may call its address.
+pub fn open(cors: Cors, headers: &mut HeaderMap) {
+    if let Some(methods) = methods_of(cors) {
         add_headers(methods, headers);
     }
 }

@@ -90,6 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_secret_of_an_address_is_known() {
+        let secrets = crate::router::routes().iter().filter_map(|route| {
+            let secret = ["{token}", "{secret}"].iter().find_map(|name| route.pattern.split_once(*name));
+            Some(secret?.0)
+        });
+        let known: std::collections::BTreeSet<&str> = secrets.collect();
+        assert_eq!(known, SECRET_PATHS.into());
+    }
+
+    #[test]
     fn an_address_is_cut_before_its_secret() {
         for (address, without) in [
             ("/register?token=0c1b", Some("/register")),

@@ -260,12 +260,6 @@ pub async fn watch(app: &App) {
     }
 }
 
-/// Whether a path is one of these addresses. They are answered whatever host they are asked
-/// for: monitors know a server by its address or by a name of their own.
-pub fn is_health(path: &str) -> bool {
-    ADDRESSES.contains(&path)
-}
-
 /// `GET /health/live`: the process answers.
 pub async fn live() -> Response {
     uncached(StatusCode::OK, Json(Liveness { status: "ok" }))

@@ -2,11 +2,12 @@
 //! heads that are too large or that it cannot read. It answers with a bare status.
 
 use super::request_id::{REQUEST_ID, RequestId};
-use super::traffic::{Answered, RouteId};
+use super::traffic::Answered;
 use super::{cors, headers};
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::ADDRESS_BYTES;
+use crate::route::Route;
 use axum::body::to_bytes;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
@@ -96,12 +97,12 @@ impl BareAnswer<'_> {
         let made = id.clone().sync_scope(|| respond(app, &Method::GET, &address, &failure));
         let (mut parts, body) = made.into_parts();
         // Its method is not known.
-        let (route, method, took) = (RouteId::default(), Method::TRACE, Duration::ZERO);
+        let (route, method, took) = (Route::default(), Method::TRACE, Duration::ZERO);
         app.traffic.note(&Answered { route, method, status: parts.status, took });
         parts.headers.insert(REQUEST_ID, id.header());
         // The body is in memory, so it is ready.
         let body = to_bytes(body, usize::MAX).now_or_never().and_then(Result::ok).unwrap_or_default();
-        cors::open_path(address.path(), &mut parts.headers);
+        cors::open(app.routes.find(&Method::GET, address.path()).cors, &mut parts.headers);
         headers::protect(&app.settings, headers::has_secret(&address), &mut parts.headers);
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         parts.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

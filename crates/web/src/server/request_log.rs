@@ -29,7 +29,7 @@ impl Default for RequestLog {
 
 impl RequestLog {
     /// Logs an answer that took long.
-    pub fn note_answer(&self, app: &App, answered: &Answered, rounds: u64) {
+    pub fn note_answer(&self, answered: &Answered, rounds: u64) {
         if answered.took < SLOW_REQUEST {
             return;
         }
@@ -37,7 +37,7 @@ impl RequestLog {
         let Answered { route, method, status, took } = answered;
         let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let left_out = (left_out > 0).then_some(left_out);
-        let (route, status) = (app.traffic.pattern_of(*route), status.as_u16());
+        let (route, status) = (route.pattern(), status.as_u16());
         tracing::warn!(%method, route, status, milliseconds, rounds, left_out, "slow request");
     }
 

@@ -9,12 +9,12 @@
 mod routes;
 mod times;
 
-pub use routes::RouteId;
 pub use times::{TIME_BINS, Times, bin_bound, percentile};
 
 use crate::limits::TRAFFIC_WINDOW;
+use crate::route::Route;
 use axum::http::{Method, StatusCode};
-use routes::Routes;
+use routes::ByRoute;
 use std::array;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ const SHARDS: usize = 8;
 #[derive(Debug, Clone)]
 pub struct Answered {
     /// The route that the request matched.
-    pub route: RouteId,
+    pub route: Route,
     /// The method of the request.
     pub method: Method,
     /// The status of the answer.
@@ -42,7 +42,7 @@ pub struct Answered {
 pub struct Traffic {
     started: Instant,
     shards: [Shard; SHARDS],
-    pub(crate) routes: Routes,
+    routes: ByRoute,
     /// Totals of the last minute, the oldest first; never empty.
     samples: Mutex<VecDeque<(Instant, Totals)>>,
     /// The totals when [`Traffic::take_minute`] was last called.
@@ -111,7 +111,7 @@ impl Default for Traffic {
         Self {
             started,
             shards: array::from_fn(|_| Shard::default()),
-            routes: Routes::default(),
+            routes: ByRoute::default(),
             samples: Mutex::new(VecDeque::from([(started, Totals::default())])),
             taken: Mutex::default(),
         }
@@ -129,11 +129,6 @@ impl Traffic {
             shard.refused.fetch_add(1, Ordering::Relaxed);
         }
         self.routes.note(answered);
-    }
-
-    /// The pattern of a route, as `/news/{id}`, or `other`.
-    pub fn pattern_of(&self, route: RouteId) -> &str {
-        self.routes.pattern_of(route)
     }
 
     /// How long this server has been running.
@@ -220,7 +215,7 @@ mod tests {
     use super::*;
 
     fn answered(status: StatusCode, took: Duration) -> Answered {
-        Answered { route: RouteId::default(), method: Method::GET, status, took }
+        Answered { route: Route::default(), method: Method::GET, status, took }
     }
 
     #[test]

@@ -272,7 +272,7 @@ pub async fn register(
     };
     let wanted: WantedPage = fields.read()?;
     match outcome.map(|signed_up| signed_up.session) {
-        Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up())),
+        Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up(app.routes))),
         // An applicant has no session that could prove it to another page.
         Ok(None) => {
             let mut visit = app.visitor();

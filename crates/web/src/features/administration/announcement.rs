@@ -12,6 +12,7 @@ use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
+use crate::route::{BodySize, Wing, target};
 use axum::Json;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -163,6 +164,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/announcement",
+            target(Wing::Core, BodySize::Long, None),
             "Change the announcement and the pinned stories (administrators only).",
             |app, by, form: &AnnouncementForm| {
                 Box::pin(async move {
@@ -177,6 +179,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .then(|_, ()| PAGE.to_owned()),
         Action::setting(
             "/announcement/dismiss",
+            target(Wing::Core, BodySize::Short, None),
             "Stop showing an announcement to the member.",
             |app, by, form: &DismissForm| {
                 Box::pin(announcing::dismiss(&app.site, by.user, Timestamp(form.made)))

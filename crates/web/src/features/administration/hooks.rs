@@ -15,6 +15,7 @@ use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
+use crate::route::{BodySize, Wing, target};
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
 use axum::response::{IntoResponse, Redirect};
@@ -388,6 +389,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/hooks",
+            target(Wing::Core, BodySize::Short, None),
             "Add, change, remove or test a webhook (administrators only).",
             |app, by, form: &HookForm| {
                 Box::pin(async move {

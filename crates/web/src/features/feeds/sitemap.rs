@@ -8,13 +8,11 @@ use crate::error::RequestError;
 use crate::limits::{SITEMAP_PARTS, SITEMAP_STORIES};
 use crate::markup::addresses::news_address;
 use crate::request::path::{PathOf, Start};
+use crate::route::Wings;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse;
 use maud::{Render, html};
 use tidings_domain::news::sitemap;
-
-/// The pages that list stories and sites, which are in the first part.
-const LISTS: [&str; 6] = ["/", "/latest/0", "/best", "/topics", "/sites", "/about"];
 
 const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::CONTENT_TYPE, HeaderValue::from_static("application/xml; charset=utf-8")),
@@ -53,9 +51,9 @@ pub async fn part(PathOf(Start(number)): PathOf<Start>, app: App) -> Result<impl
         return Err(RequestError::NotFound);
     }
     let site = &app.settings.site;
-    let is_there = |path: &&&str| **path != "/sites" || app.site.rules.features.sites;
-    let lists = LISTS.iter().filter(|_| number == 1).filter(is_there).map(|path| site.link(path));
-    let addresses = lists.chain(stories.into_iter().map(|id| site.link(&news_address(id))));
+    // The first part names the pages, too.
+    let pages = app.routes.in_sitemap(Wings::of(&app)).filter(|_| number == 1).map(|path| site.link(&path));
+    let addresses = pages.chain(stories.into_iter().map(|id| site.link(&news_address(id))));
     Ok((HEADERS, document("urlset", &html! { @for address in addresses { url { loc { (address) } } } })))
 }
 

@@ -59,7 +59,12 @@ pub async fn user(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Resul
     asked.answer(app, Resource::of_user(&file)?).await
 }
 
-/// GET /v0/:name.json: a list, the highest number, or what has changed.
+/// GET /v0/maxitem.json: the highest number.
+pub async fn highest_number(app: App, asked: Asked) -> Result<Response, RequestError> {
+    asked.answer(app, Resource::of_file("maxitem.json")?).await
+}
+
+/// GET /v0/:name.json: a list, or what has changed.
 pub async fn file(app: App, PathOf(file): PathOf<String>, asked: Asked) -> Result<Response, RequestError> {
     asked.answer(app, Resource::of_file(&file)?).await
 }

@@ -9,6 +9,7 @@ use crate::markup::moderation_tools::DONE;
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::SignedForm;
+use crate::route::{BodySize, Wing, target};
 use axum::response::Redirect;
 use tidings_domain::moderation;
 use tidings_domain::values::ids::ModerationId;
@@ -27,6 +28,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         action::Action::once(
             "/moderate/undo",
+            target(Wing::Core, BodySize::Long, None),
             "Undo an action (moderators only).",
             |app, by, form: &UndoForm| {
                 let how = (form.moderation_id, &form.reason, form.anonymous);

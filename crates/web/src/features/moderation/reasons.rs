@@ -10,6 +10,7 @@ use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
+use crate::route::{BodySize, Wing, target};
 use axum::Json;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -167,6 +168,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/reasons",
+            target(Wing::Core, BodySize::Long, None),
             "Add, change or remove a reason that moderators have at hand (moderators only).",
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {

@@ -12,10 +12,10 @@ use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next};
 use crate::request::local_path::LocalPath;
-use crate::request::login_reason::LoginReason;
 use crate::request::viewer::SignedFields;
+use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
-use axum::http::header;
+use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -113,8 +113,9 @@ impl WantedPage {
 
     /// Where somebody goes who has just signed up: on with what they wanted to do, or to the
     /// page that welcomes them, which leads back to what they were reading.
-    pub fn after_sign_up(&self) -> String {
-        if self.reason.is_some() || LoginReason::of_path(self.next.path()).is_some() {
+    pub fn after_sign_up(&self, routes: &'static Routes) -> String {
+        let wanted = routes.find(&Method::GET, self.next.path()).login;
+        if self.reason.or(wanted).is_some() {
             return self.next.to_string();
         }
         match self.next.as_str() {
@@ -242,7 +243,9 @@ mod tests {
 
     #[test]
     fn who_signs_up_goes_on_or_is_welcomed() {
-        let after = |next: &str, reason| WantedPage { next: LocalPath::parse(next), reason }.after_sign_up();
+        let after = |next: &str, reason| {
+            WantedPage { next: LocalPath::parse(next), reason }.after_sign_up(crate::router::routes())
+        };
         assert_eq!(after("/", None), "/welcome");
         assert_eq!(after("/news/1", None), "/welcome?next=%2Fnews%2F1");
         assert_eq!(after("/news/1#news-1", Some(LoginReason::Vote)), "/news/1#news-1");

@@ -13,6 +13,7 @@ use crate::markup::parts::{Column, number, wide_table};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
+use crate::route::{BodySize, Wing, target};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -259,6 +260,7 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/sites/ban",
+            target(Wing::Sites, BodySize::Short, None),
             "Ban a voter (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
         )
@@ -266,6 +268,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .page(async |sent, banned| banned.map(|banned| page_of_voter(&sent, &banned))),
         Action::once(
             "/admin/sites/unban",
+            target(Wing::Sites, BodySize::Short, None),
             "Lift a ban (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
         )
@@ -273,6 +276,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .page(async |sent, unbanned| unbanned.map(|unbanned| page_of_voter(&sent, &unbanned))),
         Action::once(
             "/admin/sites/settings",
+            target(Wing::Sites, BodySize::Short, None),
             "Change the settings for votes on sites (administrators only).",
             |app, by, form: &VotingSettingsForm| {
                 Box::pin(sites::change_settings(&app.site, app.now(), by.user, form.into()))

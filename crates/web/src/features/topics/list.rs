@@ -12,6 +12,7 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{empty_but, fitting, number, small_form};
 use crate::request::local_path::LocalPath;
+use crate::route::{BodySize, LoginReason, Wing, target};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -323,28 +324,45 @@ async fn answer_to_description(
 /// The actions on topics.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-        })
+        Action::setting(
+            "/followtopic",
+            target(Wing::Core, BodySize::Short, Some(LoginReason::Follow)),
+            "Follow a topic.",
+            |app, by, form: &TopicForm| {
+                Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+            },
+        )
         .back(),
-        Action::setting("/unfollowtopic", "Stop following a topic.", |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-        })
+        Action::setting(
+            "/unfollowtopic",
+            target(Wing::Core, BodySize::Short, Some(LoginReason::Follow)),
+            "Stop following a topic.",
+            |app, by, form: &TopicForm| {
+                Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+            },
+        )
         .back(),
         Action::setting(
             "/mutetopic",
+            target(Wing::Core, BodySize::Short, None),
             "Mute a topic: its stories leave the caller's lists.",
             |app, by, form: &TopicForm| {
                 Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
             },
         )
         .back(),
-        Action::setting("/unmutetopic", "Stop muting a topic.", |app, by, form: &TopicForm| {
-            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
-        })
+        Action::setting(
+            "/unmutetopic",
+            target(Wing::Core, BodySize::Short, None),
+            "Stop muting a topic.",
+            |app, by, form: &TopicForm| {
+                Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+            },
+        )
         .back(),
         Action::setting(
             "/describetopic",
+            target(Wing::Core, BodySize::Long, None),
             "Describe a topic in a sentence (administrators only).",
             |app, by, form: &DescribeForm| {
                 Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
@@ -353,6 +371,7 @@ pub fn actions() -> Vec<ActionEntry> {
         .page(answer_to_description),
         Action::once(
             "/renametopic",
+            target(Wing::Core, BodySize::Short, None),
             "Rename a topic (administrators only).",
             |app, by, form: &RenameForm| {
                 Box::pin(move_topic(app, by.user, Move::Rename, (&form.topic, &form.name)))
@@ -364,6 +383,7 @@ pub fn actions() -> Vec<ActionEntry> {
         }),
         Action::once(
             "/mergetopic",
+            target(Wing::Core, BodySize::Short, None),
             "Merge a topic into another one (administrators only).",
             |app, by, form: &MergeForm| {
                 Box::pin(move_topic(app, by.user, Move::Merge, (&form.topic, &form.into)))

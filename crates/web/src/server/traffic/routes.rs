@@ -4,14 +4,12 @@
 //! number of series is bounded by the router: the routes, times a few methods and statuses.
 
 use super::Answered;
-use crate::App;
 use crate::limits::MAX_MEASURED_ROUTES;
-use axum::extract::{MatchedPath, Request};
+use crate::route::Route;
 use axum::http::{Method, StatusCode};
 use metrics::{Counter, Histogram};
 use std::array;
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 /// The label of what is none of the known ones.
 const OTHER: &str = "other";
@@ -51,74 +49,36 @@ const STATUSES: [(StatusCode, &str); 26] = [
     (StatusCode::INTERNAL_SERVER_ERROR, "500"),
 ];
 
-/// The number of a route; by default that of requests that match none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RouteId(usize);
-
-impl RouteId {
-    /// The route that a request has matched.
-    pub fn of(app: &App, request: &Request) -> Self {
-        let route = request.extensions().get::<MatchedPath>();
-        route.map_or_else(Self::default, |route| app.traffic.routes.id_of(route.as_str()))
-    }
-}
-
-/// The routes that have been asked for.
-pub struct Routes {
-    ids: RwLock<HashMap<Arc<str>, RouteId>>,
-    figures: Box<[OnceLock<RouteFigures>]>,
-}
+/// The measurements of all routes, by their numbers. Those of a route exist from its first request.
+pub struct ByRoute(Box<[OnceLock<RouteFigures>]>);
 
 /// The counters of a route by status, the last for other ones. Each exists from its first use.
 type ByStatus = [OnceLock<Counter>; STATUSES.len() + 1];
 
 /// The measurements of a route.
 struct RouteFigures {
-    pattern: Arc<str>,
+    pattern: &'static str,
     times: Histogram,
     /// The counters by method, the last for other ones.
     answers: [OnceLock<Box<ByStatus>>; METHODS.len() + 1],
 }
 
-impl Default for Routes {
+impl Default for ByRoute {
     fn default() -> Self {
-        let figures: Box<[OnceLock<RouteFigures>]> =
-            (0..MAX_MEASURED_ROUTES).map(|_| OnceLock::new()).collect();
-        if let Some(first) = figures.first() {
-            first.get_or_init(|| RouteFigures::new(OTHER.into()));
-        }
-        Self { ids: RwLock::default(), figures }
+        let figures = Self((0..MAX_MEASURED_ROUTES).map(|_| OnceLock::new()).collect());
+        figures.of(Route::default());
+        figures
     }
 }
 
-impl Routes {
-    /// The number of a pattern of the router.
-    pub(super) fn id_of(&self, pattern: &str) -> RouteId {
-        if let Some(id) = self.ids.read().unwrap_or_else(PoisonError::into_inner).get(pattern) {
-            return *id;
-        }
-        let mut ids = self.ids.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = ids.get(pattern) {
-            return *id;
-        }
-        // The first number is that of the others.
-        let id = ids.len() + 1;
-        let Some(figures) = self.figures.get(id) else {
-            return RouteId::default();
-        };
-        let pattern: Arc<str> = pattern.into();
-        figures.get_or_init(|| RouteFigures::new(pattern.clone()));
-        ids.insert(pattern, RouteId(id));
-        RouteId(id)
-    }
-
-    /// The pattern of a route.
-    pub(super) fn pattern_of(&self, route: RouteId) -> &str {
-        self.figures.get(route.0).and_then(OnceLock::get).map_or(OTHER, |figures| &figures.pattern)
+impl ByRoute {
+    fn of(&self, route: Route) -> Option<&RouteFigures> {
+        let figures = self.0.get(route.number())?;
+        Some(figures.get_or_init(|| RouteFigures::new(route.pattern())))
     }
 
     pub(super) fn note(&self, answered: &Answered) {
-        if let Some(figures) = self.figures.get(answered.route.0).and_then(OnceLock::get) {
+        if let Some(figures) = self.of(answered.route) {
             figures.times.record(answered.took);
             figures.counter(&answered.method, answered.status).increment(1);
         }
@@ -126,9 +86,8 @@ impl Routes {
 }
 
 impl RouteFigures {
-    fn new(pattern: Arc<str>) -> Self {
-        let times =
-            metrics::histogram!("tidings_http_request_duration_seconds", "route" => pattern.to_string());
+    fn new(pattern: &'static str) -> Self {
+        let times = metrics::histogram!("tidings_http_request_duration_seconds", "route" => pattern);
         Self { pattern, times, answers: array::from_fn(|_| OnceLock::new()) }
     }
 
@@ -139,7 +98,7 @@ impl RouteFigures {
         by_status[status].get_or_init(|| {
             metrics::counter!(
                 "tidings_http_requests_total",
-                "route" => self.pattern.to_string(),
+                "route" => self.pattern,
                 "method" => METHODS.get(method).map_or(OTHER, Method::as_str).to_owned(),
                 "status" => STATUSES.get(status).map_or(OTHER, |(_, text)| text),
             )
@@ -152,18 +111,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_has_one_number_and_too_many_share_that_of_the_others() {
-        let routes = Routes::default();
-        let first = routes.id_of("/news/{id}");
-        assert_eq!(routes.id_of("/news/{id}"), first);
-        assert_eq!(routes.pattern_of(first), "/news/{id}");
-        assert_ne!(routes.id_of("/"), first);
-        for number in 0..2 * MAX_MEASURED_ROUTES {
-            routes.id_of(&format!("/{number}"));
+    fn every_route_is_measured() {
+        let (figures, routes) = (ByRoute::default(), crate::router::routes());
+        for declared in routes.iter() {
+            let route = routes.find(&Method::GET, &declared.pattern);
+            assert_eq!(
+                (route.pattern(), figures.of(route).unwrap().pattern),
+                (&*declared.pattern, route.pattern())
+            );
         }
-        assert_eq!(routes.id_of("/one-too-many"), RouteId::default());
-        assert_eq!(routes.pattern_of(RouteId::default()), OTHER);
-        assert_eq!(routes.id_of("/news/{id}"), first);
+        assert_eq!(figures.of(routes.find(&Method::GET, "/no/such/address")).unwrap().pattern, OTHER);
     }
 
     #[test]
