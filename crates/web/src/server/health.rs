@@ -27,8 +27,6 @@ use tidings_keyspace::StoreHealth;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// Both addresses.
-const ADDRESSES: [&str; 2] = ["/health/live", "/health/ready"];
 /// The report for a healthy part.
 const OK: Cow<'static, str> = Cow::Borrowed("ok");
 
