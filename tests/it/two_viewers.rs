@@ -11,7 +11,7 @@ use crate::community::{Community, PAGES};
 use crate::export::unpacked;
 use crate::filtered::{GONE_SETTINGS, GoneSite, told};
 use crate::pages::page;
-use crate::routes::get_routes;
+use crate::routes::{filled, get_routes};
 use crate::server::{Engine, Server};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RANGE};
 use reqwest::{Method, StatusCode};
@@ -60,54 +60,6 @@ const PUBLIC_FIELDS: [&str; 6] = ["id", "username", "about", "fullname", "flags"
 
 /// Characters of a field that could only be one person's.
 const SHORTEST_FACT: usize = 8;
-
-/// A sample value for a variable part of an address.
-fn sample(variable: &str) -> &'static str {
-    match variable {
-        "id" | "news" | "comment" | "news_id" | "page" => "1",
-        "kind" => "story",
-        "start" => "0",
-        "count" => "32",
-        "sort" => "latest",
-        "order" => "score",
-        "topics" => "links",
-        "list" => "best",
-        "span" => "all",
-        "host" => "example.com",
-        "at_name" => "@alice",
-        "name" | "username" => "alice",
-        "file" => "app.css",
-        "secret" => "1-0123456789abcdef0123456789abcdef01234567",
-        "token" => "0123456789abcdef0123456789abcdef01234567",
-        // The hash of example.com begins so.
-        "hex" => "a379",
-        "day" => "2027-01",
-        "uuid" => "beda0000-0822-4342-0990-b92d94d9489a",
-        "date" => "2027-01-15",
-        "number" => "1",
-        "item" => "1.json",
-        "person" => "alice.json",
-        "resource" => "topstories.json",
-        _ => panic!("say here what stands for {{{variable}}} in an address"),
-    }
-}
-
-/// The address of a route, its variables filled in.
-fn filled(route: &str) -> String {
-    let mut address = String::new();
-    for (index, part) in route.split(['{', '}']).enumerate() {
-        // The names of topics are those of the API's `{name}`.
-        let is_topic = part == "name" && route.contains("/topic/");
-        address.push_str(if index % 2 == 0 {
-            part
-        } else if is_topic {
-            "links"
-        } else {
-            sample(part)
-        });
-    }
-    address
-}
 
 /// An address of every read of the site.
 pub fn addresses() -> BTreeSet<String> {
