@@ -6,12 +6,14 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use tidings_domain::values::secrets::is_masked;
+use tidings_web::route::ErrorFormat;
 use tidings_web::router::routes;
 
 use crate::client::{Client, HttpResponse, ok};
 use crate::community::{Access, COUNTS_REQUESTS, Community, GONE, PAGES};
 use crate::html::Page;
 use crate::outage::{STORE_TIMEOUT, wait_for};
+use crate::routes::filled;
 use crate::server::{Engine, Server};
 
 /// The page at an address, which must be there.
@@ -431,31 +433,19 @@ async fn lists_go_on_from_page_to_page() {
 async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
     let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
     let before = server.dump().await;
-    for (method, path, allowed) in [
-        (Method::POST, "/", "GET,HEAD"),
-        (Method::POST, "/news/1", "GET,HEAD"),
-        (Method::DELETE, "/news/1", "GET,HEAD"),
-        (Method::PUT, "/submit", "GET,HEAD,POST"),
-        (Method::OPTIONS, "/login", "GET,HEAD,POST"),
-        (Method::POST, "/admin", "GET,HEAD"),
-        (Method::POST, "/rss", "GET,HEAD"),
-        (Method::GET, "/votenews", "POST"),
-        (Method::GET, "/votecomment", "POST"),
-        (Method::GET, "/postcomment", "POST"),
-        (Method::GET, "/profile", "POST"),
-        (Method::GET, "/tweet", "POST"),
-        (Method::GET, "/follow", "POST"),
-        (Method::GET, "/unfollow", "POST"),
-        (Method::POST, "/home", "GET,HEAD"),
-        (Method::POST, "/home/events", "GET,HEAD"),
-        (Method::POST, "/@alice", "GET,HEAD"),
-        (Method::POST, "/@alice/feed", "GET,HEAD"),
-        (Method::DELETE, "/deltweet/1", "GET,HEAD,POST"),
-        (Method::GET, "/admin/recompute", "POST"),
-        (Method::GET, "/api/votenews", "POST"),
-    ] {
-        let is_api = path.starts_with("/api/");
-        let response = alice.request(method.clone(), path).send().await.unwrap();
+    for route in routes().iter() {
+        let (method, allowed) = match (route.get, route.post) {
+            (Some(_), Some(_)) => (Method::DELETE, "GET,HEAD,POST"),
+            (Some(_), None) => (Method::POST, "GET,HEAD"),
+            (None, _) => (Method::GET, "POST"),
+        };
+        let path = filled(&route.pattern);
+        let is_api = match routes().find(&method, &path).errors {
+            ErrorFormat::Page => false,
+            ErrorFormat::Api => true,
+            _ => continue,
+        };
+        let response = alice.request(method.clone(), &path).send().await.unwrap();
         let answer = HttpResponse {
             status: response.status(),
             headers: response.headers().clone(),
