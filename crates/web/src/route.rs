@@ -254,6 +254,11 @@ pub const fn target(wing: Wing, body: BodySize, login: Option<LoginReason>) -> F
     Facts { wing, body, login, ..NOTHING }
 }
 
+/// The target of the form of an action, without a text, a URL, a picture or a list of hosts.
+pub const SHORT: Facts = target(Wing::Core, BodySize::Short, None);
+/// The target of the form of an action, with one of these.
+pub const LONG: Facts = target(Wing::Core, BodySize::Long, None);
+
 /// A call that reads, with its chapter of the API.
 pub const fn call(wing: Wing, cost: Cost, tag: &'static str) -> Facts {
     let cors = if matches!(wing, Wing::Sites) { Cors::ReadAndVote } else { Cors::Closed };
@@ -305,10 +310,16 @@ impl Facts {
         Self { acts_once: true, ..self }
     }
 
-    /// Buttons name in their address what they act on, because all belong to one form.
+    /// It belongs to a part of the site that can be switched off.
     #[must_use]
-    pub const fn named_in_address(self) -> Self {
-        Self { is_named_in_address: true, ..self }
+    pub const fn of(self, wing: Wing) -> Self {
+        Self { wing, ..self }
+    }
+
+    /// Somebody who is not logged in is asked to for this.
+    #[must_use]
+    pub const fn asking(self, login: LoginReason) -> Self {
+        Self { login: Some(login), ..self }
     }
 
     /// The items that it lists.

@@ -40,9 +40,10 @@ pub struct SentForm {
 /// An action as it is declared: `T` is its form, `A` its outcome.
 pub struct Action<T, A, E = Error> {
     path: &'static str,
-    facts: Facts,
     call_path: String,
     summary: &'static str,
+    acts_once: bool,
+    is_named_in_address: bool,
     form_page: Option<&'static str>,
     act: Act<T, A, E>,
     call: MethodRouter<App>,
@@ -53,7 +54,7 @@ pub struct Action<T, A, E = Error> {
 pub struct ActionEntry {
     /// The target of forms on pages, such as `/hide`.
     pub path: &'static str,
-    /// What holds for it; see [`target`](crate::route::target).
+    /// What holds for it.
     pub facts: Facts,
     /// The handler of these forms.
     pub page: MethodRouter<App>,
@@ -79,15 +80,15 @@ where
     /// path, and answers that it is done.
     pub fn setting(
         path: &'static str,
-        facts: Facts,
         summary: &'static str,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
         Self {
             path,
-            facts,
             call_path: format!("/api{path}"),
             summary,
+            acts_once: false,
+            is_named_in_address: false,
             form_page: None,
             act: Arc::new(act),
             call: MethodRouter::new(),
@@ -99,16 +100,15 @@ where
     /// An action that a second request would do once more. Otherwise as [`Action::setting`].
     pub fn once(
         path: &'static str,
-        facts: Facts,
         summary: &'static str,
         act: impl for<'a> Fn(&'a App, Actor<'a>, &'a T) -> BoxFuture<'a, Result<A, E>> + Send + Sync + 'static,
     ) -> Self {
-        Self::setting(path, facts.once(), summary, act)
+        Self { acts_once: true, ..Self::setting(path, summary, act) }
     }
 
     /// Buttons of pages name in their address what they act on, because all belong to one form.
     pub const fn named_in_address(mut self) -> Self {
-        self.facts = self.facts.named_in_address();
+        self.is_named_in_address = true;
         self
     }
 
@@ -143,23 +143,31 @@ where
         self
     }
 
-    /// A browser goes to the page that the form names.
-    pub fn back(self) -> ActionEntry {
-        self.then(|_, Next { next }| next.to_string())
+    /// A browser goes to the page that the form names. `facts` are those of the target of its form, as for all that
+    /// follow: [`SHORT`](crate::route::SHORT) or [`LONG`](crate::route::LONG), and more.
+    pub fn back(self, facts: Facts) -> ActionEntry {
+        self.then(facts, |_, Next { next }| next.to_string())
     }
 
     /// A browser goes to an address made of the form and of what it says about the way back.
-    pub fn then<N: FromFields + Send + 'static>(self, next: fn(&T, N) -> String) -> ActionEntry {
+    pub fn then<N>(self, facts: Facts, next: fn(&T, N) -> String) -> ActionEntry
+    where
+        N: FromFields + Send + 'static,
+    {
         let act = self.act.clone();
-        self.entry(post(async move |sent: SentForm| {
-            let (form, _) = sent.act(&act).await?;
-            Ok::<_, RequestError>(Redirect::to(&next(&form, sent.form.fields.read()?)))
-        }))
+        self.entry(
+            facts,
+            post(async move |sent: SentForm| {
+                let (form, _) = sent.act(&act).await?;
+                Ok::<_, RequestError>(Redirect::to(&next(&form, sent.form.fields.read()?)))
+            }),
+        )
     }
 
     /// A browser gets an answer made of the form and the outcome, or of why there is none.
     pub fn page<R, F>(
         self,
+        facts: Facts,
         page: impl Fn(SentForm, Result<(T, A), RequestError>) -> F + Clone + Send + Sync + 'static,
     ) -> ActionEntry
     where
@@ -167,14 +175,20 @@ where
         F: Future<Output = Result<R, RequestError>> + Send,
     {
         let act = self.act.clone();
-        self.entry(post(async move |sent: SentForm| {
-            let done = sent.act(&act).await;
-            page(sent, done).await
-        }))
+        self.entry(
+            facts,
+            post(async move |sent: SentForm| {
+                let done = sent.act(&act).await;
+                page(sent, done).await
+            }),
+        )
     }
 
-    fn entry(self, page: MethodRouter<App>) -> ActionEntry {
-        let Self { path, facts, call_path, summary, form_page, call, describe, .. } = self;
+    fn entry(self, facts: Facts, page: MethodRouter<App>) -> ActionEntry {
+        let Self {
+            path, call_path, summary, acts_once, is_named_in_address, form_page, call, describe, ..
+        } = self;
+        let facts = Facts { acts_once, is_named_in_address, ..facts };
         ActionEntry { path, facts, page, form_page, call_path, call, summary, describe }
     }
 }

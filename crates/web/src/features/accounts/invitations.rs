@@ -13,7 +13,7 @@ use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, number};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use crate::route::{BodySize, Wing, target};
+use crate::route::SHORT;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
@@ -145,13 +145,12 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             PAGE,
-            target(Wing::Core, BodySize::Short, None),
             "Invite somebody, by mail if an address is given.",
             |app, by, form: &InviteForm| Box::pin(invite(app, by.user, form)),
         )
         .called("/api/invite")
         .answering(async |sent, code| Ok(InvitationResponse::new(&sent.app, &code)))
-        .page(answer_to_invitation),
+        .page(SHORT, answer_to_invitation),
     ]
 }
 

@@ -12,7 +12,7 @@ use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, Wing, target};
+use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -164,7 +164,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/announcement",
-            target(Wing::Core, BodySize::Long, None),
             "Change the announcement and the pinned stories (administrators only).",
             |app, by, form: &AnnouncementForm| {
                 Box::pin(async move {
@@ -176,16 +175,15 @@ pub fn actions() -> Vec<ActionEntry> {
         )
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
         .form_page(PAGE)
-        .then(|_, ()| PAGE.to_owned()),
+        .then(LONG, |_, ()| PAGE.to_owned()),
         Action::setting(
             "/announcement/dismiss",
-            target(Wing::Core, BodySize::Short, None),
             "Stop showing an announcement to the member.",
             |app, by, form: &DismissForm| {
                 Box::pin(announcing::dismiss(&app.site, by.user, Timestamp(form.made)))
             },
         )
-        .back(),
+        .back(SHORT),
     ]
 }
 

@@ -15,7 +15,7 @@ use crate::request::form::{Fields, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, Wing, target};
+use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
 use axum::response::{IntoResponse, Redirect};
@@ -389,7 +389,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/hooks",
-            target(Wing::Core, BodySize::Short, None),
             "Add, change, remove or test a webhook (administrators only).",
             |app, by, form: &HookForm| {
                 Box::pin(async move {
@@ -403,7 +402,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, hook_id| Ok(HookChangedResponse { status: Status::Ok, hook_id }))
-        .page(async |sent, done| match done {
+        .page(SHORT, async |sent, done| match done {
             Ok(_) => Ok(Redirect::to(ADDRESS).into_response()),
             Err(failure) => {
                 sent.form.user.require_admin()?;

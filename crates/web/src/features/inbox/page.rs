@@ -13,7 +13,7 @@ use crate::markup::parts::{more_link, number, tab};
 use crate::request::form::{Form, Next};
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::{SignedFields, SignedIn};
-use crate::route::{BodySize, Wing, target};
+use crate::route::SHORT;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, OnPage, feed, undo_marking};
@@ -255,28 +255,21 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting(
             "/readinbox",
-            target(Wing::Core, BodySize::Short, None),
             "Mark entries of the inbox as read.",
             |app, by, form: &ReadInboxForm| Box::pin(inbox::mark_read(&app.site, by.user, form.marking())),
         )
-        .back(),
+        .back(SHORT),
         Action::setting(
             "/subscribe",
-            target(Wing::Core, BodySize::Short, None),
             "Subscribe to the comments on a story.",
             |app, by, form: &NewsIdForm| {
                 Box::pin(subscriptions::subscribe(&app.site, app.moment(), by.user, form.news_id))
             },
         )
-        .back(),
-        Action::setting(
-            "/unsubscribe",
-            target(Wing::Core, BodySize::Short, None),
-            "Leave the thread of a story.",
-            |app, by, form: &NewsIdForm| {
-                Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
-            },
-        )
-        .back(),
+        .back(SHORT),
+        Action::setting("/unsubscribe", "Leave the thread of a story.", |app, by, form: &NewsIdForm| {
+            Box::pin(subscriptions::unsubscribe(&app.site, app.moment(), by.user, form.news_id))
+        })
+        .back(SHORT),
     ]
 }

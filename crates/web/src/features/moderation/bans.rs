@@ -11,7 +11,7 @@ use crate::markup::moderation_tools::{REASONS, reason_field};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use crate::route::{BodySize, Wing, target};
+use crate::route::LONG;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -186,7 +186,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/bans/lift",
-            target(Wing::Core, BodySize::Long, None),
             "Lift a ban of a network or a domain (administrators only).",
             |app, by, form: &LiftBanForm| {
                 Box::pin(origins::remove(&app.site, app.moment(), by.user, (form.ban_id, &form.reason)))
@@ -195,6 +194,6 @@ pub fn actions() -> Vec<ActionEntry> {
         .called("/api/moderate/unban")
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
         .form_page(ADDRESS)
-        .then(|_, ()| ADDRESS.to_owned()),
+        .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]
 }

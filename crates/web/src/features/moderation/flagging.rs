@@ -12,7 +12,7 @@ use crate::markup::parts::age;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -177,7 +177,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/flag",
-            target(Wing::Core, BodySize::Long, Some(LoginReason::Flag)),
             "Flag a story, a comment, a tweet or a person for moderators.",
             |app, by, form: &FlagForm| {
                 Box::pin(async move {
@@ -188,16 +187,11 @@ pub fn actions() -> Vec<ActionEntry> {
                 })
             },
         )
-        .page(answer_to_flag),
-        Action::once(
-            "/unflag",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Flag)),
-            "Take a flag back.",
-            |app, by, form: &UnflagForm| {
-                Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
-            },
-        )
-        .then(|form, ()| address_of_thing(&form.id)),
+        .page(LONG.asking(LoginReason::Flag), answer_to_flag),
+        Action::once("/unflag", "Take a flag back.", |app, by, form: &UnflagForm| {
+            Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
+        })
+        .then(SHORT.asking(LoginReason::Flag), |form, ()| address_of_thing(&form.id)),
     ]
 }
 

@@ -9,7 +9,7 @@ use crate::markup::moderation_tools::DONE;
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::viewer::SignedForm;
-use crate::route::{BodySize, Wing, target};
+use crate::route::LONG;
 use axum::response::Redirect;
 use tidings_domain::moderation;
 use tidings_domain::values::ids::ModerationId;
@@ -28,7 +28,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         action::Action::once(
             "/moderate/undo",
-            target(Wing::Core, BodySize::Long, None),
             "Undo an action (moderators only).",
             |app, by, form: &UndoForm| {
                 let how = (form.moderation_id, &form.reason, form.anonymous);
@@ -36,7 +35,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
-        .page(async |sent, undone| {
+        .page(LONG, async |sent, undone| {
             let (_, id) = undone?;
             let Next { next } = sent.form.fields.read()?;
             Ok::<_, RequestError>(done(next.way_back(), id))

@@ -10,7 +10,7 @@ use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, Wing, target};
+use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
 use serde::Serialize;
@@ -168,7 +168,6 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/moderate/reasons",
-            target(Wing::Core, BodySize::Long, None),
             "Add, change or remove a reason that moderators have at hand (moderators only).",
             |app, by, form: &ReasonForm| {
                 Box::pin(async move {
@@ -180,6 +179,6 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, moderation_id| Ok(ReasonChangedResponse { status: Status::Ok, moderation_id }))
-        .then(|_, ()| ADDRESS.to_owned()),
+        .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]
 }

@@ -14,7 +14,7 @@ use crate::markup::parts::DELETED_USER;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use crate::route::{BodySize, Wing, target};
+use crate::route::LONG;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -204,18 +204,13 @@ async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestEr
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once(
-            "/moderate/rules/lift",
-            target(Wing::Core, BodySize::Long, None),
-            "Lift a rule (moderators only).",
-            |app, by, form: &LiftForm| {
-                Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
-            },
-        )
+        Action::once("/moderate/rules/lift", "Lift a rule (moderators only).", |app, by, form: &LiftForm| {
+            Box::pin(rules::lift_rule(&app.site, app.moment(), by.user, (form.rule_id, &form.reason)))
+        })
         .called("/api/moderate/unrule")
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
         .form_page(ADDRESS)
-        .then(|_, ()| ADDRESS.to_owned()),
+        .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]
 }
 

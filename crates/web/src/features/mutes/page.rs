@@ -14,7 +14,7 @@ use crate::markup::parts::{age, small_form};
 use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, Wing, target};
+use crate::route::SHORT;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -226,28 +226,22 @@ pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Res
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/mute",
-            target(Wing::Core, BodySize::Short, None),
-            "Mute a person, a site, a topic or a word.",
-            |app, by, form: &MuteForm| {
-                let (site, now) = (&app.site, app.moment());
-                Box::pin(async move {
-                    match &form.value {
-                        MuteTarget::Topic(topic) => {
-                            topic_choices::choose(site, now, by, Stance::Muted, topic).await
-                        }
-                        MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
+        Action::setting("/mute", "Mute a person, a site, a topic or a word.", |app, by, form: &MuteForm| {
+            let (site, now) = (&app.site, app.moment());
+            Box::pin(async move {
+                match &form.value {
+                    MuteTarget::Topic(topic) => {
+                        topic_choices::choose(site, now, by, Stance::Muted, topic).await
                     }
-                    .map_err(unknown_name)
-                })
-            },
-        )
+                    MuteTarget::Other(what) => mutes::mute(site, now, by, what).await,
+                }
+                .map_err(unknown_name)
+            })
+        })
         .answering(list)
-        .page(async |sent, done| answer(sent, ("/mute", &["value"]), done.err()).await),
+        .page(SHORT, async |sent, done| answer(sent, ("/mute", &["value"]), done.err()).await),
         Action::setting(
             "/unmute",
-            target(Wing::Core, BodySize::Short, None),
             "Unmute a person, a site, a topic or a word.",
             |app, by, form: &MuteForm| {
                 let (site, now) = (&app.site, app.moment());
@@ -263,25 +257,15 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(list)
-        .page(async |sent, done| answer(sent, ("/unmute", &[]), done.err()).await),
-        Action::setting(
-            "/block",
-            target(Wing::Core, BodySize::Short, None),
-            "Block a person.",
-            |app, by, form: &BlockForm| {
-                Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
-            },
-        )
-        .page(async |sent, done| answer(sent, ("/block", &["username"]), done.err()).await),
-        Action::setting(
-            "/unblock",
-            target(Wing::Core, BodySize::Short, None),
-            UNBLOCK,
-            |app, by, form: &BlockForm| {
-                Box::pin(blocks::unblock(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
-            },
-        )
-        .page(async |sent, done| {
+        .page(SHORT, async |sent, done| answer(sent, ("/unmute", &[]), done.err()).await),
+        Action::setting("/block", "Block a person.", |app, by, form: &BlockForm| {
+            Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(SHORT, async |sent, done| answer(sent, ("/block", &["username"]), done.err()).await),
+        Action::setting("/unblock", UNBLOCK, |app, by, form: &BlockForm| {
+            Box::pin(blocks::unblock(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .page(SHORT, async |sent, done| {
             if done.is_ok() && sent.form.fields.text("next").starts_with(MUTES) {
                 return Ok(Notice::Unblocked.redirect(&sent.app, &sent.form.user, MUTES).into_response());
             }

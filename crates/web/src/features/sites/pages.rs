@@ -19,7 +19,7 @@ use crate::markup::parts::{empty_but, number, paging, search_within, site_badge,
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LoginReason, SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use strum::IntoEnumIterator;
@@ -364,26 +364,17 @@ pub fn actions() -> Vec<ActionEntry> {
     const PATH: &str = "/votesite";
     const SUMMARY: &str = "Vote on a site, change the vote, or take it back with 0.";
     let ballot = |form: &SiteVoteForm| SiteVote { host: form.link.clone(), verdict: form.vote };
-    let on_page = Action::setting(
-        PATH,
-        target(Wing::Sites, BodySize::Short, Some(LoginReason::Vote)),
-        SUMMARY,
-        move |app, by, form: &SiteVoteForm| {
-            let ballot = ballot(form);
-            Box::pin(async move { sites::vote_on_page(&app.site, app.now(), by, &ballot).await })
-        },
-    );
+    let on_page = Action::setting(PATH, SUMMARY, move |app, by, form: &SiteVoteForm| {
+        let ballot = ballot(form);
+        Box::pin(async move { sites::vote_on_page(&app.site, app.now(), by, &ballot).await })
+    });
     // Programs vote on the very host that they name.
-    let call = Action::setting(
-        PATH,
-        target(Wing::Sites, BodySize::Short, Some(LoginReason::Vote)),
-        SUMMARY,
-        move |app, by, form: &SiteVoteForm| {
-            let ballot = ballot(form);
-            Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
-        },
-    );
-    vec![ActionEntry { page: on_page.back().page, ..call.called("/api/sites/vote").back() }]
+    let call = Action::setting(PATH, SUMMARY, move |app, by, form: &SiteVoteForm| {
+        let ballot = ballot(form);
+        Box::pin(async move { sites::vote_as(&app.site, app.now(), by, &ballot).await })
+    });
+    let facts = SHORT.of(Wing::Sites).asking(LoginReason::Vote);
+    vec![ActionEntry { page: on_page.back(facts).page, ..call.called("/api/sites/vote").back(facts) }]
 }
 
 #[cfg(test)]

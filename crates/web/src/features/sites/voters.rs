@@ -13,7 +13,7 @@ use crate::markup::parts::{Column, number, wide_table};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use crate::route::{BodySize, Wing, target};
+use crate::route::{SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -260,30 +260,29 @@ pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::once(
             "/admin/sites/ban",
-            target(Wing::Sites, BodySize::Short, None),
             "Ban a voter (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
         )
         .called("/api/sites/admin/ban")
-        .page(async |sent, banned| banned.map(|banned| page_of_voter(&sent, &banned))),
+        .page(SHORT.of(Wing::Sites), async |sent, banned| banned.map(|banned| page_of_voter(&sent, &banned))),
         Action::once(
             "/admin/sites/unban",
-            target(Wing::Sites, BodySize::Short, None),
             "Lift a ban (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
         )
         .called("/api/sites/admin/unban")
-        .page(async |sent, unbanned| unbanned.map(|unbanned| page_of_voter(&sent, &unbanned))),
+        .page(SHORT.of(Wing::Sites), async |sent, unbanned| {
+            unbanned.map(|unbanned| page_of_voter(&sent, &unbanned))
+        }),
         Action::once(
             "/admin/sites/settings",
-            target(Wing::Sites, BodySize::Short, None),
             "Change the settings for votes on sites (administrators only).",
             |app, by, form: &VotingSettingsForm| {
                 Box::pin(sites::change_settings(&app.site, app.now(), by.user, form.into()))
             },
         )
         .called("/api/sites/admin/settings")
-        .page(answer_to_settings),
+        .page(SHORT.of(Wing::Sites), answer_to_settings),
     ]
 }
 

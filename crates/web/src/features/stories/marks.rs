@@ -10,7 +10,7 @@ use crate::markup::parts::news_anchor;
 use crate::markup::withheld;
 use crate::request::form::Next;
 use crate::request::local_path::{LocalPath, add_parameter};
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LoginReason, SHORT};
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::visit::Visit;
@@ -115,42 +115,22 @@ pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
 #[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/hide",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Hide)),
-            "Hide a story in the caller's lists.",
-            |app, by, form: &NewsIdForm| {
-                Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
-            },
-        )
-        .then(list_saying_what_was_hidden),
-        Action::setting(
-            "/unhide",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Hide)),
-            "Show a hidden story again.",
-            |app, by, form: &NewsIdForm| {
-                Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
-            },
-        )
-        .then(marked_story),
-        Action::setting(
-            "/save",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Save)),
-            "Save a story without voting.",
-            |app, by, form: &NewsIdForm| {
-                Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
-            },
-        )
-        .then(marked_story),
-        Action::setting(
-            "/unsave",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Save)),
-            "Remove a story from the saved ones.",
-            |app, by, form: &NewsIdForm| {
-                Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
-            },
-        )
-        .then(marked_story),
+        Action::setting("/hide", "Hide a story in the caller's lists.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Hidden, form.news_id))
+        })
+        .then(SHORT.asking(LoginReason::Hide), list_saying_what_was_hidden),
+        Action::setting("/unhide", "Show a hidden story again.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Hidden, form.news_id))
+        })
+        .then(SHORT.asking(LoginReason::Hide), marked_story),
+        Action::setting("/save", "Save a story without voting.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::mark(&app.site, app.now(), by.user, Mark::Saved, form.news_id))
+        })
+        .then(SHORT.asking(LoginReason::Save), marked_story),
+        Action::setting("/unsave", "Remove a story from the saved ones.", |app, by, form: &NewsIdForm| {
+            Box::pin(marking::unmark(&app.site, by.user, Mark::Saved, form.news_id))
+        })
+        .then(SHORT.asking(LoginReason::Save), marked_story),
     ]
 }
 

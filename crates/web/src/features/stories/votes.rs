@@ -14,7 +14,7 @@ use crate::markup::parts::DELETED_USER;
 use crate::request::form::Next;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use tidings_domain::accounts::users::User;
@@ -94,23 +94,18 @@ pub async fn ask(
 #[must_use]
 pub fn actions_on_news() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/votenews",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Vote)),
-            "Vote on a story.",
-            |app, by, form: &NewsVoteForm| {
-                Box::pin(async move {
-                    match form.vote_type.direction() {
-                        Some(direction) => {
-                            votes::vote_news(&app.site, app.now(), by, form.news_id, direction).await
-                        }
-                        None => votes::take_back_news_vote(&app.site, app.now(), by, form.news_id).await,
+        Action::setting("/votenews", "Vote on a story.", |app, by, form: &NewsVoteForm| {
+            Box::pin(async move {
+                match form.vote_type.direction() {
+                    Some(direction) => {
+                        votes::vote_news(&app.site, app.now(), by, form.news_id, direction).await
                     }
-                })
-            },
-        )
+                    None => votes::take_back_news_vote(&app.site, app.now(), by, form.news_id).await,
+                }
+            })
+        })
         .named_in_address()
-        .then(|form, next| story_on_page(form.news_id, &next)),
+        .then(SHORT.asking(LoginReason::Vote), |form, next| story_on_page(form.news_id, &next)),
     ]
 }
 
@@ -118,24 +113,19 @@ pub fn actions_on_news() -> Vec<ActionEntry> {
 #[must_use]
 pub fn actions_on_comments() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/votecomment",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Vote)),
-            "Vote on a comment.",
-            |app, by, form: &CommentVoteForm| {
-                Box::pin(async move {
-                    let (site, now, address) = (&app.site, app.now(), form.comment_id);
-                    match form.vote_type.direction() {
-                        Some(direction) => votes::vote_comment(site, now, by, address, direction).await?,
-                        None => votes::take_back_comment_vote(site, now, by, address).await?,
-                    }
-                    Ok::<_, Error>(address)
-                })
-            },
-        )
+        Action::setting("/votecomment", "Vote on a comment.", |app, by, form: &CommentVoteForm| {
+            Box::pin(async move {
+                let (site, now, address) = (&app.site, app.now(), form.comment_id);
+                match form.vote_type.direction() {
+                    Some(direction) => votes::vote_comment(site, now, by, address, direction).await?,
+                    None => votes::take_back_comment_vote(site, now, by, address).await?,
+                }
+                Ok::<_, Error>(address)
+            })
+        })
         .answering(async |_, comment| Ok(CommentVotedResponse::new(comment)))
         .named_in_address()
-        .page(comment_in_thread),
+        .page(SHORT.asking(LoginReason::Vote), comment_in_thread),
     ]
 }
 

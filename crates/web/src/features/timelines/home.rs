@@ -16,7 +16,7 @@ use crate::request::form::Form;
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::viewer::ShowingHidden;
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LONG, LoginReason, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
@@ -169,14 +169,11 @@ pub async fn home(
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::once(
-            "/tweet",
-            target(Wing::Timelines, BodySize::Long, Some(LoginReason::Tweet)),
-            "Post a tweet.",
-            |app, by, form: &TweetForm| Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text)),
-        )
+        Action::once("/tweet", "Post a tweet.", |app, by, form: &TweetForm| {
+            Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
+        })
         .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))
-        .page(answer_to_tweet),
+        .page(LONG.of(Wing::Timelines).asking(LoginReason::Tweet), answer_to_tweet),
     ]
 }
 

@@ -14,7 +14,7 @@ use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::path::{AtName, PathOf};
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LoginReason, SHORT, Wing};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::OnPage;
@@ -205,24 +205,14 @@ pub async fn followings(
 /// The actions behind the forms of this file.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/follow",
-            target(Wing::Timelines, BodySize::Short, Some(LoginReason::Follow)),
-            "Follow a user.",
-            |app, by, form: &FollowForm| {
-                Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
-            },
-        )
-        .then(page_of_button),
-        Action::setting(
-            "/unfollow",
-            target(Wing::Timelines, BodySize::Short, Some(LoginReason::Follow)),
-            "Unfollow a user.",
-            |app, by, form: &FollowForm| {
-                Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
-            },
-        )
-        .then(page_of_button),
+        Action::setting("/follow", "Follow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::follow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),
+        Action::setting("/unfollow", "Unfollow a user.", |app, by, form: &FollowForm| {
+            Box::pin(follows::unfollow(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
+        })
+        .then(SHORT.of(Wing::Timelines).asking(LoginReason::Follow), page_of_button),
     ]
 }
 

@@ -12,7 +12,7 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{empty_but, fitting, number, small_form};
 use crate::request::local_path::LocalPath;
-use crate::route::{BodySize, LoginReason, Wing, target};
+use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Error;
@@ -324,73 +324,54 @@ async fn answer_to_description(
 /// The actions on topics.
 pub fn actions() -> Vec<ActionEntry> {
     vec![
-        Action::setting(
-            "/followtopic",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Follow)),
-            "Follow a topic.",
-            |app, by, form: &TopicForm| {
-                Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-            },
-        )
-        .back(),
-        Action::setting(
-            "/unfollowtopic",
-            target(Wing::Core, BodySize::Short, Some(LoginReason::Follow)),
-            "Stop following a topic.",
-            |app, by, form: &TopicForm| {
-                Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
-            },
-        )
-        .back(),
+        Action::setting("/followtopic", "Follow a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(SHORT.asking(LoginReason::Follow)),
+        Action::setting("/unfollowtopic", "Stop following a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Followed, &form.topic))
+        })
+        .back(SHORT.asking(LoginReason::Follow)),
         Action::setting(
             "/mutetopic",
-            target(Wing::Core, BodySize::Short, None),
             "Mute a topic: its stories leave the caller's lists.",
             |app, by, form: &TopicForm| {
                 Box::pin(topic_choices::choose(&app.site, app.moment(), by, Stance::Muted, &form.topic))
             },
         )
-        .back(),
-        Action::setting(
-            "/unmutetopic",
-            target(Wing::Core, BodySize::Short, None),
-            "Stop muting a topic.",
-            |app, by, form: &TopicForm| {
-                Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
-            },
-        )
-        .back(),
+        .back(SHORT),
+        Action::setting("/unmutetopic", "Stop muting a topic.", |app, by, form: &TopicForm| {
+            Box::pin(topic_choices::leave(&app.site, app.moment(), by, Stance::Muted, &form.topic))
+        })
+        .back(SHORT),
         Action::setting(
             "/describetopic",
-            target(Wing::Core, BodySize::Long, None),
             "Describe a topic in a sentence (administrators only).",
             |app, by, form: &DescribeForm| {
                 Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
             },
         )
-        .page(answer_to_description),
+        .page(LONG, answer_to_description),
         Action::once(
             "/renametopic",
-            target(Wing::Core, BodySize::Short, None),
             "Rename a topic (administrators only).",
             |app, by, form: &RenameForm| {
                 Box::pin(move_topic(app, by.user, Move::Rename, (&form.topic, &form.name)))
             },
         )
         .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
-        .page(async |sent, moved| {
+        .page(SHORT, async |sent, moved| {
             answer_to_move(&sent, Move::Rename, moved.map(|(form, articles)| (form.name, articles)))
         }),
         Action::once(
             "/mergetopic",
-            target(Wing::Core, BodySize::Short, None),
             "Merge a topic into another one (administrators only).",
             |app, by, form: &MergeForm| {
                 Box::pin(move_topic(app, by.user, Move::Merge, (&form.topic, &form.into)))
             },
         )
         .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
-        .page(async |sent, moved| {
+        .page(SHORT, async |sent, moved| {
             answer_to_move(&sent, Move::Merge, moved.map(|(form, articles)| (form.into, articles)))
         }),
     ]
