@@ -1,0 +1,514 @@
+//! The table of all addresses, with their facts and their handlers.
+
+use crate::features::action::ActionEntry;
+use crate::features::{
+    accounts, administration, algolia, comments, export, feeds, guide, hacker_news, inbox, moderation, mutes,
+    search, sessions, sites, stories, timelines, topics,
+};
+use crate::markup::assets;
+use crate::route::BodySize::{Long, Short};
+use crate::route::Cost::{Free, Large, Small};
+use crate::route::Crawlers::{KeptAway, Welcome};
+use crate::route::ErrorFormat::{Deployed, Documented};
+use crate::route::Listed::{Comments, People, Posts, Stories};
+use crate::route::LoginReason::{Comment, Flag, Submit, Vote};
+use crate::route::Readers::{Each, Visitors};
+use crate::route::Senders::{Anyone, Voters};
+use crate::route::Wing::{Core, Search, Sites, Timelines};
+use crate::route::{FILE, Facts, call, feed, own, own_form, posted, public, public_call, target};
+use crate::server::health;
+use crate::{App, openapi};
+use axum::handler::Handler;
+use axum::routing::{MethodRouter, get, post};
+
+/// A method of an address: what holds for it, and its handler.
+pub(super) struct Declaration {
+    pub(super) pattern: String,
+    pub(super) is_post: bool,
+    pub(super) facts: Facts,
+    pub(super) handler: MethodRouter<App>,
+}
+
+/// Methods of addresses.
+struct Declarations(Vec<Declaration>);
+
+impl Declarations {
+    /// Adds a handler that reads.
+    fn get<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
+        self.with(pattern, false, facts, get(handler))
+    }
+
+    /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
+    fn of_name<H, T: 'static, O, U: 'static>(
+        self,
+        pattern: &str,
+        facts: Facts,
+        handler: H,
+        other_method: O,
+    ) -> Self
+    where
+        H: Handler<T, App>,
+        O: Handler<U, App>,
+    {
+        self.with(pattern, false, facts, get(handler).fallback(other_method))
+    }
+
+    /// Adds a handler that acts.
+    fn post<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
+        self.with(pattern, true, facts, post(handler))
+    }
+
+    /// Adds the page of a form, and what its target does.
+    fn form<G, T: 'static, P, U: 'static>(self, pattern: &str, facts: Facts, page: G, target: P) -> Self
+    where
+        G: Handler<T, App>,
+        P: Handler<U, App>,
+    {
+        self.get(pattern, facts, page).post(pattern, facts, target)
+    }
+
+    fn with(mut self, pattern: &str, is_post: bool, facts: Facts, handler: MethodRouter<App>) -> Self {
+        self.0.push(Declaration { pattern: pattern.to_owned(), is_post, facts, handler });
+        self
+    }
+}
+
+/// A table of routes: what they are, their address, their facts, and their handlers. A form has two.
+macro_rules! routes {
+    ($($kind:ident $pattern:literal: $facts:expr => $($handler:expr),+;)*) => {
+        Declarations(Vec::new())$(.$kind($pattern, $facts, $($handler),+))*
+    };
+}
+
+/// Every method of every address.
+pub(super) fn declared() -> impl Iterator<Item = Declaration> {
+    let pages =
+        [lists(), public_pages(), feeds(), files(), personal_pages(), settings_pages(), session_pages()];
+    let calls = [staff_pages(), public_calls(), calls(), calls_of_others(), declared_actions()];
+    pages.into_iter().chain(calls).flat_map(|declarations| declarations.0)
+}
+
+/// The parameters of a page of a list that is ordered by time.
+const OF_PAGES: &[&str] = &["before"];
+/// The same of the API.
+const OF_WINDOWS: &[&str] = &["count", "before", "since"];
+/// The parameters of a page of a list that has no order by time.
+const OF_LISTS: &[&str] = &["start"];
+/// The parameters of the moderation log.
+const OF_LOG: &[&str] = &["count", "before", "moderator", "kind", "action", "person", "part_of"];
+/// The chapters of the API.
+const ABOUT: &str = "About";
+const ACCOUNTS: &str = "Accounts";
+const ADMINISTRATION: &str = "Administration";
+const COMMENTS: &str = "Comments";
+const INBOX: &str = "Inbox";
+const MODERATION: &str = "Moderation";
+const MUTING: &str = "Muting and blocking";
+const NEWS: &str = "News";
+const SEARCH: &str = "Search";
+const SITES: &str = "Sites";
+const TIMELINES: &str = "Tweets and timelines";
+const TOPICS: &str = "Articles and topics";
+
+/// The lists that are the same for all visitors.
+fn lists() -> Declarations {
+    routes! {
+        get "/": public(Core, Small, &[]).listing(Stories).in_sitemap() => stories::lists::top;
+        get "/top/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::top;
+        get "/latest": public(Core, Small, &[]).listing(Stories) => stories::lists::latest;
+        get "/latest/{start}": public(Core, Small, &[]).listing(Stories).in_sitemap() =>
+            stories::lists::latest;
+        get "/best": public(Core, Small, &["page"]).listing(Stories).in_sitemap() => topics::articles::best;
+        get "/best/new": public(Core, Small, &["page"]).listing(Stories) => topics::articles::newest;
+        get "/topic/{topics}": public(Core, Large, &["page"]).listing(Stories) => topics::articles::best;
+        get "/topic/{topics}/new": public(Core, Large, &["page"]).listing(Stories) =>
+            topics::articles::newest;
+        get "/past/{day}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
+        get "/past/{day}/{start}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
+        get "/usernews/{name}/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::of_user;
+        get "/site/{host}/stories/{start}": public(Core, Small, &[]).listing(Stories) =>
+            sites::pages::stories;
+        get "/comments": public(Core, Small, OF_PAGES).listing(Comments) => comments::newest::page;
+        get "/usercomments/{name}/{start}": public(Core, Small, &[]).listing(Comments) =>
+            comments::writing::of_user;
+        get "/everyone": public(Timelines, Small, OF_PAGES).listing(Posts) => timelines::home::everyone;
+        of_name "/{at_name}/followers": public(Timelines, Small, OF_PAGES).listing(People) =>
+            timelines::people::followers, accounts::profile::other_method;
+        of_name "/{at_name}/followings": public(Timelines, Small, OF_PAGES).listing(People) =>
+            timelines::people::followings, accounts::profile::other_method;
+    }
+}
+
+/// The other pages that are the same for all visitors.
+fn public_pages() -> Declarations {
+    routes! {
+        get "/topics": public(Core, Large, &[]).in_sitemap() => topics::list::topics;
+        get "/past": public(Core, Large, &[]) => stories::past::index;
+        get "/news/{id}": public(Core, Large, &["page", "at", "posted", "sort"]) => comments::thread::thread;
+        get "/comment/{news}/{comment}": public(Core, Large, &["sort"]) => comments::thread::one_comment;
+        get "/item": public(Core, Small, &["id"]) => comments::newest::item;
+        get "/tweet/{id}": public(Timelines, Small, &[]) => timelines::tweets::show;
+        of_name "/{at_name}": public(Core, Small, OF_PAGES) =>
+            accounts::profile::at, accounts::profile::other_method;
+        of_name "/{at_name}/invited": public(Core, Small, &[]) =>
+            accounts::people_tree::branch, accounts::people_tree::other_method;
+        of_name "/{at_name}/invited/{start}": public(Core, Small, &[]) =>
+            accounts::people_tree::branch, accounts::people_tree::other_method;
+        get "/people/tree": public(Core, Small, &[]) => accounts::people_tree::tree;
+        get "/people/tree/{start}": public(Core, Small, &[]) => accounts::people_tree::tree;
+        get "/user/{name}": public(Core, Small, OF_PAGES) => accounts::profile::profile;
+        get "/sites": public(Sites, Small, &["host"]).in_sitemap() => sites::pages::sites;
+        get "/sites/{list}/{span}": public(Sites, Small, &[]) => sites::pages::board;
+        get "/site/{host}": public(Core, Small, &[]) => sites::pages::site;
+        get "/about": public(Core, Small, &[]).in_sitemap() => guide::about::about;
+        get "/about/trust": public(Core, Small, &[]) => guide::trust::page;
+        get "/feeds": public(Core, Small, &[]) => feeds::list::page;
+        get "/formatting": public(Core, Small, &[]) => guide::formatting::formatting;
+        get "/ranking": public(Core, Small, &[]) => guide::about::ranking_page;
+        get "/moderations": public(Core, Small, OF_LOG) => moderation::log::page;
+    }
+}
+
+/// The feeds. Each is at several addresses, by its format.
+fn feeds() -> Declarations {
+    use feeds::sources::{
+        all_of, best, comments, comments_of, latest, moderation_log, newest, of_site, of_story, posts_of,
+        stories_of, top,
+    };
+    routes! {
+        get "/rss": feed(Core, OF_LISTS) => latest;
+        get "/atom": feed(Core, OF_LISTS) => latest;
+        get "/json": feed(Core, OF_LISTS) => latest;
+        get "/top/atom": feed(Core, OF_LISTS) => top;
+        get "/top/json": feed(Core, OF_LISTS) => top;
+        get "/best/atom": feed(Core, OF_LISTS) => best;
+        get "/best/json": feed(Core, OF_LISTS) => best;
+        get "/best/new/atom": feed(Core, OF_LISTS) => newest;
+        get "/best/new/json": feed(Core, OF_LISTS) => newest;
+        get "/topic/{topics}/atom": feed(Core, OF_LISTS) => best;
+        get "/topic/{topics}/json": feed(Core, OF_LISTS) => best;
+        get "/topic/{topics}/new/atom": feed(Core, OF_LISTS) => newest;
+        get "/topic/{topics}/new/json": feed(Core, OF_LISTS) => newest;
+        get "/comments/atom": feed(Core, OF_PAGES) => comments;
+        get "/comments/json": feed(Core, OF_PAGES) => comments;
+        get "/news/{id}/atom": feed(Core, OF_PAGES) => of_story;
+        get "/news/{id}/json": feed(Core, OF_PAGES) => of_story;
+        get "/user/{name}/atom": feed(Core, &["before", "start"]) => all_of;
+        get "/user/{name}/json": feed(Core, &["before", "start"]) => all_of;
+        get "/user/{name}/stories/atom": feed(Core, OF_LISTS) => stories_of;
+        get "/user/{name}/stories/json": feed(Core, OF_LISTS) => stories_of;
+        get "/user/{name}/comments/atom": feed(Core, OF_LISTS) => comments_of;
+        get "/user/{name}/comments/json": feed(Core, OF_LISTS) => comments_of;
+        of_name "/{at_name}/feed": feed(Timelines, OF_PAGES) => posts_of, accounts::profile::other_method;
+        of_name "/{at_name}/feed/json": feed(Timelines, OF_PAGES) =>
+            posts_of, accounts::profile::other_method;
+        get "/site/{host}/atom": feed(Core, OF_LISTS) => of_site;
+        get "/site/{host}/json": feed(Core, OF_LISTS) => of_site;
+        get "/moderations/atom": feed(Core, OF_PAGES) => moderation_log;
+        get "/moderations/json": feed(Core, OF_PAGES) => moderation_log;
+        get "/feeds.opml": feed(Core, &[]) => feeds::list::opml;
+    }
+}
+
+/// The style sheet, the script, the icons, what crawlers and monitors read.
+fn files() -> Declarations {
+    routes! {
+        get "/robots.txt": FILE => assets::robots;
+        get "/favicon.ico": FILE => assets::favicon;
+        get "/manifest.webmanifest": FILE => assets::manifest;
+        get "/sitemap.xml": public(Core, Small, &[]) => feeds::sitemap::index;
+        get "/sitemap/{page}": public(Core, Small, &[]) => feeds::sitemap::part;
+        get "/assets/{file}": FILE => assets::file;
+        get "/health/live": own(Core, Free, Welcome, None) => health::live;
+        get "/health/ready": own(Core, Free, Welcome, None) => health::ready;
+    }
+}
+
+/// The pages of members, and the targets of their forms.
+fn personal_pages() -> Declarations {
+    routes! {
+        get "/saved": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
+        get "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
+        get "/upvoted": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
+        get "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
+        get "/hidden/{start}": own(Core, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
+        get "/topics/followed": own(Core, Large, Welcome, None).listing(Stories) =>
+            topics::articles::best_of_followed;
+        get "/topics/followed/new": own(Core, Large, Welcome, None).listing(Stories) =>
+            topics::articles::newest_of_followed;
+        get "/random": own(Core, Small, KeptAway, None) => stories::lists::random;
+        get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
+        get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
+        get "/search": own(Search, Small, Welcome, None) => search::page::page;
+        get "/search.atom": own(Search, Small, Welcome, None) => feeds::searched::search;
+        get "/search.json": own(Search, Small, Welcome, None) => feeds::searched::search;
+        get "/opensearch.xml": own(Search, Small, Welcome, None) => search::opensearch::description;
+        form "/submit": own_form(Core, KeptAway, Long, Some(Submit)).once() =>
+            stories::submitting::submit_form, stories::submitting::submit;
+        form "/editnews/{id}": own_form(Core, KeptAway, Long, None) =>
+            stories::submitting::edit_form, stories::submitting::edit;
+        form "/delnews/{id}": own_form(Core, KeptAway, Short, None).once() =>
+            stories::submitting::delete_form, stories::submitting::delete;
+        get "/reply/{news}/{comment}": own(Core, Large, KeptAway, Some(Comment)) => comments::writing::reply;
+        get "/editcomment/{news}/{comment}": own(Core, Large, KeptAway, None) => comments::writing::edit;
+        post "/postcomment": target(Core, Long, Some(Comment)).once() => comments::writing::post;
+        get "/home": own(Timelines, Small, KeptAway, None).listing(Posts) => timelines::home::home;
+        get "/home/events": own(Timelines, Small, KeptAway, None) => timelines::live::events;
+        get "/suggestions": own(Timelines, Small, KeptAway, None).listing(People) =>
+            timelines::people::suggestions;
+        form "/deltweet/{id}": own_form(Timelines, KeptAway, Short, None).once() =>
+            timelines::tweets::delete_form, timelines::tweets::delete;
+        get "/inbox": own(Core, Large, KeptAway, None) => inbox::page::show;
+        post "/inbox/undo": target(Core, Short, None) => inbox::page::undo;
+        post "/inbox/feed": target(Core, Short, None).once() => inbox::page::change_feed;
+        get "/inbox/feed/{secret}": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
+        get "/inbox/feed/{secret}/json": own(Core, Large, KeptAway, None) => feeds::sources::inbox;
+        get "/replies": own(Core, Small, KeptAway, None) => inbox::page::replies;
+        form "/unsubscribe/{token}": own_form(Core, KeptAway, Short, None).sent_from(Anyone) =>
+            inbox::unsubscribe::form, inbox::unsubscribe::unsubscribe;
+        get "/feeds/following.opml": own(Core, Small, Welcome, None) => feeds::list::following;
+        get "/appeal/{id}": own(Core, Small, Welcome, None) => moderation::appeals::form;
+        post "/appeal": target(Core, Long, None).once().hashing() => moderation::appeals::send;
+        get "/moderators": own(Core, Small, Welcome, None) => moderation::messages::form;
+        form "/messages": own_form(Core, Welcome, Long, None).once().hashing() =>
+            moderation::messages::list, moderation::messages::send;
+        get "/messages/{id}": own(Core, Small, Welcome, None) => moderation::messages::show;
+    }
+}
+
+/// The settings of members.
+fn settings_pages() -> Declarations {
+    routes! {
+        post "/profile": target(Core, Long, None) => accounts::profile::change;
+        form "/settings": own_form(Core, KeptAway, Long, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/reading": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/mail": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        form "/settings/account": own_form(Core, KeptAway, Short, None) =>
+            accounts::settings::settings, accounts::settings::change;
+        get "/.well-known/change-password": own(Core, Small, Welcome, None) =>
+            accounts::settings::change_password;
+        post "/settings/confirm-email": target(Core, Short, None) => accounts::confirm_email::send_again;
+        form "/confirm-email/{token}": own_form(Core, Welcome, Short, None) =>
+            accounts::confirm_email::form, accounts::confirm_email::confirm;
+        get "/settings/mutes": own(Core, Small, KeptAway, None) => mutes::page::page;
+        form "/settings/sessions": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::open_sessions::page, sessions::open_sessions::end;
+        get "/settings/invitations": own(Core, Small, KeptAway, None) => accounts::invitations::page;
+        post "/settings/invitations/withdraw": target(Core, Short, None).once() =>
+            accounts::invitations::withdraw;
+        get "/settings/two-factor": own(Core, Small, KeptAway, None) => sessions::second_factors::page;
+        form "/settings/two-factor/app": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::second_factors::app_form, sessions::second_factors::begin_app;
+        post "/settings/two-factor/app/confirm": target(Core, Short, None) =>
+            sessions::second_factors::confirm_app;
+        post "/settings/two-factor/app/remove": target(Core, Short, None).once() =>
+            sessions::second_factors::remove_app;
+        form "/settings/two-factor/codes": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_factors::codes_form, sessions::second_factors::renew_codes;
+        form "/settings/two-factor/passkeys": own_form(Core, KeptAway, Short, None) =>
+            sessions::passkeys::add_form, sessions::passkeys::begin;
+        post "/settings/two-factor/passkeys/confirm": target(Core, Long, None) => sessions::passkeys::confirm;
+        form "/settings/two-factor/passkeys/remove": own_form(Core, KeptAway, Short, None).once() =>
+            sessions::passkeys::remove_form, sessions::passkeys::remove;
+        form "/settings/deactivate": own_form(Core, KeptAway, Short, None) =>
+            accounts::deactivating::deactivate_form, accounts::deactivating::deactivate;
+        get "/settings/deactivated": own(Core, Small, KeptAway, None) => accounts::deactivating::deactivated;
+    }
+}
+
+/// Logging in and out, and signing up.
+fn session_pages() -> Declarations {
+    routes! {
+        form "/login": own_form(Core, KeptAway, Short, None).hashing() =>
+            sessions::login::login_form, sessions::login::log_in;
+        form "/login/code": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_step::start_again, sessions::second_step::finish;
+        form "/login/passkey": own_form(Core, KeptAway, Short, None) =>
+            sessions::second_step::passkey_form, sessions::second_step::log_in_with_passkey;
+        post "/login/passkey/options": target(Core, Short, None) => sessions::second_step::passkey_options;
+        form "/register": own_form(Core, KeptAway, Long, None).hashing() =>
+            accounts::register::form, accounts::register::register;
+        form "/welcome": own_form(Core, KeptAway, Short, None) =>
+            guide::welcome::welcome, accounts::first_administrator::confirm;
+        form "/logout": own_form(Core, KeptAway, Short, None) =>
+            sessions::login::logout_form, sessions::login::log_out;
+        form "/reset-password": own_form(Core, KeptAway, Short, None) =>
+            accounts::password_reset::request_form, accounts::password_reset::request;
+        form "/reset-password/{token}": own_form(Core, KeptAway, Short, None).hashing() =>
+            accounts::password_reset::new_password_form, accounts::password_reset::set_password;
+    }
+}
+
+/// The pages of moderators and administrators, and the targets of their forms.
+fn staff_pages() -> Declarations {
+    routes! {
+        form "/moderate": own_form(Core, Welcome, Long, None).once() =>
+            moderation::review::page, moderation::moderating::moderate;
+        form "/people": own_form(Core, Welcome, Long, None).once() =>
+            moderation::directory_page::page, moderation::directory_page::change;
+        get "/moderate/person/{name}": own(Core, Small, Welcome, None) => moderation::person_page::page;
+        get "/moderate/figures": own(Core, Small, Welcome, None) => moderation::figures::page;
+        get "/moderate/erase/{kind}/{id}": own(Core, Small, Welcome, None) => moderation::erasing::page;
+        get "/moderate/reasons": own(Core, Small, Welcome, None) => moderation::reasons::page;
+        post "/moderate/votes": target(Core, Short, None).once() => moderation::review::look_for_rings;
+        form "/moderate/rules": own_form(Core, Welcome, Long, None).once() =>
+            moderation::rules::page, moderation::rules::change;
+        form "/moderate/bans": own_form(Core, Welcome, Long, None).once() =>
+            moderation::bans::page, moderation::bans::change;
+        get "/admin": own(Core, Small, KeptAway, None) => administration::admin::admin;
+        post "/admin/recompute": target(Core, Short, None).once() => administration::admin::recompute;
+        get "/admin/changes": own(Core, Small, KeptAway, None) => administration::changes::page;
+        get "/admin/hooks": own(Core, Small, KeptAway, None) => administration::hooks::page;
+        form "/admin/site": own_form(Core, KeptAway, Long, None) =>
+            administration::identity::page, administration::identity::change;
+        post "/admin/site/logo": target(Core, Long, None) => administration::identity::change_logo;
+        post "/admin/site/removelogo": target(Core, Short, None) => administration::identity::remove_logo;
+        get "/admin/sites": own(Sites, Small, KeptAway, None) => sites::voters::page;
+    }
+}
+
+/// The calls that are answered the same to all without a session.
+fn public_calls() -> Declarations {
+    routes! {
+        get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
+            stories::calls::list;
+        get "/api/past/{day}/{start}/{count}": public_call(Core, Large, NEWS, &[]).listing(Stories) =>
+            stories::calls::past;
+        get "/api/articles/{order}/{page}": public_call(Core, Small, TOPICS, &[]).listing(Stories) =>
+            topics::calls::all;
+        get "/api/topic/{name}/{order}/{page}": public_call(Core, Large, TOPICS, &[]).listing(Stories) =>
+            topics::calls::of_topics;
+        get "/api/topics": public_call(Core, Small, TOPICS, &[]) => topics::calls::topics;
+        get "/api/getcomments/{news_id}": public_call(Core, Large, COMMENTS, &["after", "count", "sort"]) =>
+            comments::calls::thread;
+        get "/api/timeline/everyone": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
+            timelines::calls::everyone;
+        get "/api/timeline/user/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(Posts) =>
+            timelines::calls::of_user;
+        get "/api/followers/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
+            timelines::calls::followers;
+        get "/api/followings/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
+            timelines::calls::followings;
+        get "/api/openapi.json": public_call(Core, Large, ABOUT, &[]) => openapi::document;
+        get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::calls::log;
+        get "/api/sites/history/{host}": public_call(Sites, Small, SITES, &["days"]) => sites::calls::history;
+        get "/api/sites/leaderboard/{list}/{span}": public_call(Sites, Small, SITES, &[]) =>
+            sites::calls::leaderboard;
+        get "/api/sites/prefix/{hex}": public_call(Sites, Small, SITES, &[]) => sites::calls::prefix;
+    }
+}
+
+/// The calls that write or read personal data. `docs/api.md` describes all calls.
+fn calls() -> Declarations {
+    routes! {
+        post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing() => accounts::calls::create_account;
+        get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get() =>
+            accounts::calls::log_in_by_get;
+        post "/api/login": posted(Core, Short, ACCOUNTS).hashing() => accounts::calls::log_in;
+        post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => accounts::calls::log_out;
+        get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::session_calls::list;
+        post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::session_calls::end;
+        get "/api/export": call(Core, Large, ACCOUNTS) => export::calls::export;
+        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::begin;
+        post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
+            sessions::totp_calls::confirm;
+        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::end;
+        get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get() =>
+            accounts::calls::reset_password_by_get;
+        post "/api/reset-password": posted(Core, Short, ACCOUNTS) => accounts::calls::reset_password;
+        post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::calls::update_profile;
+        post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
+        post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
+            stories::submitting_calls::fetch_title;
+        get "/api/duplicate": call(Core, Small, NEWS) => stories::submitting_calls::duplicate;
+        post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
+        get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
+        get "/api/search": call(Search, Small, SEARCH) => search::calls::search;
+        get "/api/search/suggest": call(Search, Small, SEARCH) => search::calls::suggest;
+        get "/api/search/similar": call(Search, Small, SEARCH) => search::calls::similar;
+        get "/api/mutes": call(Core, Small, MUTING) => mutes::calls::list;
+        post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
+        post "/api/preview": posted(Core, Long, COMMENTS) => comments::calls::preview;
+        post "/api/deltweet": posted(Timelines, Short, TIMELINES) => timelines::calls::delete;
+        get "/api/timeline/home": call(Timelines, Small, TIMELINES).listing(Posts) => timelines::calls::home;
+        get "/api/inbox": call(Core, Large, INBOX) => inbox::calls::list;
+        get "/api/moderate/queue": call(Core, Small, ABOUT) => moderation::flag_calls::list;
+        post "/api/moderate": posted(Core, Long, MODERATION) => moderation::calls::moderate;
+        post "/api/moderate/rule": posted(Core, Long, MODERATION) => moderation::rule_calls::add;
+        get "/api/moderate/people": call(Core, Small, MODERATION) => moderation::directory_calls::list;
+        post "/api/moderate/people": posted(Core, Long, MODERATION) => moderation::directory_calls::change;
+        get "/api/moderate/bans": call(Core, Small, MODERATION) => moderation::ban_calls::list;
+        post "/api/moderate/bans": posted(Core, Long, MODERATION) => moderation::ban_calls::add;
+        get "/api/moderate/reasons": call(Core, Small, MODERATION) => moderation::reasons::list;
+        get "/api/moderate/network/{username}": call(Core, Small, MODERATION) => moderation::calls::network;
+        get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
+            administration::announcement::current;
+        get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
+        post "/api/appeal": posted(Core, Long, MODERATION) => moderation::calls::appeal;
+        get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
+        post "/api/messages": posted(Core, Long, MODERATION).hashing() => moderation::message_calls::write;
+        post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post() =>
+            sites::calls::own;
+        get "/api/sites/admin/voter/{uuid}": call(Sites, Small, SITES) => sites::calls::voter;
+        get "/api/sites/admin/voter/{uuid}/votes": call(Sites, Small, SITES) => sites::calls::voter_votes;
+        get "/api/sites/admin/top_voters/{date}": call(Sites, Small, SITES) => sites::calls::top_voters;
+    }
+}
+
+/// The calls of programs that were made for other sites: for Hacker News, for its search, and browser extensions, as
+/// once documented and as deployed.
+fn calls_of_others() -> Declarations {
+    use crate::route::{algolia, extension, hacker_news};
+    use hacker_news::requests::{PARAMETERS, file, highest_number, item, user};
+    routes! {
+        get "/v0/item/{item}": hacker_news(Small, PARAMETERS) => item;
+        get "/v0/user/{person}": hacker_news(Large, PARAMETERS) => user;
+        get "/v0/maxitem.json": hacker_news(Small, PARAMETERS) => highest_number;
+        get "/v0/{resource}": hacker_news(Large, PARAMETERS) => file;
+        get "/api/v1/items/{number}": algolia(Core, Visitors(&[])) => algolia::calls::item;
+        get "/api/v1/users/{name}": algolia(Core, Visitors(&[])) => algolia::calls::user;
+        get "/api/v1/search": algolia(Search, Each) => algolia::calls::search;
+        get "/api/v1/search_by_date": algolia(Search, Each) => algolia::calls::search_by_date;
+        get "/scores": extension(Documented, Anyone, Visitors(&["for"])) => sites::reputation::scores;
+        post "/vote": extension(Documented, Voters, Each) => sites::reputation::vote;
+        get "/v1/scores": extension(Deployed, Anyone, Visitors(&["from"])) =>
+            sites::reputation::deployed_scores;
+        post "/v1/vote": extension(Deployed, Voters, Each) => sites::reputation::deployed_vote;
+    }
+}
+
+/// The actions, with the chapters of the API that their calls are in.
+pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
+    let nouns = [
+        (ACCOUNTS, accounts::invitations::actions()),
+        (NEWS, stories::marks::actions()),
+        (NEWS, stories::votes::actions_on_news()),
+        (TOPICS, topics::list::actions()),
+        (COMMENTS, stories::votes::actions_on_comments()),
+        (TIMELINES, timelines::home::actions()),
+        (TIMELINES, timelines::people::actions()),
+        (MUTING, mutes::page::actions()),
+        (INBOX, inbox::page::actions()),
+        (ABOUT, moderation::flagging::actions()),
+        (MODERATION, moderation::moderating::actions()),
+        (MODERATION, moderation::rules::actions()),
+        (MODERATION, moderation::bans::actions()),
+        (MODERATION, moderation::reasons::actions()),
+        (ADMINISTRATION, administration::announcement::actions()),
+        (ADMINISTRATION, administration::hooks::actions()),
+        (SITES, sites::pages::actions()),
+        (SITES, sites::voters::actions()),
+    ];
+    nouns.into_iter().flat_map(|(tag, actions)| actions.into_iter().map(move |action| (tag, action)))
+}
+
+/// The targets of the forms of the actions, and their calls.
+fn declared_actions() -> Declarations {
+    actions().fold(Declarations(Vec::new()), |declared, (tag, action)| {
+        let ActionEntry { path, facts, page, call_path, call, .. } = action;
+        declared.with(path, true, facts, page).with(&call_path, true, facts.of_call(tag), call)
+    })
+}
