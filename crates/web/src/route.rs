@@ -1,5 +1,5 @@
 //! The facts of a route: what holds for an address whoever asks for it. A route declares them where it is registered
-//! (`router.rs`), and everything around the handlers reads them: limits, caches, CORS, refusals, the login page,
+//! (`router/addresses.rs`), and everything around the handlers reads them: limits, caches, CORS, refusals, the login page,
 //! robots.txt, the sitemap, the OpenAPI document, and the tests.
 
 use crate::App;
