@@ -9,7 +9,7 @@ use tidings_domain::values::secrets::is_masked;
 use tidings_web::route::ErrorFormat;
 use tidings_web::router::routes;
 
-use crate::client::{Client, HttpResponse, ok};
+use crate::client::{Client, HttpResponse, ok, refused};
 use crate::community::{Access, COUNTS_REQUESTS, Community, GONE, PAGES};
 use crate::html::Page;
 use crate::outage::{STORE_TIMEOUT, wait_for};
@@ -454,7 +454,7 @@ async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
         assert_eq!(answer.headers["allow"], allowed, "{method} {path}");
         if is_api {
-            answer.json();
+            refused(answer.json());
         } else {
             error_message(&answer, StatusCode::METHOD_NOT_ALLOWED);
         }
