@@ -18,7 +18,9 @@ const PRESSED: &str = r#"aria-pressed="true""#;
 fn addresses() -> BTreeSet<String> {
     let pages = PAGES.iter().copied().filter(|(_, access)| *access != Access::Always).map(|(page, _)| page);
     let pages = pages.filter(|page| *page != COUNTS_REQUESTS).map(str::to_owned);
-    pages.chain(shared_reads(|_| true)).filter(|address| address != "/favicon.ico").collect()
+    // Each feed in one of its formats.
+    let shared = shared_reads(|facts| !facts.has_events).into_iter().filter(|path| !path.ends_with("json"));
+    pages.chain(shared.filter(|path| path != "/favicon.ico")).collect()
 }
 
 /// All responses to a visitor, with their status.

@@ -217,7 +217,8 @@ fn ways_on(page: &Page) -> Vec<String> {
         if form.action == "/login" && !form.is_post {
             let reason = form.value("reason").map_or(String::new(), |reason| format!("&reason={reason}"));
             let wishes = form.value("next").into_iter().chain(form.buttons("next"));
-            ways.extend(wishes.map(|next| login_and_back(next) + &reason));
+            let login = |next| format!("/login?next={}{reason}", utf8_percent_encode(next, NON_ALPHANUMERIC));
+            ways.extend(wishes.map(login));
         } else if !form.is_post {
             ways.push(form.action);
         }
@@ -431,7 +432,7 @@ async fn lists_go_on_from_page_to_page() {
 
 #[tokio::test]
 async fn a_wrong_method_is_not_allowed_and_the_right_ones_are_named() {
-    let Community { server, alice, .. } = Community::new(Engine::Memory, &[]).await;
+    let Community { server, alice, .. } = Community::new(Engine::Memory, &[("search.enabled", "true")]).await;
     let before = server.dump().await;
     for route in routes().iter() {
         let (method, allowed) = match (route.get, route.post) {

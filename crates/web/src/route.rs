@@ -16,7 +16,7 @@ pub struct Facts {
     pub wing: Wing,
     /// The form in which it reports failures.
     pub errors: ErrorFormat,
-    /// What a read costs.
+    /// The cost of a read.
     pub cost: Cost,
     /// On what its answer depends.
     pub readers: Readers,
@@ -24,7 +24,7 @@ pub struct Facts {
     pub is_crawled: bool,
     /// Whether the first part of the sitemap names it.
     pub is_in_sitemap: bool,
-    /// What is listed, if it is a list.
+    /// The items of a list.
     pub listed: Option<Listed>,
     /// The wish of somebody who must log in for it.
     pub login: Option<LoginReason>,
@@ -65,7 +65,7 @@ pub enum Wing {
     Search,
 }
 
-/// What a read costs of the rates of an address.
+/// The cost of a read, in the rates of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
     /// Nothing. Monitors ask, by any name of the host.
@@ -203,7 +203,7 @@ impl LoginReason {
     }
 }
 
-/// What no route says of itself.
+/// The facts of a route that says nothing of itself.
 const NOTHING: Facts = Facts {
     wing: Wing::Core,
     errors: ErrorFormat::Page,
@@ -437,9 +437,9 @@ impl Wings {
 pub struct Declared {
     /// Its address, with variables in braces. A variable `{token}` or `{secret}` is a secret.
     pub pattern: Cow<'static, str>,
-    /// What holds for its GET, if it has one.
+    /// The facts of its GET, if it has one.
     pub get: Option<Facts>,
-    /// What holds for its POST, if it has one.
+    /// The facts of its POST, if it has one.
     pub post: Option<Facts>,
     /// Its place among all routes, from 1.
     number: usize,

@@ -54,7 +54,7 @@ pub struct Action<T, A, E = Error> {
 pub struct ActionEntry {
     /// The target of forms on pages, such as `/hide`.
     pub path: &'static str,
-    /// What holds for it.
+    /// The facts of that address.
     pub facts: Facts,
     /// The handler of these forms.
     pub page: MethodRouter<App>,
