@@ -532,7 +532,7 @@ impl Routes {
         let kept = declared.chain(below).filter(|(_, facts)| !facts.is_crawled);
         let mut beginnings: Vec<&str> = kept.filter_map(|(pattern, _)| pattern.split('{').next()).collect();
         beginnings.sort_unstable();
-        // What begins with another one follows it.
+        // One that begins with another follows it.
         beginnings.dedup_by(|next, kept| next.starts_with(*kept));
         beginnings
     }

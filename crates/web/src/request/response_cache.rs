@@ -170,10 +170,15 @@ impl CachedResponse {
     }
 }
 
-/// Whether a response is the same for all visitors. One that sets a cookie never is.
+/// An extension of responses that say why a request failed, perhaps with status 200.
+#[derive(Debug, Clone, Copy)]
+pub struct FailureResponse;
+
+/// Whether a response is the same for all visitors. A refusal, or one that sets a cookie, never is.
 fn is_cacheable(route: &Facts, response: &Response) -> bool {
     response.status() == StatusCode::OK
         && route.parameters().is_some()
+        && response.extensions().get::<FailureResponse>().is_none()
         && !response.headers().contains_key(header::SET_COOKIE)
 }
 

@@ -12,6 +12,7 @@ use crate::markup::frame::Frame;
 use crate::request::answers::{ErrorResponse, ErrorStatus, VotesResponse};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
+use crate::request::response_cache::FailureResponse;
 use crate::route::{ErrorFormat, Route};
 use crate::server::{headers, request_id};
 use axum::Json;
@@ -198,6 +199,7 @@ impl Failed<'_> {
         {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
+        response.extensions_mut().insert(FailureResponse);
         response
     }
 }
