@@ -104,6 +104,11 @@ impl RecordEntries {
         *self.counted.entry((key, field)).or_default() += 1;
     }
 
+    /// Whether a list has a member because of the records.
+    pub(crate) fn has(&self, list: &str, member: &str) -> bool {
+        self.listed.contains_key(&(list.to_owned(), member.to_owned()))
+    }
+
     /// The members of lists whose scores follow from the record.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &str, f64)> {
         self.listed.iter().filter_map(|((list, member), place)| match place {
@@ -195,6 +200,11 @@ impl<R: Stored> AsRead<R> {
         Self { record, text }
     }
 
+    /// Makes a batch fail if the record has changed since it was read.
+    pub(crate) fn unchanged(&self, batch: &mut Batch) {
+        self.rewrite(batch, &self.record);
+    }
+
     /// Adds to a batch other values of the fields of the record. Nothing else may follow from these: votes, for
     /// example. Returns the check that it has not changed since it was read.
     pub(crate) fn rewrite(&self, batch: &mut Batch, after: &R) -> Option<CheckId> {
@@ -266,7 +276,7 @@ pub(crate) fn add<'a, R: Stored + 'a>(
 
 /// Adds to a batch that a record that is a whole hash is deleted, with what exists because of it.
 pub(crate) fn delete<R: Stored>(batch: &mut Batch, before: &AsRead<R>) {
-    before.rewrite(batch, &before.record);
+    before.unchanged(batch);
     batch.delete(before.record.key());
     RecordEntries::default().replace(&RecordEntries::of([&before.record]), batch);
 }

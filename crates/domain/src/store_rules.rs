@@ -6,6 +6,7 @@
 //! tables in `store_check/`.
 
 pub(crate) mod claims;
+pub(crate) mod entries;
 pub(crate) mod existing;
 pub(crate) mod source;
 pub(crate) mod subject;

@@ -7,8 +7,9 @@ use crate::news::discounted::DiscountedVotes;
 use crate::records::RecordEntries;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
+use crate::store_rules::entries::{self, ListedMember};
 use crate::store_rules::subject::Subject;
-use crate::values::ids::{CommentAddress, CommentId, NewsId, UserId};
+use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
 use tidings_keyspace::{Batch, Hash, Read};
@@ -176,9 +177,7 @@ fn listed(subject: &Subject, claims: &mut Claims) {
         if comment.is_erased() {
             continue;
         }
-        for (list, member, time) in RecordEntries::of([&comment]).members() {
-            claims.of(&field).listed(list.to_owned(), member, (Some(time), time), &guard);
-        }
+        entries::demand(claims, Some(&field), &comment, &guard);
         if !comment.was_shown() {
             let (list, why) = (keys::user_comments(comment.user_id), "the comment was never shown");
             claims.of(&field).not_listed(list, comment.address(), why, &guard);
@@ -205,27 +204,37 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
 }
 
 fn of_user(subject: &Subject, claims: &mut Claims) {
-    let (Some(user), Some((member, _))) = (subject.id::<UserId>(), subject.member()) else { return };
-    let expected = "comments of the user";
-    let Ok(address) = member.parse::<CommentAddress>() else { return claims.unreadable(expected) };
+    is_entry(subject, claims, "comments of the user", subject.member_id());
+}
+
+/// Claims that a member of a list is an entry of a comment; otherwise it is removed.
+pub(crate) fn is_entry(
+    subject: &Subject,
+    claims: &mut Claims,
+    expected: &'static str,
+    comment: Option<CommentAddress>,
+) {
+    let Some(address) = comment else { return claims.unreadable(expected) };
+    let (list, removal) = (ListedMember::of(subject), subject.removal());
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
-    let removal = subject.removal();
     let reads = vec![fields(thread.clone(), [&field]), Read::Expiry(thread.clone())];
     claims.expects(expected, reads, move |answers| {
         let mut batch = removal.clone();
         let found = match field_in(answers, 0, 0) {
             // No action deletes a thread: it was lost.
             None if is_absent(answers, 1) => {
-                return Some((format!("the comment {address}, whose thread does not exist"), LOST));
+                let found = format!("the comment {address}, whose thread does not exist");
+                return Some((found, LOST));
             }
             None => {
                 batch.field_absent(&thread, &field);
                 format!("the comment {address}, which does not exist")
             }
-            Some(json) => match Comment::from_field(address.news, &field, json)?.user_id {
-                author if author == user => return None,
-                author => format!("the comment {address} of the user {author}"),
-            },
+            Some(json) => {
+                let comment = Comment::of_stored(address.news, field.clone(), json.to_owned())?;
+                let is_readable = !matches!(comment.withheld, Some(Withheld::Unreadable(_)));
+                list.stray(&comment, is_readable, &mut batch)?
+            }
         };
         Some((found, Mend::write(batch, "remove the member")))
     });

@@ -2,14 +2,13 @@
 
 use crate::keys::{self, families};
 use crate::news::item::{IMPORTED_VOTES, News};
-use crate::records::RecordEntries;
 use crate::store_rules::Rule;
 use crate::store_rules::claims::{
-    Claims, Fault, Mend, count_in, counter_fault, field_in, fields, hash_in, score, score_in,
+    Claims, Fault, Mend, count_in, counter_fault, field_in, fields, score, score_in,
 };
+use crate::store_rules::entries;
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::values::hostname::Hostname;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::removed_by::REMOVED;
@@ -34,12 +33,12 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::HOST_NEWS,
         "the list of the stories of a site has only stories that link there",
-        of_host,
+        listed,
     ),
     Rule::claims(
         &families::USER_POSTED,
-        "the list of a user's stories has only stories of that user",
-        posted,
+        "the list of a user's stories has only stories of that user that were shown",
+        listed,
     ),
     Rule::claims(&families::NEWS_UP, VOTED, voted),
     Rule::claims(&families::NEWS_DOWN, VOTED, voted),
@@ -106,9 +105,7 @@ fn lists(subject: &Subject, claims: &mut Claims) {
     if news.is_erased() || matches!(state, Some(Withheld::Unreadable(_))) {
         return;
     }
-    for (list, member, time) in RecordEntries::of([&news]).members() {
-        claims.listed(list.to_owned(), member, (Some(time), time), &guard);
-    }
+    entries::demand(claims, None, &news, &guard);
     if !news.is_gone() {
         claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
     }
@@ -159,41 +156,9 @@ fn votes(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// Claims that a member of a list is a story that belongs there; otherwise it is removed.
-fn belongs(
-    subject: &Subject,
-    claims: &mut Claims,
-    expected: &'static str,
-    is_right: impl Fn(&News) -> bool + Send + Sync + 'static,
-) {
-    let Some((member, _)) = subject.member() else { return };
-    let Ok(id) = member.parse::<NewsId>() else { return claims.unreadable(expected) };
-    claims.belongs(expected, vec![Read::Hash(keys::news(id))], move |answers, batch| {
-        let Some(hash) = hash_in(answers, 0) else {
-            batch.key_absent(keys::news(id));
-            return Some(format!("the story {id}, which does not exist"));
-        };
-        let news = News::from_hash(hash).filter(|news| !is_right(news))?;
-        news.check_state(batch);
-        batch.field_unchanged(keys::news(id), "del", hash.get("del"));
-        Some(format!("the story {id}"))
-    });
-}
-
 fn listed(subject: &Subject, claims: &mut Claims) {
-    belongs(subject, claims, "stories that are neither deleted nor withheld", |news| !news.is_gone());
-}
-
-fn of_host(subject: &Subject, claims: &mut Claims) {
-    let host = Hostname::parse(subject.part()).ok();
-    belongs(subject, claims, "shown stories that link to the site", move |news| {
-        !news.is_gone() && news.site() == host.as_ref()
-    });
-}
-
-fn posted(subject: &Subject, claims: &mut Claims) {
-    let user = subject.id::<UserId>();
-    belongs(subject, claims, "stories of the user", move |news| Some(news.user_id) == user);
+    let story = subject.member_id::<NewsId>().map(|id| (keys::news(id), News::from_hash));
+    entries::is_entry(subject, claims, "stories that belong there", story);
 }
 
 fn voted(subject: &Subject, claims: &mut Claims) {

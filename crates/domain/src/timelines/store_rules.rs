@@ -3,11 +3,11 @@
 use crate::accounts::users::DEACTIVATED;
 use crate::error::Error;
 use crate::keys::{self, families};
-use crate::records::RecordEntries;
 use crate::site::Site;
 use crate::store_rules::claims::{
-    Claims, Fault, Found, Mend, count_in, field_in, fields, hash_in, is_absent, score, score_fault, score_in,
+    Claims, Fault, Found, Mend, count_in, field_in, fields, is_absent, score, score_fault, score_in,
 };
+use crate::store_rules::entries;
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::{Subject, SubjectItem};
 use crate::store_rules::{CHECKS_AT_ONCE, Rule};
@@ -19,7 +19,7 @@ use crate::values::removed_by::REMOVED;
 use crate::values::withheld::WITHHELD;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use tidings_keyspace::{Batch, Order, Read, read};
+use tidings_keyspace::{Batch, Hash, Order, Read, read};
 
 pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
@@ -30,12 +30,12 @@ pub(crate) static RULES: &[Rule] = &[
     Rule::claims(
         &families::USER_USER_TIMELINE,
         "a user's own timeline has only shown tweets of that user",
-        own,
+        listed,
     ),
     Rule::claims(
         &families::GLOBAL_TIMELINE,
         "the timeline of everyone has only tweets that are shown",
-        shown,
+        listed,
     ),
     Rule::claims(&families::USER_MENTIONS, "the mentions of a user are tweets", mentions),
     Rule::rounds(&families::USER, HOME, homes),
@@ -94,44 +94,18 @@ fn tweet(subject: &Subject, claims: &mut Claims) {
     guard.key_present(&subject.key);
     guard.field_unchanged(&subject.key, WITHHELD, hash.get(WITHHELD));
     guard.field_unchanged(&subject.key, "created_at", hash.get("created_at"));
-    for (list, member, time) in RecordEntries::of([&tweet]).members() {
-        claims.listed(list.to_owned(), member, (Some(time), time), &guard);
-    }
+    entries::demand(claims, None, &tweet, &guard);
 }
 
-/// Claims that a member is a tweet that is shown, of this author if there is one; otherwise it is
-/// removed.
-fn tweet_that_is_shown(subject: &Subject, claims: &mut Claims, author: Option<UserId>) {
-    let Some((member, _)) = subject.member() else { return };
-    let (member, id) = (member.to_owned(), member.parse::<TweetId>().ok());
-    let reads = id.map(|id| Read::Hash(keys::tweet(id))).into_iter().collect();
-    claims.belongs("shown tweets", reads, move |answers, batch| {
-        let hash = hash_in(answers, 0);
-        let is_right = id
-            .and_then(|id| Tweet::from_hash(id, hash?))
-            .is_some_and(|tweet| !tweet.is_gone() && author.is_none_or(|author| tweet.user_id == author));
-        match (id, hash) {
-            (Some(id), None) => _ = batch.key_absent(keys::tweet(id)),
-            (Some(id), Some(hash)) => {
-                _ = batch.field_unchanged(keys::tweet(id), WITHHELD, hash.get(WITHHELD))
-            }
-            (None, _) => {}
-        }
-        (!is_right).then(|| format!("the tweet {member}, which does not belong here"))
-    });
-}
-
-fn own(subject: &Subject, claims: &mut Claims) {
-    tweet_that_is_shown(subject, claims, subject.id());
+fn listed(subject: &Subject, claims: &mut Claims) {
+    let id = subject.member_id::<TweetId>();
+    let tweet = id.map(|id| (keys::tweet(id), move |hash: &Hash| Tweet::from_hash(id, hash)));
+    entries::is_entry(subject, claims, "tweets that are shown", tweet);
 }
 
 /// Some may be removed or deleted: nobody is shown those.
 fn mentions(_: &Subject, claims: &mut Claims) {
     claims.member::<TweetId>("tweets");
-}
-
-fn shown(subject: &Subject, claims: &mut Claims) {
-    tweet_that_is_shown(subject, claims, None);
 }
 
 fn homes<'a>(
