@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tidings_keyspace::{Entry, Value};
+use tidings_web::route::ErrorFormat;
 
 use crate::client::{Client, ok};
 use crate::community::{Community, PAGES};
@@ -44,7 +45,8 @@ const ITEMS: [(&str, &str); 10] = [
 ];
 
 /// The keys whose loss takes a list with it: they are the list.
-const LIST_KEYS: [&str; 14] = [
+const LIST_KEYS: [&str; 15] = [
+    "host.news:",
     "items",
     "built:",
     "news.top",
@@ -103,7 +105,9 @@ async fn community(server: Server) -> Community {
 async fn statuses(client: &Client) -> BTreeMap<String, u16> {
     let mut statuses = BTreeMap::new();
     let known = PAGES.iter().map(|(path, _)| *path).chain(LISTS).map(str::to_owned);
-    for path in known.chain(["/api/inbox".to_owned()]).chain(shared_reads(|_| true)) {
+    // The calls of the original extension report every failure with 500.
+    let shared = shared_reads(|facts| facts.errors != ErrorFormat::Deployed);
+    for path in known.chain(["/api/inbox".to_owned()]).chain(shared) {
         let status = client.get(&path).await.status.as_u16();
         statuses.insert(path, status);
     }
