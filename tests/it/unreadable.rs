@@ -131,7 +131,8 @@ async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure() {
             for (client, before) in [(&alice, &as_alice), (&visitor, &as_visitor)] {
                 for (path, status) in statuses(client).await {
                     let told = format!("{path} for {:?} while {key} cannot be read", client.username);
-                    if status == 500 {
+                    // The calls of the original extension answer every fault so.
+                    if status == 500 && before[&path] != 500 {
                         wrong.push(format!("500: {told}"));
                     }
                     let may_fail = LIST_KEYS.iter().any(|list| key.starts_with(list));
