@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tidings_domain::home_servers;
-use tidings_domain::keys;
 use tidings_domain::migrations::{self, Migration, StoreState};
 use tidings_domain::site::Site;
 use tidings_domain::store_check;
@@ -126,14 +125,13 @@ async fn prepare_with(
     let state = migrations::state_of(&site.store).await?;
     state.demand_usable()?;
     let pending = state.pending(all);
-    // Migrations change only the traces of moderators' actions. A site without any, such as one of Lamer News, has
-    // nothing to lose.
-    let moderated = site.store.fetch(read::expiry(keys::MODERATION_COUNT)).await? != Expiry::Absent;
-    let changes = |migration: &&&Migration| !migration.only_adds && moderated;
+    let keys = pending.iter().filter_map(|migration| migration.changes_with).map(read::expiry);
+    let found = site.store.fetch(keys.collect::<Vec<_>>()).await?;
+    let is_changed = found.into_iter().any(|expiry| expiry != Expiry::Absent);
     if let Some(last) = pending.last() {
         match folder {
             Some(folder) => back_up(site, (&state, last), folder, (now_ms, tell)).await?,
-            None if !pending.iter().any(|migration| changes(&migration)) => tracing::info!(
+            None if !is_changed => tracing::info!(
                 "no backup is made before the store is migrated, because backup.folder is not set; \
                  nothing is changed or removed"
             ),
@@ -190,6 +188,7 @@ fn backup_folder(config: &Config) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use crate::backup::restore;
+    use tidings_domain::keys;
     use tidings_domain::migrations::Migrating;
     use tidings_domain::passwords::PasswordWorker;
     use tidings_domain::report::Advance;
@@ -227,7 +226,8 @@ mod tests {
     }
 
     fn migrations(only_adds: bool) -> [Migration; 1] {
-        [Migration { to: 2, what: "change a key", only_adds, run: change }]
+        let changes_with = (!only_adds).then_some("planted");
+        [Migration { to: 2, what: "change a key", changes_with, run: change }]
     }
 
     #[tokio::test]

@@ -52,9 +52,9 @@ pub struct Migration {
     pub to: u64,
     /// A description of the step, for the log: "give ...".
     pub what: &'static str,
-    /// Whether it keeps all keys and fields that programs of the earlier version need, so that they can
-    /// still use the store.
-    pub only_adds: bool,
+    /// A key without which it keeps all keys and fields that programs of the earlier version need, so that they can
+    /// still use the store; `None` if it always does.
+    pub changes_with: Option<&'static str>,
     /// Does it. It may have been done before, in part or completely.
     pub run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>,
 }
@@ -64,87 +64,87 @@ pub static MIGRATIONS: [Migration; 14] = [
     Migration {
         to: 1,
         what: "give every account its entry in the index of names, and the counter of articles its number",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(complete_accounts(site, advance)),
     },
     Migration {
         to: 2,
         what: "give names their entries in the index of names by their letters and digits alone",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(names::fold_anew(site, advance)),
     },
     Migration {
         to: 3,
         what: "count the e-mail addresses as confirmed that get mails which their owners have switched on, \
                and note when waiting mails were written",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(confirm_known_addresses(site, advance)),
     },
     Migration {
         to: 4,
         what: "note that votes cost karma on a site that has accounts",
-        only_adds: true,
+        changes_with: None,
         run: |site, _| Box::pin(karma::keep_economy(site)),
     },
     Migration {
         to: 5,
         what: "give stories and comments their item numbers, in the order of their times",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(number_items(site, advance)),
     },
     Migration {
         to: 6,
         what: "give every account the list of what it saved, apart from what it voted up",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(list_saved(site, advance)),
     },
     Migration {
         to: 7,
         what: "give every account the lists of what it posted and no other list of it has, and of all that it \
                flagged, and add jobs that delete what people who left have left behind",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(unseen::list_all(site, advance)),
     },
     Migration {
         to: 8,
         what: "give names their entries in the index of names with i, l and 1 as one letter",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(names::fold_anew(site, advance)),
     },
     Migration {
         to: 9,
         what: "mark removed posts that waited for approval before, because nobody has been shown them",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(never_shown::mark_all(site, advance)),
     },
     Migration {
         to: 10,
         what: "count the votes of people who have voted on a site both with www. and without",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(sites::count_all(site, advance)),
     },
     Migration {
         to: 11,
         what: "put back into inboxes what removed posts took away, and let comments and posts name what removed them",
-        only_adds: false,
+        changes_with: Some(keys::MODERATION_COUNT),
         run: |site, advance| Box::pin(removed_by::move_all(site, advance)),
     },
     Migration {
         to: 12,
         what: "forget what earlier versions noted about who sends mails and messages, and until when nobody does",
-        only_adds: true,
+        changes_with: None,
         run: |site, _| Box::pin(forget_turns(site)),
     },
     Migration {
         to: 13,
         what: "note that home timelines which were moved out of the store are made anew",
-        only_adds: true,
+        changes_with: None,
         run: |site, advance| Box::pin(moved_homes::end_all(site, advance)),
     },
     Migration {
         to: 14,
         what: "let removed stories and profiles name what removed them",
-        only_adds: false,
+        changes_with: Some(keys::MODERATION_COUNT),
         run: |site, advance| Box::pin(removed_by::move_the_rest(site, advance)),
     },
 ];
@@ -485,7 +485,7 @@ mod tests {
 
     /// Adds a character to a key, so that the test sees how often and in what order.
     fn planted(to: u64, run: for<'a> fn(&'a Site, Advance<'a>) -> Migrating<'a>) -> Migration {
-        Migration { to, what: "plant", only_adds: false, run }
+        Migration { to, what: "plant", changes_with: None, run }
     }
 
     async fn append(site: &Site, text: &str) -> Result<(), Error> {
