@@ -11,6 +11,7 @@ use crate::server::Server;
 
 mod comments;
 mod stories;
+mod tweets;
 
 /// Everything that a store holds.
 pub type Dump = BTreeMap<String, Value>;
@@ -31,6 +32,10 @@ pub fn check(dump: &Dump) {
     for (key, id) in ids_of(dump, "user:") {
         check_user(dump, id, &hash(dump, key));
     }
+    for (key, id) in ids_of(dump, "tweet:") {
+        tweets::check_tweet(dump, id, &hash(dump, key));
+    }
+    tweets::check_lists(dump);
     for list in ["news.top", "news.cron"] {
         for id in members(dump, list) {
             let news = hash(dump, &format!("news:{id}"));

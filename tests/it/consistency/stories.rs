@@ -32,22 +32,22 @@ pub fn check_story(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     assert_eq!(by_time, is_listed.then_some(posted), "item {id} in news.cron");
     let by_rank = place("news.top".to_owned(), &id.to_string());
     assert_eq!(by_rank.is_some(), is_listed, "item {id} in news.top");
-    check_removal(dump, id, news);
+    check_removal(dump, &format!("item {id}"), news);
     super::comments::check_thread(dump, id, number(news, "comments"));
     check_discounted(dump, id);
 }
 
 /// What moderators have removed or merged names the line of the log that says so, and nothing else does.
-fn check_removal(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
+pub fn check_removal(dump: &Dump, post: &str, news: &BTreeMap<String, String>) {
     let state = news.get("withheld").map_or("", String::as_str);
     let is_removed = state.starts_with("removed:") || state.starts_with("merged:");
     let removed_by = news.get("removed").map(|removed| removed.split(' ').next().unwrap());
-    assert!(removed_by.is_none() || is_removed, "item {id}: {news:?}");
-    assert!(removed_by.is_some() || !is_removed || news.contains_key("unseen"), "item {id}: {news:?}");
+    assert!(removed_by.is_none() || is_removed, "{post}: {news:?}");
+    assert!(removed_by.is_some() || !is_removed || news.contains_key("unseen"), "{post}: {news:?}");
     if let Some(line) = removed_by {
         let line = hash(dump, &format!("moderation:{line}"));
-        assert!(["remove", "remove_all", "merge"].contains(&&*line["action"]), "item {id} by {line:?}");
-        assert_eq!(line.get("undone_by"), None, "item {id} is {state} by a line that was undone");
+        assert!(["remove", "remove_all", "merge"].contains(&&*line["action"]), "{post} by {line:?}");
+        assert_eq!(line.get("undone_by"), None, "{post} is {state} by a line that was undone");
     }
 }
 
