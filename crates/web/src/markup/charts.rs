@@ -1,4 +1,4 @@
-//! Charts of votes as SVG, drawn on the server. Good votes point up and bad votes down, so
+//! Charts of bars as SVG, drawn on the server. Good votes on a site point up and bad votes down, so
 //! that the chart can be read without colours.
 //!
 //! The drawing stretches with the window and contains no text. The labels of the axes are next
@@ -9,13 +9,70 @@ use maud::{Markup, html};
 use tidings_domain::sites::{DayOfVotes, VoteTotals};
 use tidings_domain::values::words::{counted, grouped_signed};
 
-/// Units of the drawing for one day, and the part of them that the bar takes.
-const DAY_WIDTH: usize = 10;
+/// Units of the drawing for one bar with its gap, and for the bar alone.
+const STEP: usize = 10;
 const BAR_WIDTH: usize = 8;
 /// Units of the drawing from top to bottom.
-const HEIGHT: f64 = 100.0;
+pub const HEIGHT: f64 = 100.0;
 /// The fewest days in a chart: one day alone would be one wide bar.
 const FEWEST_DAYS: usize = 7;
+
+/// A bar of a chart.
+pub struct Bar {
+    /// When it is.
+    pub time: String,
+    /// Its content in words, after the time.
+    pub words: String,
+    /// The class, the upper end and the height of each of its parts.
+    pub parts: Vec<(&'static str, f64, f64)>,
+}
+
+/// A chart: its title, the classes of the parts of bars with their words, and what is below.
+pub fn figure(title: &str, keys: &[(&str, &str)], content: &Markup) -> Markup {
+    html! {
+        figure.chart {
+            figcaption {
+                strong { (title) }
+                @for (class, words) in keys {
+                    " " span.key { span class={ "swatch " (class) } aria-hidden="true" {} (words) }
+                }
+            }
+            (content)
+        }
+    }
+}
+
+/// The bars between their axes. `labels` are those of the numbers, from top to bottom, and `ground` is where 0 is, if
+/// there is a line at it.
+pub fn plot(labels: &[String], bars: &[Bar], ground: Option<f64>, summary: &str) -> Markup {
+    let width = bars.len() * STEP;
+    html! {
+        div.plot {
+            div.votes-axis aria-hidden="true" { @for label in labels { span { (label) } } }
+            svg role="img" aria-label=(summary) preserveAspectRatio="none"
+                viewBox=(format!("0 0 {width} {HEIGHT}")) {
+                @for (at, bar) in bars.iter().enumerate().filter(|(_, bar)| !bar.parts.is_empty()) {
+                    g {
+                        title { (bar.time) ": " (bar.words) }
+                        rect.reach x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) {}
+                        @for (class, y, height) in &bar.parts {
+                            rect class=(class) x=(at * STEP + 1) y=(decimal(*y)) width=(BAR_WIDTH)
+                                height=(decimal(*height)) {}
+                        }
+                    }
+                }
+                @if let Some(ground) = ground {
+                    line.ground x1="0" x2=(width) y1=(decimal(ground)) y2=(decimal(ground)) {}
+                }
+            }
+            div.days-axis aria-hidden="true" {
+                @for bar in [bars.first(), bars.get(bars.len() / 2), bars.last()].into_iter().flatten() {
+                    span { (bar.time) }
+                }
+            }
+        }
+    }
+}
 
 /// "3 good votes and 1 bad vote".
 #[must_use]
@@ -49,33 +106,18 @@ pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
         grouped_signed(good),
         grouped_signed(bad)
     );
-    html! {
-        figure.chart {
-            figcaption {
-                strong { "Votes per day" } " "
-                span.key { span.swatch.good aria-hidden="true" {} "good (up)" } " "
-                span.key { span.swatch.bad aria-hidden="true" {} "bad (down)" }
-            }
-            @if voted.is_empty() {
-                p.empty { "No votes in the last " (asked) " days." }
-            } @else {
-                @let scale = Scale::new(good, bad);
-                div.plot {
-                    div.votes-axis aria-hidden="true" {
-                        @for label in scale.labels() { span { (label) } }
-                    }
-                    (bars(days, scale, &summary))
-                    div.days-axis aria-hidden="true" {
-                        @for day in [days.first(), days.get(days.len() / 2), days.last()].into_iter().flatten() {
-                            span { (day.day) }
-                        }
-                    }
-                }
-                p.hint { (summary) "." }
-                (table(&voted))
-            }
+    let content = html! {
+        @if voted.is_empty() {
+            p.empty { "No votes in the last " (asked) " days." }
+        } @else {
+            @let scale = Scale::new(good, bad);
+            @let bars = days.iter().map(|day| scale.bar(day)).collect::<Vec<_>>();
+            (plot(&scale.labels(), &bars, Some(scale.ground()), &summary))
+            p.hint { (summary) "." }
+            (table(&voted))
         }
-    }
+    };
+    figure("Votes per day", &[("good", "good (up)"), ("bad", "bad (down)")], &content)
 }
 
 /// The axis of votes: as many of them up and down as are drawn. Both directions have the same
@@ -97,6 +139,18 @@ impl Scale {
         HEIGHT / number((self.up + self.down).max(1))
     }
 
+    /// Where 0 is.
+    fn ground(self) -> f64 {
+        number(self.up) * self.unit()
+    }
+
+    fn bar(self, day: &DayOfVotes) -> Bar {
+        let (up, down) = (number(day.totals.good()) * self.unit(), number(day.totals.bad()) * self.unit());
+        let parts = [("good", self.ground() - up, up), ("bad", self.ground(), down)];
+        let parts = parts.into_iter().filter(|(_, _, height)| *height > 0.0).collect();
+        Bar { time: day.day.to_string(), words: votes_text(day.totals), parts }
+    }
+
     /// The labels of the axis from top to bottom: the ends, and 0 where it is between them.
     fn labels(self) -> Vec<String> {
         let ends = [self.up, 0, -self.down];
@@ -115,29 +169,6 @@ pub fn round_up(most: i64) -> i64 {
             return round;
         }
         power = power.saturating_mul(10);
-    }
-}
-
-/// The bars themselves, and the lines at 0 and at the ends of the scale.
-fn bars(days: &[DayOfVotes], scale: Scale, summary: &str) -> Markup {
-    let unit = scale.unit();
-    let ground = number(scale.up) * unit;
-    let width = days.len() * DAY_WIDTH;
-    html! {
-        svg role="img" aria-label=(summary) preserveAspectRatio="none"
-            viewBox=(format!("0 0 {width} {HEIGHT}")) {
-            @for (at, day) in days.iter().enumerate().filter(|(_, day)| day.totals.count > 0) {
-                @let (up, down) = (number(day.totals.good()) * unit, number(day.totals.bad()) * unit);
-                @let x = at * DAY_WIDTH + 1;
-                g {
-                    title { (day.day) ": " (votes_text(day.totals)) }
-                    rect.reach x=(at * DAY_WIDTH) y="0" width=(DAY_WIDTH) height=(HEIGHT) {}
-                    rect.good x=(x) y=(decimal(ground - up)) width=(BAR_WIDTH) height=(decimal(up)) {}
-                    rect.bad x=(x) y=(decimal(ground)) width=(BAR_WIDTH) height=(decimal(down)) {}
-                }
-            }
-            line.ground x1="0" x2=(width) y1=(decimal(ground)) y2=(decimal(ground)) {}
-        }
     }
 }
 

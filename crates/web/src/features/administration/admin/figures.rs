@@ -1,18 +1,12 @@
 //! Charts of what happens on the site, as SVG drawn on the server: bars by the hour and by the
 //! day. Every number is also in a table.
 
-use crate::markup::charts;
+use crate::markup::charts::{self, Bar, HEIGHT};
 use crate::server::traffic::percentile;
 use maud::{Markup, html};
 use tidings_domain::activity::Figures;
 use tidings_domain::counts::CountedAction;
 use tidings_domain::values::words::grouped;
-
-/// Units of the drawing for one bar with its gap, and for the bar alone.
-const STEP: usize = 10;
-const BAR_WIDTH: usize = 8;
-/// Units of the drawing from top to bottom.
-const HEIGHT: f64 = 100.0;
 
 /// The figures of an hour or a day.
 pub struct Row<'a> {
@@ -126,33 +120,24 @@ impl Chart {
         let shown = columns.first().map_or(grouped as fn(u64) -> String, |column| column.shown);
         let highest = rows.iter().max_by_key(|row| height(row));
         let most = highest.map_or(0, height);
-        html! {
-            figure.chart {
-                figcaption {
-                    strong { (title) }
-                    @if columns.len() > 1 {
-                        @for (column, class) in columns.iter().zip(CLASSES) {
-                            " " span.key { span class={ "swatch " (class) } aria-hidden="true" {} (column.name) }
-                        }
-                    }
-                }
-                @if most == 0 {
-                    p.empty { "None." }
-                } @else {
-                    @let top = round_up(most);
-                    @let summary = self.summary(rows, unit);
-                    div.plot {
-                        div.votes-axis aria-hidden="true" { span { (shown(top)) } span { "0" } }
-                        (self.bars(rows, top, &summary))
-                        div.days-axis aria-hidden="true" {
-                            @for row in [rows.first(), rows.get(rows.len() / 2), rows.last()].into_iter().flatten() {
-                                span { (row.time) }
-                            }
-                        }
-                    }
-                }
+        let keys: Vec<_> = columns.iter().zip(CLASSES).map(|(column, class)| (class, column.name)).collect();
+        let content = html! {
+            @if most == 0 {
+                p.empty { "None." }
+            } @else {
+                @let top = round_up(most);
+                @let bars = rows.iter().map(|row| self.bar(row, top)).collect::<Vec<_>>();
+                (charts::plot(&[shown(top), "0".to_owned()], &bars, None, &self.summary(rows, unit)))
             }
-        }
+        };
+        charts::figure(title, if keys.len() > 1 { &keys } else { &[] }, &content)
+    }
+
+    fn bar(&self, row: &Row<'_>, top: u64) -> Bar {
+        let Self(_, columns) = self;
+        let numbers: Vec<_> = columns.iter().map(|column| (column.of)(row.figures)).collect();
+        let words = in_words(columns, &numbers);
+        Bar { time: row.time.clone(), words, parts: stacked(&numbers, top) }
     }
 
     /// The content of the chart, in words.
@@ -169,30 +154,6 @@ impl Chart {
             }
         });
         format!("{title} by the {unit}: {}", parts.collect::<Vec<_>>().join("; "))
-    }
-
-    /// The bars themselves.
-    fn bars(&self, rows: &[Row<'_>], top: u64, summary: &str) -> Markup {
-        let Self(_, columns) = self;
-        let width = rows.len() * STEP;
-        html! {
-            svg role="img" aria-label=(summary) preserveAspectRatio="none"
-                viewBox=(format!("0 0 {width} {HEIGHT}")) {
-                @for (at, row) in rows.iter().enumerate() {
-                    @let numbers = columns.iter().map(|column| (column.of)(row.figures)).collect::<Vec<_>>();
-                    @if numbers.iter().any(|number| *number > 0) {
-                        g {
-                            title { (row.time) ": " (in_words(columns, &numbers)) }
-                            rect.reach x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) {}
-                            @for (class, y, height) in stacked(&numbers, top) {
-                                rect class=(class) x=(at * STEP + 1) y=(format!("{y:.2}")) width=(BAR_WIDTH)
-                                    height=(format!("{height:.2}")) {}
-                            }
-                        }
-                    }
-                }
-            }
-        }
     }
 }
 
