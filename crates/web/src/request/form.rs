@@ -34,6 +34,15 @@ impl SentFields {
     }
 }
 
+/// An extension of requests for the page of a form that is shown again: what was sent, and why it was refused.
+#[derive(Clone)]
+pub struct ShownAgain {
+    /// The fields that were sent.
+    pub fields: Fields,
+    /// The failure; `None` if only a preview was asked for.
+    pub failure: Option<RequestError>,
+}
+
 /// A form or a query string as typed values.
 ///
 /// The order in which the fields are read decides which of several mistakes is
@@ -46,8 +55,8 @@ pub trait FromFields: Sized {
     fn from_fields(fields: &Fields) -> Result<Self, RequestError>;
 }
 
-/// Declares a form with all that is to be known of each field: its name, its type, what reads it, and its schema
-/// in the OpenAPI document. The fields are read in their order.
+/// Declares a form, or a query, with all that is to be known of each field: its name, its type, what reads it, and its
+/// schema in the OpenAPI document. The fields are read in their order.
 macro_rules! form {
     ($(#[$about:meta])* pub struct $form:ident {
         $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
@@ -62,9 +71,28 @@ macro_rules! form {
             )+
         }
 
+        $crate::request::form::form! { @read $form { $($field = $read;)+ } }
+    };
+    ($(#[$about:meta])* pub query $form:ident {
+        $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
+    }) => {
+        #[derive(utoipa::IntoParams)]
+        #[into_params(parameter_in = Query)]
+        $(#[$about])*
+        pub struct $form {
+            $(
+                $(#[$field_about])*
+                #[param(value_type = $($schema)::+ $(, required = $required)?)]
+                pub $field: $type,
+            )+
+        }
+
+        $crate::request::form::form! { @read $form { $($field = $read;)+ } }
+    };
+    (@read $form:ident { $($field:ident = $read:expr;)+ }) => {
         impl $crate::request::form::FromFields for $form {
             fn from_fields(fields: &$crate::request::form::Fields) -> Result<Self, $crate::error::RequestError> {
-                Ok(Self { $($field: $read(fields, stringify!($field))?,)+ })
+                Ok(Self { $($field: $crate::request::form::field(fields, stringify!($field), $read)?,)+ })
             }
         }
     };
@@ -72,9 +100,54 @@ macro_rules! form {
 
 pub(crate) use form;
 
+/// Reads a field with the function that reads it.
+pub fn field<T>(
+    fields: &Fields,
+    name: &'static str,
+    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
+) -> Result<T, RequestError> {
+    read(fields, name)
+}
+
 /// Reads a required field as it is.
 pub fn text(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
     fields.required(name).map(str::to_owned)
+}
+
+/// Reads a field as it is; empty if it is missing.
+pub fn text_or_empty(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    Ok(fields.text(name).to_owned())
+}
+
+/// Reads a field that may be missing.
+pub fn optional<T>(
+    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    move |fields, name| fields.get(name).map(|_| read(fields, name)).transpose()
+}
+
+/// Reads a field that may be missing or empty.
+pub fn filled<T>(
+    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    move |fields, name| fields.filled(name).map(|_| read(fields, name)).transpose()
+}
+
+/// Reads a field that may be missing or blank.
+pub fn unless_blank<T>(
+    read: impl Fn(&Fields, &'static str) -> Result<T, RequestError>,
+) -> impl Fn(&Fields, &'static str) -> Result<Option<T>, RequestError> {
+    move |fields, name| {
+        if fields.text(name).trim().is_empty() { Ok(None) } else { read(fields, name).map(Some) }
+    }
+}
+
+/// Reads a required field with a function that knows only its text, and what is expected.
+pub fn checked<T>(
+    expected: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> impl Fn(&Fields, &'static str) -> Result<T, RequestError> {
+    move |fields, name| parse(fields.required(name)?).ok_or(RequestError::field(name, expected))
 }
 
 /// Reads a required field that must be as expected.
@@ -147,11 +220,6 @@ impl Fields {
     /// A field's value, if the field is present.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The fields that are not empty.
-    pub fn given(&self) -> Self {
-        Self(self.0.iter().filter(|(_, value)| !value.trim().is_empty()).cloned().collect())
     }
 
     /// The fields with these names.

@@ -1,31 +1,22 @@
 //! The requested part of a list ordered by time, parsed strictly.
 
-use super::form::{Fields, FromFields};
+use super::form::{Fields, form};
 use super::values;
 use crate::error::RequestError;
 use crate::limits::TIMELINE_ENTRIES;
 use tidings_domain::values::cursor::{Cursor, Window};
 use tidings_domain::values::limits::MAX_PAGE;
-use utoipa::IntoParams;
 
-/// The part of a list that a call of the API asks for.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct WindowQuery {
-    /// The maximum number of entries; 50 by default.
-    #[param(value_type = values::PageSize, required = false)]
-    pub count: usize,
-    /// Only older entries than this.
-    #[param(value_type = values::Cursor, required = false)]
-    pub before: Option<Cursor>,
-    /// Only newer entries than this.
-    #[param(value_type = values::Cursor, required = false)]
-    pub since: Option<Cursor>,
-}
-
-impl FromFields for WindowQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { count: count(fields)?, before: cursor(fields, "before")?, since: cursor(fields, "since")? })
+form! {
+    /// The part of a list that a call of the API asks for.
+    #[derive(Debug)]
+    pub query WindowQuery {
+        /// The maximum number of entries; 50 by default.
+        pub count: usize = count, values::PageSize, required = false;
+        /// Only older entries than this.
+        pub before: Option<Cursor> = cursor, values::Cursor, required = false;
+        /// Only newer entries than this.
+        pub since: Option<Cursor> = cursor, values::Cursor, required = false;
     }
 }
 
@@ -35,15 +26,11 @@ impl From<WindowQuery> for Window {
     }
 }
 
-/// The part of a list that a page shows.
-pub struct PageQuery {
-    /// Only older entries than this.
-    pub before: Option<Cursor>,
-}
-
-impl FromFields for PageQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { before: cursor(fields, "before")? })
+form! {
+    /// The part of a list that a page shows.
+    pub query PageQuery {
+        /// Only older entries than this.
+        pub before: Option<Cursor> = cursor, values::Cursor, required = false;
     }
 }
 
@@ -54,7 +41,7 @@ impl From<PageQuery> for Window {
 }
 
 /// The field `count`: the most entries of a response.
-pub fn count(fields: &Fields) -> Result<usize, RequestError> {
+pub fn count(fields: &Fields, _: &str) -> Result<usize, RequestError> {
     let count = count_up_to(MAX_PAGE, fields, "it must be a whole number from 1 to 100")?;
     Ok(count.unwrap_or(TIMELINE_ENTRIES))
 }

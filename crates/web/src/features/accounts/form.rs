@@ -1,7 +1,7 @@
 //! Accounts, sessions and profiles.
 
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, FromFields, form, unless_blank, valid};
 use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::email::Email;
@@ -11,54 +11,37 @@ use tidings_domain::values::text::{About, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
 use utoipa::{IntoParams, ToSchema};
 
-/// A new account.
-#[derive(ToSchema)]
-pub struct Registration {
-    /// The username. It must be new, in upper and lower case.
-    #[schema(value_type = values::Username)]
-    pub username: Username,
-    /// The password.
-    #[schema(value_type = values::Password)]
-    pub password: NewPassword,
-    /// The e-mail address; required where addresses are confirmed.
-    #[schema(value_type = values::Email, required = false)]
-    pub email: Option<Email>,
-    /// An invitation; required where only invited people can sign up.
-    #[schema(value_type = values::InvitationOrNone, required = false)]
-    pub invitation: Option<InvitationCode>,
-    /// Why the person would like to join; required where moderators decide who may, unless
-    /// there is an invitation.
-    #[schema(value_type = values::ApplicationText, required = false)]
-    pub application: Option<ApplicationText>,
-    /// The answer to `accounts.signup_question`; required where that is set, unless there is an
-    /// invitation.
-    #[schema(value_type = values::SignupAnswer, required = false)]
-    pub answer: SignupAnswer,
-    /// The token of the link in the server's log, with which the account becomes the first
-    /// administrator.
-    #[schema(value_type = values::WelcomeTokenOrNone, required = false)]
-    pub token: Option<WelcomeToken>,
+form! {
+    /// A new account.
+    pub struct Registration {
+        /// The username. It must be new, in upper and lower case.
+        pub username: Username = valid(Username::parse), values::Username;
+        /// The password.
+        pub password: NewPassword = valid(NewPassword::parse), values::Password;
+        /// The e-mail address; required where addresses are confirmed.
+        pub email: Option<Email> = email, values::Email, required = false;
+        /// An invitation; required where only invited people can sign up.
+        pub invitation: Option<InvitationCode> = invitation, values::InvitationOrNone, required = false;
+        /// Why the person would like to join; required where moderators decide who may, unless
+        /// there is an invitation.
+        pub application: Option<ApplicationText> = unless_blank(valid(ApplicationText::parse)), values::ApplicationText, required = false;
+        /// The answer to `accounts.signup_question`; required where that is set, unless there is an
+        /// invitation.
+        pub answer: SignupAnswer = |fields: &Fields, name| Ok(SignupAnswer::parse(fields.text(name)).map_err(Error::from)?), values::SignupAnswer, required = false;
+        /// The token of the link in the server's log, with which the account becomes the first
+        /// administrator.
+        pub token: Option<WelcomeToken> = |fields: &Fields, _| welcome_token(fields), values::WelcomeTokenOrNone, required = false;
+    }
 }
 
-impl FromFields for Registration {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let application = fields.text("application");
-        Ok(Self {
-            username: Username::parse(fields.required("username")?).map_err(Error::from)?,
-            password: NewPassword::parse(fields.required("password")?).map_err(Error::from)?,
-            email: Email::parse_optional(fields.text("email")).map_err(Error::from)?,
-            invitation: match fields.text("invitation").trim() {
-                "" => None,
-                typed => Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?),
-            },
-            application: if application.trim().is_empty() {
-                None
-            } else {
-                Some(ApplicationText::parse(application).map_err(Error::from)?)
-            },
-            answer: SignupAnswer::parse(fields.text("answer")).map_err(Error::from)?,
-            token: welcome_token(fields)?,
-        })
+fn email(fields: &Fields, name: &'static str) -> Result<Option<Email>, RequestError> {
+    Ok(Email::parse_optional(fields.text(name)).map_err(Error::from)?)
+}
+
+fn invitation(fields: &Fields, name: &'static str) -> Result<Option<InvitationCode>, RequestError> {
+    match fields.text(name).trim() {
+        "" => Ok(None),
+        typed => Ok(Some(InvitationCode::parse(typed).ok_or(Refusal::InvitationInvalid)?)),
     }
 }
 
@@ -70,17 +53,11 @@ pub fn welcome_token(fields: &Fields) -> Result<Option<WelcomeToken>, RequestErr
     }
 }
 
-/// An invitation to be made.
-#[derive(ToSchema)]
-pub struct InviteForm {
-    /// Where to mail it; empty or missing to send the link oneself.
-    #[schema(value_type = values::Email, required = false)]
-    pub email: Option<Email>,
-}
-
-impl FromFields for InviteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { email: Email::parse_optional(fields.text("email")).map_err(Error::from)? })
+form! {
+    /// An invitation to be made.
+    pub struct InviteForm {
+        /// Where to mail it; empty or missing to send the link oneself.
+        pub email: Option<Email> = email, values::Email, required = false;
     }
 }
 

@@ -2,28 +2,21 @@
 
 use crate::error::RequestError;
 use crate::limits::INBOX_ENTRIES;
-use crate::request::form::{Fields, FromFields, parse};
+use crate::request::form::{Fields, FromFields, form, parse};
 use crate::request::paging::count;
 use crate::request::values;
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Marking};
 use tidings_domain::inbox::InboxWindow;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-/// The part of the inbox that a call of the API asks for.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct InboxQuery {
-    /// The maximum number of entries; 50 by default.
-    #[param(value_type = values::PageSize, required = false)]
-    pub count: usize,
-    /// Only older entries than this.
-    #[param(value_type = values::InboxCursor, required = false)]
-    pub before: Option<InboxCursor>,
-}
-
-impl FromFields for InboxQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { count: count(fields)?, before: before(fields)? })
+form! {
+    /// The part of the inbox that a call of the API asks for.
+    #[derive(Debug)]
+    pub query InboxQuery {
+        /// The maximum number of entries; 50 by default.
+        pub count: usize = count, values::PageSize, required = false;
+        /// Only older entries than this.
+        pub before: Option<InboxCursor> = |fields: &Fields, _| before(fields), values::InboxCursor, required = false;
     }
 }
 

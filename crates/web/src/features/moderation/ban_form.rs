@@ -1,8 +1,8 @@
 //! Bans of networks and e-mail domains.
 
-use super::form::{hours, reason, switch};
+use super::form::{hours, switch};
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields, form, parsed, valid};
+use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::values;
 use tidings_domain::Refusal;
 use tidings_domain::moderation::origins::NewOriginBan;
@@ -10,40 +10,29 @@ use tidings_domain::values::actions::Hours;
 use tidings_domain::values::ids::OriginBanId;
 use tidings_domain::values::moderation::Reason;
 use tidings_domain::values::origin_ban::{BanScope, BannedOrigin, OriginKind};
-use utoipa::ToSchema;
 
-/// A network or a domain to ban, or to try.
-#[derive(ToSchema)]
-pub struct BanForm {
-    /// The kind of the value.
-    #[schema(value_type = values::OriginKind)]
-    pub what: OriginKind,
-    /// The network, such as `192.0.2.0/24`, at most a /16 of IPv4 or a /32 of IPv6; or the domain.
-    #[schema(value_type = values::Origin)]
-    pub value: BannedOrigin,
-    /// The actions that are forbidden to people from there.
-    #[schema(value_type = values::BanScope)]
-    pub scope: BanScope,
-    /// Why. Those whom the ban stops read it.
-    #[schema(value_type = values::Reason)]
-    pub reason: Reason,
-    /// For how long.
-    #[schema(value_type = values::Hours, required = false)]
-    pub hours: Hours,
-    /// `1` to ban nothing, and to learn how many members the ban would stop.
-    #[schema(value_type = values::Switch, required = false)]
-    pub dry_run: bool,
+form! {
+    /// A network or a domain to ban, or to try.
+    pub struct BanForm {
+        /// The kind of the value.
+        pub what: OriginKind = parsed(KIND), values::OriginKind;
+        /// The network, such as `192.0.2.0/24`, at most a /16 of IPv4 or a /32 of IPv6; or the domain.
+        pub value: BannedOrigin = origin, values::Origin;
+        /// The actions that are forbidden to people from there.
+        pub scope: BanScope = parsed("it must be signup, post or both"), values::BanScope;
+        /// Why. Those whom the ban stops read it.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// For how long.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// `1` to ban nothing, and to learn how many members the ban would stop.
+        pub dry_run: bool = switch, values::Switch, required = false;
+    }
 }
 
-impl FromFields for BanForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let what = fields.parsed("what", "it must be network or domain")?;
-        let value = BannedOrigin::parse(what, fields.required("value")?).map_err(Refusal::from)?;
-        let scope = fields.parsed("scope", "it must be signup, post or both")?;
-        fields.required("reason")?;
-        let (reason, hours) = (reason(fields)?, hours(fields, "hours")?);
-        Ok(Self { what, value, scope, reason, hours, dry_run: switch(fields, "dry_run")? })
-    }
+const KIND: &str = "it must be network or domain";
+
+fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin, RequestError> {
+    Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
 }
 
 impl From<BanForm> for NewOriginBan {

@@ -1,9 +1,9 @@
 //! The directory of accounts: what is asked for, and finding it. The page and the calls show the same.
 
-use super::form::{hours, reason, switch};
+use super::form::{hours, switch};
 use crate::App;
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, form, parsed, unless_blank, valid};
 use crate::request::{paging, values};
 use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::{Role, User};
@@ -20,64 +20,39 @@ use tidings_domain::values::moderation::Reason;
 use tidings_domain::values::network::NetworkTag;
 use tidings_domain::values::rules::TrustRules;
 use tidings_search::accounts::{AccountOrder, AccountQuestion};
-use utoipa::{IntoParams, ToSchema};
 
 /// The prefix of the names of the checkboxes. Each person has one, with their number; its value is their username.
 pub const BOX: &str = "person.";
 
-/// The accounts that are asked for.
-#[derive(Debug, Default, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct DirectoryQuery {
-    /// The maximum number of accounts, up to 50, which is the default.
-    #[param(value_type = values::PageSize, required = false)]
-    pub count: usize,
-    /// `next` of the part before.
-    #[param(value_type = values::Id, required = false)]
-    pub before: Option<u64>,
-    /// The beginning of a username or of a part of a full name; for administrators also of an e-mail address. Without
-    /// search, a whole username.
-    #[param(value_type = values::StoredUsername, required = false)]
-    pub q: String,
-    /// A state.
-    #[param(value_type = values::AccountState, required = false)]
-    pub state: Option<AccountState>,
-    /// Those who have posted from the network with this tag in the last 30 days.
-    #[param(value_type = values::NetworkTag, required = false)]
-    pub network: Option<NetworkTag>,
-    /// Those whom this person has invited.
-    #[param(value_type = values::StoredUsername, required = false)]
-    pub invited_by: String,
-    /// Accounts that were made on this day or later, such as `2026-11-01`.
-    #[param(value_type = values::Date, required = false)]
-    pub since: Option<Day>,
-    /// The order; the newest, the highest karma, or the last visit first.
-    #[param(value_type = values::AccountOrder, required = false)]
-    pub sort: AccountOrder,
-    /// `1` for a page on which everybody but moderators and administrators is chosen.
-    #[param(value_type = values::Switch, required = false)]
-    pub all: bool,
+form! {
+    /// The accounts that are asked for.
+    #[derive(Debug, Default)]
+    pub query DirectoryQuery {
+        /// The maximum number of accounts, up to 50, which is the default.
+        pub count: usize = |fields: &Fields, name| Ok(unless_blank(paging::count)(fields, name)?.unwrap_or(DIRECTORY_ROWS).min(DIRECTORY_ROWS)), values::PageSize, required = false;
+        /// `next` of the part before.
+        pub before: Option<u64> = unless_blank(parsed("it must be what next was")), values::Id, required = false;
+        /// The beginning of a username or of a part of a full name; for administrators also of an e-mail address. Without
+        /// search, a whole username.
+        pub q: String = trimmed, values::StoredUsername, required = false;
+        /// A state.
+        pub state: Option<AccountState> = unless_blank(parsed("it must be new, silenced, banned, held, deactivated or staff")), values::AccountState, required = false;
+        /// Those who have posted from the network with this tag in the last 30 days.
+        pub network: Option<NetworkTag> = unless_blank(parsed("it must be the tag of a network, 12 hexadecimal digits")), values::NetworkTag, required = false;
+        /// Those whom this person has invited.
+        pub invited_by: String = trimmed, values::StoredUsername, required = false;
+        /// Accounts that were made on this day or later, such as `2026-11-01`.
+        pub since: Option<Day> = unless_blank(parsed("it must be a date like 2026-11-01")), values::Date, required = false;
+        /// The order; the newest, the highest karma, or the last visit first.
+        pub sort: AccountOrder = |fields: &Fields, name| Ok(unless_blank(parsed("it must be age, karma or activity"))(fields, name)?.unwrap_or_default()), values::AccountOrder, required = false;
+        /// `1` for a page on which everybody but moderators and administrators is chosen.
+        pub all: bool = |fields: &Fields, name| Ok(unless_blank(switch)(fields, name)?.unwrap_or_default()), values::Switch, required = false;
+    }
 }
 
-impl FromFields for DirectoryQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        // A form without a choice sends empty fields.
-        let fields = &fields.given();
-        let text = |name: &str| fields.text(name).trim().to_owned();
-        Ok(Self {
-            count: paging::count(fields)?.min(DIRECTORY_ROWS),
-            before: fields.parsed_optional("before", "it must be what next was")?,
-            q: text("q"),
-            state: fields
-                .parsed_optional("state", "it must be new, silenced, banned, held, deactivated or staff")?,
-            network: fields
-                .parsed_optional("network", "it must be the tag of a network, 12 hexadecimal digits")?,
-            invited_by: text("invited_by"),
-            since: fields.parsed_optional("since", "it must be a date like 2026-11-01")?,
-            sort: fields.parsed_optional("sort", "it must be age, karma or activity")?.unwrap_or_default(),
-            all: switch(fields, "all")?,
-        })
-    }
+// A form without a choice sends empty fields.
+fn trimmed(fields: &Fields, name: &'static str) -> Result<String, RequestError> {
+    Ok(fields.text(name).trim().to_owned())
 }
 
 /// A part of the directory.
@@ -212,59 +187,60 @@ async fn unsearched(
     Ok((ids, next))
 }
 
-/// An action on several people.
-#[derive(ToSchema)]
-pub struct DirectoryForm {
-    /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
-    /// commas belong to the names.
-    #[schema(value_type = values::Usernames)]
-    pub usernames: Vec<String>,
-    /// The action: `ban`, `silence` or `note`.
-    #[schema(value_type = values::DirectoryAction)]
-    pub action: Deed,
-    /// Why; the text of a note.
-    #[schema(value_type = values::Reason)]
-    pub reason: Reason,
-    /// How long a ban or a silence lasts; 0 or missing for ever.
-    #[schema(value_type = values::Hours, required = false)]
-    pub hours: Hours,
-    /// `1` to also remove all that those who are banned have posted.
-    #[schema(value_type = values::Switch, required = false)]
-    pub remove: bool,
+form! {
+    /// An action on several people.
+    pub struct DirectoryForm {
+        /// The people: usernames with commas between them, at most 50. If there are line ends, those are between them, and
+        /// commas belong to the names.
+        pub usernames: Vec<String> = people_chosen, values::Usernames;
+        /// The action: `ban`, `silence` or `note`.
+        pub action: Deed = deed, values::DirectoryAction;
+        /// Why; the text of a note.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// How long a ban or a silence lasts; 0 or missing for ever.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// `1` to also remove all that those who are banned have posted.
+        pub remove: bool = removes, values::Switch, required = false;
+    }
 }
 
-impl FromFields for DirectoryForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
-        let typed = fields.text("usernames");
-        let separator = if typed.contains('\n') { '\n' } else { ',' };
-        let typed = typed.split(separator).map(str::trim).filter(|name| !name.is_empty());
-        let mut usernames: Vec<String> = Vec::new();
-        for name in typed.chain(boxes) {
-            if !usernames.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-                usernames.push(name.to_owned());
-            }
+/// The people in the field, and those whose boxes are ticked.
+fn people_chosen(fields: &Fields, name: &'static str) -> Result<Vec<String>, RequestError> {
+    let boxes = fields.iter().filter(|(name, _)| name.starts_with(BOX)).map(|(_, username)| username);
+    let typed = fields.text(name);
+    let separator = if typed.contains('\n') { '\n' } else { ',' };
+    let typed = typed.split(separator).map(str::trim).filter(|name| !name.is_empty());
+    let mut usernames: Vec<String> = Vec::new();
+    for name in typed.chain(boxes) {
+        if !usernames.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            usernames.push(name.to_owned());
         }
-        if usernames.is_empty() {
-            fields.required("usernames")?;
-        }
-        if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
-            return Err(RequestError::field("usernames", "choose at least one person, and at most 50"));
-        }
-        let hours = hours(fields, "hours")?;
-        let action = match fields.required("action")? {
-            "ban" => Deed::Ban(hours),
-            "silence" => Deed::Silence(hours),
-            "note" => Deed::Note,
-            _ => return Err(RequestError::field("action", "it must be ban, silence or note")),
-        };
-        fields.required("reason")?;
-        let remove = switch(fields, "remove")?;
-        if remove && action.action() != Action::Ban {
-            return Err(RequestError::field("remove", "only a ban removes what people have posted"));
-        }
-        Ok(Self { usernames, action, reason: reason(fields)?, hours, remove })
     }
+    if usernames.is_empty() {
+        fields.required(name)?;
+    }
+    if usernames.is_empty() || usernames.len() > DIRECTORY_ROWS {
+        return Err(RequestError::field(name, "choose at least one person, and at most 50"));
+    }
+    Ok(usernames)
+}
+
+fn deed(fields: &Fields, name: &'static str) -> Result<Deed, RequestError> {
+    let hours = hours(fields, "hours")?;
+    match fields.required(name)? {
+        "ban" => Ok(Deed::Ban(hours)),
+        "silence" => Ok(Deed::Silence(hours)),
+        "note" => Ok(Deed::Note),
+        _ => Err(RequestError::field(name, "it must be ban, silence or note")),
+    }
+}
+
+fn removes(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+    let removes = switch(fields, name)?;
+    if removes && deed(fields, "action")?.action() != Action::Ban {
+        return Err(RequestError::field(name, "only a ban removes what people have posted"));
+    }
+    Ok(removes)
 }
 
 impl DirectoryForm {

@@ -3,7 +3,7 @@
 use super::flagging::reason_name;
 use crate::error::RequestError;
 use crate::limits::LOG_ENTRIES;
-use crate::request::form::{Fields, FromFields, form, parse, parsed, valid};
+use crate::request::form::{Fields, checked, filled, form, optional, parsed, text, unless_blank, valid};
 use crate::request::{paging, values};
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
@@ -15,111 +15,77 @@ use tidings_domain::values::flag::FlagReason;
 use tidings_domain::values::ids::{ModerationId, NewsId};
 use tidings_domain::values::limits::{MAX_RAID_HOURS, MAX_REMOVED_DAYS, MAX_YOUNG_HOURS};
 use tidings_domain::values::moderation::{AppealText, Reason, Thing};
-use tidings_domain::values::text::{Body, InputError, Title};
+use tidings_domain::values::text::{Body, Title};
 use tidings_domain::values::topic::Topics;
 use tidings_domain::values::urls::NewsUrl;
-use utoipa::{IntoParams, ToSchema};
 
-/// An action of a moderator.
-#[derive(ToSchema)]
-pub struct ModerationForm {
-    /// The action.
-    #[schema(value_type = values::ModerationAction)]
-    pub action: Action,
-    /// The kind of thing.
-    #[schema(value_type = values::ThingKind)]
-    pub kind: &'static str,
-    /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
-    #[schema(value_type = values::ThingId)]
-    pub id: Thing,
-    /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
-    #[schema(value_type = values::Reason, required = false)]
-    pub reason: Reason,
-    /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever. How long `stop_signups` and
-    /// `hold_young` last; at least 1, and at most 168.
-    #[schema(value_type = values::Hours, required = false)]
-    pub hours: Hours,
-    /// For `hold_young`, the age in hours below which an account is young.
-    #[schema(value_type = values::YoungAge, required = false)]
-    pub age: Option<u64>,
-    /// For `remove_all`, the posts of how many days.
-    #[schema(value_type = values::RemovedDays, required = false)]
-    pub days: Option<u64>,
-    /// For `remove_all`: `0` to leave the posts; `1` by default.
-    #[schema(value_type = values::Switch, required = false)]
-    pub posts: bool,
-    /// For `remove_all`: `1` to also remove the full name and the text of the profile.
-    #[schema(value_type = values::Switch, required = false)]
-    pub profile: bool,
-    /// For `remove_all`: `1` to also ban the person, for so many `hours`.
-    #[schema(value_type = values::Switch, required = false)]
-    pub ban: bool,
-    /// For `merge`, the other story.
-    #[schema(value_type = values::Id, required = false)]
-    pub into: Option<NewsId>,
-    /// For `edit`, the new title; missing to keep it.
-    #[schema(value_type = values::Title, required = false)]
-    pub title: Option<Title>,
-    /// For `edit`, the new topics; missing to keep them.
-    #[schema(value_type = values::TopicNames, required = false)]
-    pub topics: Option<Topics>,
-    /// For `edit`, the new URL; missing to keep it.
-    #[schema(value_type = values::Url, required = false)]
-    pub url: Option<NewsUrl>,
-    /// For `edit` of a comment, or of a story without a URL, the new text; missing to keep it.
-    #[schema(value_type = values::NewsText, required = false)]
-    pub text: Option<Body>,
-    /// For `erase`, the id again. Without it, the refusal names what would go.
-    #[schema(value_type = values::ThingId, required = false)]
-    pub confirm: Option<Box<str>>,
-    /// `1` to be named "a moderator" to all but administrators.
-    #[schema(value_type = values::Switch, required = false)]
-    pub anonymous: bool,
-    /// `since` of the row of the review queue that the moderator saw. If the row has changed, the
-    /// action is refused.
-    #[schema(value_type = u64, required = false)]
-    pub since: Option<Timestamp>,
-    /// The row that `since` is of, such as `story:7`, if the action is about something else, such
-    /// as the author.
-    #[schema(value_type = values::QueueRow, required = false)]
-    pub row: Option<Thing>,
+form! {
+    /// An action of a moderator.
+    pub struct ModerationForm {
+        /// The action.
+        pub action: Action = action, values::ModerationAction;
+        /// The kind of thing.
+        pub kind: &'static str = |fields: &Fields, _| Ok(thing(fields)?.kind()), values::ThingKind;
+        /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+        pub id: Thing = |fields: &Fields, _| thing(fields), values::ThingId;
+        /// Why. Everybody can read it in the log, except for a note. `keep` and `approve` need none.
+        pub reason: Reason = reason_of_action, values::Reason, required = false;
+        /// How long `silence`, `hold`, `ban` and `discount` last; 0 or missing for ever. How long `stop_signups` and
+        /// `hold_young` last; at least 1, and at most 168.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// For `hold_young`, the age in hours below which an account is young.
+        pub age: Option<u64> = unless_blank(checked(AGE, age)), values::YoungAge, required = false;
+        /// For `remove_all`, the posts of how many days.
+        pub days: Option<u64> = unless_blank(checked(DAYS, days)), values::RemovedDays, required = false;
+        /// For `remove_all`: `0` to leave the posts; `1` by default.
+        pub posts: bool = posts, values::Switch, required = false;
+        /// For `remove_all`: `1` to also remove the full name and the text of the profile.
+        pub profile: bool = switch, values::Switch, required = false;
+        /// For `remove_all`: `1` to also ban the person, for so many `hours`.
+        pub ban: bool = switch, values::Switch, required = false;
+        /// For `merge`, the other story.
+        pub into: Option<NewsId> = unless_blank(checked(STORY, other_story)), values::Id, required = false;
+        /// For `edit`, the new title; missing to keep it.
+        pub title: Option<Title> = unless_blank(valid(Title::parse)), values::Title, required = false;
+        /// For `edit`, the new topics; missing to keep them.
+        pub topics: Option<Topics> = optional(valid(Topics::parse)), values::TopicNames, required = false;
+        /// For `edit`, the new URL; missing to keep it.
+        pub url: Option<NewsUrl> = unless_blank(valid(NewsUrl::parse)), values::Url, required = false;
+        /// For `edit` of a comment, or of a story without a URL, the new text; missing to keep it.
+        pub text: Option<Body> = unless_blank(new_text), values::NewsText, required = false;
+        /// For `erase`, the id again. Without it, the refusal names what would go.
+        pub confirm: Option<Box<str>> = unless_blank(|fields: &Fields, name| Ok(fields.text(name).trim().into())), values::ThingId, required = false;
+        /// `1` to be named "a moderator" to all but administrators.
+        pub anonymous: bool = switch, values::Switch, required = false;
+        /// `since` of the row of the review queue that the moderator saw. If the row has changed, the
+        /// action is refused.
+        pub since: Option<Timestamp> = unless_blank(since), u64, required = false;
+        /// The row that `since` is of, such as `story:7`, if the action is about something else, such
+        /// as the author.
+        pub row: Option<Thing> = unless_blank(parsed("it must be <kind>:<id>, such as story:7")), values::QueueRow, required = false;
+    }
 }
 
-impl FromFields for ModerationForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let action = Action::named(fields.required("action")?);
-        let action = action.ok_or(RequestError::field("action", "it must be an action"))?;
-        let id = thing(fields)?;
-        if !action.facts().needs_no_reason {
-            fields.required("reason")?;
-        }
-        let given = |name: &str| fields.get(name).filter(|text| !text.trim().is_empty());
-        Ok(Self {
-            action,
-            kind: id.kind(),
-            reason: reason(fields)?,
-            hours: hours(fields, "hours")?,
-            age: given("age").map(age).transpose()?,
-            days: given("days").map(days).transpose()?,
-            // A form with boxes says so, because a browser does not send an empty box.
-            posts: match fields.get("posts") {
-                None => fields.get("boxes").is_none(),
-                Some(_) => switch(fields, "posts")?,
-            },
-            profile: switch(fields, "profile")?,
-            ban: switch(fields, "ban")?,
-            into: given("into").map(other_story).transpose()?,
-            title: given("title").map(Title::parse).transpose().map_err(Error::from)?,
-            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
-            url: given("url").map(NewsUrl::parse).transpose().map_err(Error::from)?,
-            text: given("text").map(|text| new_text(&id, text)).transpose().map_err(Error::from)?,
-            confirm: given("confirm").map(|id| id.trim().into()),
-            anonymous: switch(fields, "anonymous")?,
-            since: given("since").map(since).transpose()?,
-            row: given("row").map(row).transpose()?,
-            id,
-        })
+const AGE: &str = "it must be a whole number of hours from 1 to 720";
+const DAYS: &str = "it must be a whole number from 1 to 3650";
+const STORY: &str = "it must be the number or the address of a story";
+
+fn action(fields: &Fields, name: &'static str) -> Result<Action, RequestError> {
+    checked("it must be an action", Action::named)(fields, name)
+}
+
+/// The reason, which must be there if the action needs one.
+fn reason_of_action(fields: &Fields, name: &'static str) -> Result<Reason, RequestError> {
+    if !action(fields, "action")?.facts().needs_no_reason {
+        fields.required(name)?;
     }
+    Ok(Reason::parse(fields.text(name)).map_err(Error::from)?)
+}
+
+/// Whether posts go. A form with boxes says that it has them, because a browser does not send an empty box.
+fn posts(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
+    let is_box = fields.get("boxes").is_some();
+    if fields.get(name).is_none() { Ok(!is_box) } else { switch(fields, name) }
 }
 
 /// How long something lasts: 0, or nothing, is forever.
@@ -215,21 +181,22 @@ fn raid_hours(hours: Hours) -> Result<u64, RequestError> {
 }
 
 /// The age in hours below which an account is young.
-fn age(text: &str) -> Result<u64, RequestError> {
-    let age = text.trim().parse().ok().filter(|age| (1..=MAX_YOUNG_HOURS).contains(age));
-    age.ok_or(RequestError::field("age", "it must be a whole number of hours from 1 to 720"))
+fn age(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|age| (1..=MAX_YOUNG_HOURS).contains(age))
 }
 
 /// The new text of a comment, or of a story without a URL.
-fn new_text(id: &Thing, text: &str) -> Result<Body, InputError> {
-    if matches!(id, Thing::Comment(_)) { Body::parse_comment(text) } else { Body::parse_text(text) }
+fn new_text(fields: &Fields, name: &'static str) -> Result<Body, RequestError> {
+    let is_comment = matches!(thing(fields)?, Thing::Comment(_));
+    let parse = if is_comment { Body::parse_comment } else { Body::parse_text };
+    Ok(parse(fields.text(name)).map_err(Error::from)?)
 }
 
 form! {
     /// An action to undo.
     pub struct UndoForm {
         /// The line of the log.
-        pub moderation_id: ModerationId = parsed("it must be the number of a line of the log"), values::Id;
+        pub moderation_id: ModerationId = parsed(LINE), values::Id;
         /// Why.
         pub reason: Reason = valid(Reason::parse), values::Reason;
         /// `1` to be named "a moderator" to all but administrators.
@@ -237,102 +204,66 @@ form! {
     }
 }
 
-/// An appeal against a decision.
-#[derive(ToSchema)]
-pub struct AppealForm {
-    /// The line of the log.
-    #[schema(value_type = values::Id)]
-    pub moderation_id: ModerationId,
-    /// The text of the appeal.
-    #[schema(value_type = values::Appeal)]
-    pub text: AppealText,
-    /// The username, without a session: for who is banned.
-    #[schema(value_type = values::StoredUsername, required = false)]
-    pub username: Option<String>,
-    /// The password that goes with it.
-    #[schema(value_type = String, required = false)]
-    pub password: Option<Password>,
-    /// A code of the authenticator app, or a recovery code, if the account has a second factor.
-    #[schema(value_type = String, required = false)]
-    pub code: Option<Password>,
+form! {
+    /// An appeal against a decision.
+    pub struct AppealForm {
+        /// The line of the log.
+        pub moderation_id: ModerationId = parsed(LINE), values::Id;
+        /// The text of the appeal.
+        pub text: AppealText = valid(AppealText::parse), values::Appeal;
+        /// The username, without a session: for who is banned.
+        pub username: Option<String> = optional(text), values::StoredUsername, required = false;
+        /// The password that goes with it.
+        pub password: Option<Password> = optional(password), String, required = false;
+        /// A code of the authenticator app, or a recovery code, if the account has a second factor.
+        pub code: Option<Password> = optional(password), String, required = false;
+    }
 }
 
 /// A password that somebody has typed. Never logged.
 #[derive(Clone)]
 pub struct Password(pub String);
 
-impl FromFields for AppealForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let moderation_id = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
-        let text = AppealText::parse(fields.required("text")?).map_err(Error::from)?;
-        let given = |name: &str| fields.get(name).map(str::to_owned);
-        Ok(Self {
-            moderation_id,
-            text,
-            username: given("username"),
-            password: given("password").map(Password),
-            code: given("code").map(Password),
-        })
+/// Reads a password or a code.
+pub fn password(fields: &Fields, name: &'static str) -> Result<Password, RequestError> {
+    text(fields, name).map(Password)
+}
+
+form! {
+    /// The lines of the moderation log that are asked for.
+    #[derive(Debug)]
+    pub query LogQuery {
+        /// The maximum number of lines; 50 by default.
+        pub count: usize = log_count, values::PageSize, required = false;
+        /// Only lines before this one.
+        pub before: Option<ModerationId> = optional(parsed(LINE)), values::Id, required = false;
+        /// Only actions of this person.
+        pub moderator: Option<String> = filled(text), values::StoredUsername, required = false;
+        /// Only actions on this kind of thing.
+        pub kind: Option<&'static str> = filled(checked("it must be a kind of thing", kind)), values::ThingKind, required = false;
+        /// Only this action.
+        pub action: Option<Action> = filled(checked("it must be an action of moderators", Action::named)), values::ModerationAction, required = false;
+        /// Only actions that concern this person: on them, or on what they posted (moderators only).
+        pub person: Option<String> = filled(text), values::StoredUsername, required = false;
+        /// Only the parts of this batch. No other filter applies.
+        pub part_of: Option<ModerationId> = filled(parsed(LINE)), values::Id, required = false;
     }
 }
 
-/// The lines of the moderation log that are asked for.
-#[derive(Debug, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct LogQuery {
-    /// The maximum number of lines; 50 by default.
-    #[param(value_type = values::PageSize, required = false)]
-    pub count: usize,
-    /// Only lines before this one.
-    #[param(value_type = values::Id, required = false)]
-    pub before: Option<ModerationId>,
-    /// Only actions of this person.
-    #[param(value_type = values::StoredUsername, required = false)]
-    pub moderator: Option<String>,
-    /// Only actions on this kind of thing.
-    #[param(value_type = values::ThingKind, required = false)]
-    pub kind: Option<&'static str>,
-    /// Only this action.
-    #[param(value_type = values::ModerationAction, required = false)]
-    pub action: Option<Action>,
-    /// Only actions that concern this person: on them, or on what they posted (moderators only).
-    #[param(value_type = values::StoredUsername, required = false)]
-    pub person: Option<String>,
-    /// Only the parts of this batch. No other filter applies.
-    #[param(value_type = values::Id, required = false)]
-    pub part_of: Option<ModerationId>,
+const LINE: &str = "it must be the number of a line of the log";
+
+fn log_count(fields: &Fields, name: &'static str) -> Result<usize, RequestError> {
+    Ok(optional(paging::count)(fields, name)?.unwrap_or(LOG_ENTRIES))
 }
 
-impl FromFields for LogQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        // A form without a choice sends empty fields.
-        let kind = |kind: &str| Thing::KINDS.into_iter().find(|known| *known == kind);
-        let kind = fields
-            .filled("kind")
-            .map(|name| kind(name).ok_or(RequestError::field("kind", "it must be a kind of thing")));
-        let action = fields.filled("action").map(|name| {
-            Action::named(name).ok_or(RequestError::field("action", "it must be an action of moderators"))
-        });
-        Ok(Self {
-            count: if fields.get("count").is_some() { paging::count(fields)? } else { LOG_ENTRIES },
-            before: fields.parsed_optional("before", "it must be the number of a line of the log")?,
-            moderator: fields.filled("moderator").map(str::to_owned),
-            kind: kind.transpose()?,
-            action: action.transpose()?,
-            person: fields.filled("person").map(str::to_owned),
-            part_of: fields.filled("part_of").map(part_of).transpose()?,
-        })
-    }
+fn kind(name: &str) -> Option<&'static str> {
+    Thing::KINDS.into_iter().find(|known| *known == name)
 }
 
 impl From<LogQuery> for LogWindow {
     fn from(LogQuery { count, before, moderator, kind, action, person, part_of }: LogQuery) -> Self {
         Self { before, count, moderator, kind, action, concerns: None, person, part_of }
     }
-}
-
-fn part_of(text: &str) -> Result<ModerationId, RequestError> {
-    text.parse().map_err(|_| RequestError::field("part_of", "it must be the number of a line of the log"))
 }
 
 /// The thing in the fields `kind` and `id`.
@@ -347,11 +278,6 @@ pub fn thing(fields: &Fields) -> Result<Thing, RequestError> {
     })
 }
 
-/// The field `reason`; empty if it is missing.
-pub fn reason(fields: &Fields) -> Result<Reason, RequestError> {
-    Ok(Reason::parse(fields.text("reason")).map_err(Error::from)?)
-}
-
 /// A switch: 1 is on; 0, or nothing, is off.
 pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError> {
     match fields.text(name) {
@@ -361,25 +287,18 @@ pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError>
     }
 }
 
-fn since(text: &str) -> Result<Timestamp, RequestError> {
-    text.parse()
-        .map(Timestamp)
-        .map_err(|_| RequestError::field("since", "it must be a time in whole seconds"))
+fn since(fields: &Fields, name: &'static str) -> Result<Timestamp, RequestError> {
+    fields.parsed(name, "it must be a time in whole seconds").map(Timestamp)
 }
 
-fn row(text: &str) -> Result<Thing, RequestError> {
-    parse(text, "row", "it must be <kind>:<id>, such as story:7")
+fn days(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days))
 }
 
-fn days(text: &str) -> Result<u64, RequestError> {
-    let days = text.trim().parse().ok().filter(|days| (1..=MAX_REMOVED_DAYS).contains(days));
-    days.ok_or(RequestError::field("days", "it must be a whole number from 1 to 3650"))
-}
-
-fn other_story(text: &str) -> Result<NewsId, RequestError> {
+fn other_story(text: &str) -> Option<NewsId> {
     let number = text.trim().rsplit_once("/news/").map_or(text.trim(), |(_, number)| number);
     let number = number.split(['?', '#', '/']).next().unwrap_or_default();
-    parse(number, "into", "it must be the number or the address of a story")
+    number.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Muting and blocking.
 
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields, form};
+use crate::request::form::{Fields, form, parsed};
 use crate::request::values;
 use tidings_domain::Error;
 use tidings_domain::accounts::mutes::Mutable;
 use tidings_domain::values::mutes::{MuteKind, MutedWord, muted_domain};
 use tidings_domain::values::topic::Topic;
-use utoipa::ToSchema;
 
 /// The target of a mute.
 pub enum MuteTarget {
@@ -17,35 +16,29 @@ pub enum MuteTarget {
     Other(Mutable),
 }
 
-/// Something to mute or unmute.
-#[derive(ToSchema)]
-#[schema(as = Mute)]
-pub struct MuteForm {
-    /// The kind of thing.
-    #[schema(value_type = values::MuteKind)]
-    pub what: MuteKind,
-    /// A username, the name of a site (which covers its subdomains), a topic, or a word or
-    /// phrase. Case does not matter.
-    #[schema(value_type = values::MuteValue)]
-    pub value: MuteTarget,
+form! {
+    /// Something to mute or unmute.
+    #[schema(as = Mute)]
+    pub struct MuteForm {
+        /// The kind of thing.
+        pub what: MuteKind = parsed(KIND), values::MuteKind;
+        /// A username, the name of a site (which covers its subdomains), a topic, or a word or
+        /// phrase. Case does not matter.
+        pub value: MuteTarget = target, values::MuteValue;
+    }
 }
 
-/// The field with what is muted.
-const VALUE: &str = "value";
+const KIND: &str = "it must be user, domain, topic or word";
 
-impl FromFields for MuteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let what = fields.parsed("what", "it must be user, domain, topic or word")?;
-        let typed = fields.required(VALUE)?;
-        let not_a_site = |_| RequestError::field(VALUE, "it must be the name of a site, such as example.com");
-        let value = match what {
-            MuteKind::Topic => MuteTarget::Topic(Topic::parse(VALUE, typed).map_err(Error::from)?),
-            MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, VALUE)?)),
-            MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(typed).map_err(not_a_site)?)),
-            MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(typed).map_err(Error::from)?)),
-        };
-        Ok(Self { what, value })
-    }
+fn target(fields: &Fields, name: &'static str) -> Result<MuteTarget, RequestError> {
+    let typed = fields.required(name)?;
+    let not_a_site = |_| RequestError::field(name, "it must be the name of a site, such as example.com");
+    Ok(match fields.parsed("what", KIND)? {
+        MuteKind::Topic => MuteTarget::Topic(Topic::parse(name, typed).map_err(Error::from)?),
+        MuteKind::User => MuteTarget::Other(Mutable::User(username(fields, name)?)),
+        MuteKind::Domain => MuteTarget::Other(Mutable::Domain(muted_domain(typed).map_err(not_a_site)?)),
+        MuteKind::Word => MuteTarget::Other(Mutable::Word(MutedWord::parse(typed).map_err(Error::from)?)),
+    })
 }
 
 /// A username as people type it: with or without an `@`.

@@ -2,7 +2,7 @@
 
 use crate::error::RequestError;
 use crate::limits::SITE_DAYS;
-use crate::request::form::{Fields, FromFields, form, parsed};
+use crate::request::form::{Fields, checked, filled, form, optional, parsed};
 use crate::request::json::{self, hostname};
 use crate::request::values;
 use serde_json::Value;
@@ -12,24 +12,15 @@ use tidings_domain::values::day::parse_moment;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::{MAX_DAILY_VOTES, MAX_HISTORY_DAYS, MAX_LINKS};
 use tidings_domain::values::voter_id::VoterId;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-/// A vote on a site.
-#[derive(ToSchema)]
-pub struct SiteVoteForm {
-    /// The site.
-    #[schema(value_type = values::Host)]
-    pub link: Hostname,
-    /// The vote; `0` takes it back.
-    #[schema(value_type = values::SiteVote, required = true)]
-    pub vote: Option<Verdict>,
-}
-
-impl FromFields for SiteVoteForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let link = hostname(fields.required("link")?)?;
-        let vote = fields.required("vote")?.parse().map_or(Err(WRONG_VOTE), verdict)?;
-        Ok(Self { link, vote })
+form! {
+    /// A vote on a site.
+    pub struct SiteVoteForm {
+        /// The site.
+        pub link: Hostname = |fields: &Fields, name| hostname(fields.required(name)?), values::Host;
+        /// The vote; `0` takes it back.
+        pub vote: Option<Verdict> = |fields: &Fields, name| fields.required(name)?.parse().map_or(Err(WRONG_VOTE), verdict), values::SiteVote, required = true;
     }
 }
 
@@ -77,56 +68,34 @@ impl OwnVotesQuestion {
     }
 }
 
-/// The requested length of a history.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct HistoryQuery {
-    /// The number of days up to today; 30 by default.
-    #[param(value_type = values::HistoryDays, required = false)]
-    pub days: u64,
-}
-
-impl FromFields for HistoryQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const EXPECTED: RequestError = RequestError::field("days", "it must be a whole number from 1 to 365");
-        let days = match fields.get("days") {
-            None => SITE_DAYS,
-            Some(text) => {
-                text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days)).ok_or(EXPECTED)?
-            }
-        };
-        Ok(Self { days })
+form! {
+    /// The requested length of a history.
+    pub query HistoryQuery {
+        /// The number of days up to today; 30 by default.
+        pub days: u64 = days, values::HistoryDays, required = false;
     }
 }
 
-/// A period of time.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct PeriodQuery {
-    /// The start of the period; missing for no limit.
-    #[param(value_type = values::Time, required = false)]
-    pub from: Timestamp,
-    /// The end of the period (exclusive); missing for no limit.
-    #[param(value_type = values::Time, required = false)]
-    pub to: Timestamp,
+fn days(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+    let days = |text: &str| text.parse().ok().filter(|days| (1..=MAX_HISTORY_DAYS).contains(days));
+    let days = optional(checked("it must be a whole number from 1 to 365", days))(fields, name)?;
+    Ok(days.unwrap_or(SITE_DAYS))
 }
 
-impl FromFields for PeriodQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self {
-            from: moment(fields, "from")?.unwrap_or_default(),
-            to: moment(fields, "to")?.unwrap_or(Timestamp(u64::MAX)),
-        })
+form! {
+    /// A period of time.
+    pub query PeriodQuery {
+        /// The start of the period; missing for no limit.
+        pub from: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or_default()), values::Time, required = false;
+        /// The end of the period (exclusive); missing for no limit.
+        pub to: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or(Timestamp(u64::MAX))), values::Time, required = false;
     }
 }
 
 /// The time in a field; `None` if the field is missing or empty.
 fn moment(fields: &Fields, name: &'static str) -> Result<Option<Timestamp>, RequestError> {
-    const EXPECTED: &str = "it must be a time like 2023-02-02T09:36:03Z";
-    match fields.text(name) {
-        "" => Ok(None),
-        text => parse_moment(text).map(Some).map_err(|_| RequestError::field(name, EXPECTED)),
-    }
+    let moment = |text: &str| parse_moment(text).ok();
+    filled(checked("it must be a time like 2023-02-02T09:36:03Z", moment))(fields, name)
 }
 
 form! {
@@ -137,36 +106,26 @@ form! {
     }
 }
 
-/// New settings for votes on sites. Missing fields keep their values.
-#[derive(ToSchema)]
-pub struct VotingSettingsForm {
-    /// Whether voting on sites is disabled.
-    #[schema(value_type = values::Switch, required = false)]
-    pub voting_is_disabled: Option<bool>,
-    /// How many sites a voter may vote on for the first time in a day.
-    #[schema(value_type = values::DailyVotes, required = false)]
-    pub maximum_votes_per_user_per_day: Option<u64>,
+form! {
+    /// New settings for votes on sites. Missing fields keep their values.
+    pub struct VotingSettingsForm {
+        /// Whether voting on sites is disabled.
+        pub voting_is_disabled: Option<bool> = optional(checked("it must be 1 or 0", is_on)), values::Switch, required = false;
+        /// How many sites a voter may vote on for the first time in a day.
+        pub maximum_votes_per_user_per_day: Option<u64> = optional(checked("it must be a whole number from 0 to 1000000", most)), values::DailyVotes, required = false;
+    }
 }
 
-impl FromFields for VotingSettingsForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        const SWITCH: RequestError = RequestError::field("voting_is_disabled", "it must be 1 or 0");
-        const NUMBER: RequestError = RequestError::field(
-            "maximum_votes_per_user_per_day",
-            "it must be a whole number from 0 to 1000000",
-        );
-        let voting_is_disabled = match fields.get("voting_is_disabled") {
-            None => None,
-            Some("1" | "true") => Some(true),
-            Some("0" | "false") => Some(false),
-            Some(_) => return Err(SWITCH),
-        };
-        let maximum_votes_per_user_per_day = match fields.get("maximum_votes_per_user_per_day") {
-            None => None,
-            Some(text) => Some(text.parse().ok().filter(|most| *most <= MAX_DAILY_VOTES).ok_or(NUMBER)?),
-        };
-        Ok(Self { voting_is_disabled, maximum_votes_per_user_per_day })
+fn is_on(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
     }
+}
+
+fn most(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|most| *most <= MAX_DAILY_VOTES)
 }
 
 impl From<&VotingSettingsForm> for SettingsChange {

@@ -7,7 +7,7 @@ use crate::error::RequestError;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, VotesOnResponse, is_false};
 use crate::request::description::FORM;
-use crate::request::form::{Fields, Form, FromFields, parse};
+use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
 use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm, SignedIn};
@@ -26,7 +26,7 @@ use tidings_domain::values::limits;
 use tidings_domain::values::period::Period;
 use tidings_domain::values::vote_state::VoteState;
 use tidings_domain::votes;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 /// The outcome of submitting or editing a story.
 #[derive(Serialize, ToSchema)]
@@ -212,23 +212,20 @@ pub fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
     }
 }
 
-/// The stories and comments whose votes are asked for.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct VotesQuery {
-    /// Numbers of stories, and comments such as `7-3`, with commas between them; at most 300.
-    #[param(value_type = values::VotesAsked)]
-    pub of: Vec<VotedOn>,
+form! {
+    /// The stories and comments whose votes are asked for.
+    pub query VotesQuery {
+        /// Numbers of stories, and comments such as `7-3`, with commas between them; at most 300.
+        pub of: Vec<VotedOn> = checked(VOTED_ON, voted_on), values::VotesAsked;
+    }
 }
 
-impl FromFields for VotesQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let expected =
-            "it must be up to 300 numbers of stories, or comments such as 7-3, with commas between them";
-        let of: Result<Vec<VotedOn>, _> = fields.required("of")?.split(',').map(str::parse).collect();
-        let of = of.ok().filter(|of| of.len() <= limits::MAX_VOTES_ASKED);
-        Ok(Self { of: of.ok_or(RequestError::field("of", expected))? })
-    }
+const VOTED_ON: &str =
+    "it must be up to 300 numbers of stories, or comments such as 7-3, with commas between them";
+
+fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
+    let of: Result<Vec<VotedOn>, _> = text.split(',').map(str::parse).collect();
+    of.ok().filter(|of| of.len() <= limits::MAX_VOTES_ASKED)
 }
 
 /// The votes on some stories and comments.

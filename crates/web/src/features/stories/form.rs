@@ -1,50 +1,33 @@
 //! Stories: submitting, deleting, voting.
 
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields, form, id_or_none, parsed};
+use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use crate::request::values;
 use serde::Serialize;
-use tidings_domain::Error;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::topic::Topics;
 use utoipa::ToSchema;
 
 // `Submission` of the domain reads title, URL and text together.
-/// A story to submit, or to edit.
-#[derive(ToSchema)]
-pub struct SubmissionForm {
-    /// The story to edit; `-1` for a new one.
-    #[schema(value_type = values::IdOrNone, required = true)]
-    pub news_id: Option<NewsId>,
-    /// The title.
-    #[schema(value_type = values::Title)]
-    pub title: String,
-    /// The link; empty or missing for a text story.
-    #[schema(value_type = values::Url, required = false)]
-    pub url: String,
-    /// The text. With a URL, it becomes the first comment.
-    #[schema(value_type = values::NewsText, required = false)]
-    pub text: String,
-    /// The topics; missing to keep the topics of an edited story.
-    #[schema(value_type = values::TopicNames, required = false)]
-    pub topics: Option<Topics>,
-}
-
-impl FromFields for SubmissionForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self {
-            news_id: id_or_none(fields, "news_id")?,
-            topics: fields.get("topics").map(Topics::parse).transpose().map_err(Error::from)?,
-            title: fields.required("title")?.to_owned(),
-            url: fields.text("url").to_owned(),
-            text: fields.text("text").to_owned(),
-        })
+form! {
+    /// A story to submit, or to edit.
+    pub struct SubmissionForm {
+        /// The story to edit; `-1` for a new one.
+        pub news_id: Option<NewsId> = id_or_none, values::IdOrNone, required = true;
+        /// The topics; missing to keep the topics of an edited story.
+        pub topics: Option<Topics> = optional(valid(Topics::parse)), values::TopicNames, required = false;
+        /// The title.
+        pub title: String = text, values::Title;
+        /// The link; empty or missing for a text story.
+        pub url: String = text_or_empty, values::Url, required = false;
+        /// The text. With a URL, it becomes the first comment.
+        pub text: String = text_or_empty, values::NewsText, required = false;
     }
 }
 
 /// The error message for a field that is not the number of a story.
-const STORY: &str = "it must be the number of a story";
+pub const STORY: &str = "it must be the number of a story";
 
 form! {
     /// A story.

@@ -5,16 +5,15 @@ use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::Status;
 use crate::request::description::FORM;
-use crate::request::form::{Fields, Form, FromFields, form, valid};
+use crate::request::form::{Form, form, valid};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
 use serde::Serialize;
-use tidings_domain::Error;
 use tidings_domain::submissions::preparing;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::urls::{NewsUrl, completed};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 form! {
     /// A page whose title is wanted.
@@ -24,18 +23,11 @@ form! {
     }
 }
 
-/// A URL that somebody is about to submit.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct DuplicateQuery {
-    /// The URL, with or without `https://`.
-    #[param(value_type = values::Url)]
-    pub url: NewsUrl,
-}
-
-impl FromFields for DuplicateQuery {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(Self { url: NewsUrl::parse(&completed(fields.required("url")?)).map_err(Error::from)? })
+form! {
+    /// A URL that somebody is about to submit.
+    pub query DuplicateQuery {
+        /// The URL, with or without `https://`.
+        pub url: NewsUrl = valid(|url: &str| NewsUrl::parse(&completed(url))), values::Url;
     }
 }
 
