@@ -51,7 +51,7 @@ async fn a_fresh_site_gets_its_name_its_colour_and_its_first_story() {
     browser.fill("Accent colour", "red").await;
     browser.press("Save").await;
     browser
-        .wait_for_text("#accent-error", "Enter a colour as # and six hexadecimal digits, such as #0b6e6a.")
+        .wait_for_text("#error-accent", "Enter a colour as # and six hexadecimal digits, such as #0b6e6a.")
         .await;
     assert_eq!(browser.field_value("Name").await, "The Gazette");
     browser.fill("Accent colour", "#aa0000").await;

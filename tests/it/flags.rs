@@ -400,7 +400,8 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     let visitor = server.visitor().get("/flag/story/1").await;
     assert_eq!(visitor.status, StatusCode::SEE_OTHER);
     // The typed text stays in the form.
-    let wrong = [("kind", "story"), ("id", "1"), ("reason", "duplicate"), ("note", "<b>")];
+    let (here, reason) = (("form_page", "/flag/story/1"), ("reason", "duplicate"));
+    let wrong = [("kind", "story"), ("id", "1"), reason, ("note", "<b>"), here];
     let again = reader.post("/flag", &wrong).await;
     let page = String::from_utf8(again.body).unwrap();
     assert!(page.contains("value=\"&lt;b&gt;\"") && page.contains("of the story"), "{page}");

@@ -236,7 +236,8 @@ async fn the_forms_of_pages_mute_and_block_and_say_what_is_wrong() {
     assert_eq!(answer.status, 303);
     let list = page(&alice, "/settings/mutes").await.text().to_owned();
     assert!(list.contains("Unmute bob") && list.contains("Unblock bob"), "{list}");
-    let answer = alice.post("/mute", &[("what", "domain"), ("value", "no site"), ("next", "/")]).await;
+    let answer =
+        alice.post("/mute", &[("what", "domain"), ("value", "no site"), ("next", "/settings/mutes")]).await;
     let html = String::from_utf8(answer.body).unwrap();
     assert!(answer.status.is_client_error() && html.contains("It must be the name of a site"), "{html}");
     assert!(html.contains(r#"value="no site""#), "{html}");

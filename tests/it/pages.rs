@@ -602,7 +602,7 @@ async fn while_the_store_is_away_pages_say_so_and_afterwards_they_are_back() {
 }
 
 /// The addresses within the site that a page links to.
-fn local_links(page: &Page) -> BTreeSet<String> {
+pub fn local_links(page: &Page) -> BTreeSet<String> {
     let links = page.all("a").filter_map(|link| link.attribute("href"));
     let local = links.filter(|address| address.starts_with('/'));
     local.map(|address| address.split('#').next().unwrap_or_default().to_owned()).collect()

@@ -160,8 +160,8 @@ async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved() {
     ] {
         let input = page.one("input", &[("id", field), ("aria-invalid", "true")]);
         let described = input.attribute("aria-describedby").unwrap();
-        assert!(described.starts_with(&format!("{field}-error")), "{described}");
-        assert!(page.one("p", &[("id", &format!("{field}-error"))]).text().starts_with(message), "{field}");
+        assert!(described.starts_with(&format!("error-{field}")), "{described}");
+        assert!(page.one("p", &[("id", &format!("error-{field}"))]).text().starts_with(message), "{field}");
     }
     assert_eq!(page.form("/admin/site").value("rules"), Some("Be kind.\nSleep."));
     assert_eq!(server.dump().await, before);
@@ -241,7 +241,7 @@ async fn a_logo_is_checked_by_its_bytes_served_and_removed() {
         ] {
             let answer = send_logo(&alice, &secret, bytes).await;
             assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-            let told = Page::of(&answer).one("p", &[("id", "logo-error")]).text().to_owned();
+            let told = Page::of(&answer).one("p", &[("id", "error-logo")]).text().to_owned();
             assert!(told.starts_with(message), "{told}");
         }
         let flood = send_logo(&alice, &secret, &[0; 100 * 1024]).await;

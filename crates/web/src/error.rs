@@ -29,6 +29,8 @@ pub enum RequestError {
         /// The requirement that it does not meet.
         expected: &'static str,
     },
+    /// Fields of a form, each with what is wrong with it: all are told at once.
+    Fields(Arc<[(&'static str, String)]>),
     /// The body or query string is not a valid form.
     Malformed(Malformed),
     /// The body is larger than anything the site accepts.
@@ -172,13 +174,9 @@ impl From<Malformed> for RequestError {
     }
 }
 
-/// The message that a page's form shows when the user can correct what was sent.
-/// Other failures are returned unchanged.
-///
-/// # Errors
-/// The failure itself, if the user cannot correct it.
-pub fn correctable_message(failure: RequestError) -> Result<String, RequestError> {
-    let is_correctable = match &failure {
+/// The message to somebody who can correct what they sent; `None` if they cannot.
+pub fn correctable_message(failure: &RequestError) -> Option<String> {
+    let is_correctable = match failure {
         RequestError::Domain(error) => {
             is_for_the_user(error)
                 || matches!(
@@ -186,10 +184,13 @@ pub fn correctable_message(failure: RequestError) -> Result<String, RequestError
                     Error::Busy | Error::Store(KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
                 )
         }
-        RequestError::Field { .. } | RequestError::Title(_) | RequestError::UnknownUsername => true,
+        RequestError::Field { .. }
+        | RequestError::Fields(_)
+        | RequestError::Title(_)
+        | RequestError::UnknownUsername => true,
         _ => false,
     };
-    if is_correctable { Ok(failure.message()) } else { Err(failure) }
+    is_correctable.then(|| failure.message())
 }
 
 /// The names of the form fields that a failure can be about, the likeliest first; none if it is
@@ -332,7 +333,7 @@ impl RequestError {
             Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
             Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
-            Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Fields(_) | Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::OldHost(_) => StatusCode::PERMANENT_REDIRECT,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::LoginRequired => StatusCode::UNAUTHORIZED,
@@ -383,6 +384,7 @@ impl RequestError {
                 error => error.to_string(),
             },
             Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
+            Self::Fields(_) => "nothing has been saved yet. Correct the fields marked below".to_owned(),
             Self::Malformed(malformed) => malformed.to_string(),
             Self::TooLarge => "the request is too large".to_owned(),
             Self::TooSlow => "the request arrived too slowly. Please try again".to_owned(),

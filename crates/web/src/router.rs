@@ -19,7 +19,7 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
-use refused_forms::FormPages;
+use refused_forms::{FormPages, step_pages};
 use std::sync::{Arc, LazyLock};
 use tower_service::Service;
 use writes::Writes;
@@ -33,7 +33,7 @@ pub fn router(app: App, writes: Arc<Writes>) -> Router {
     }
     let known = pages.clone().layer(from_fn_with_state(app.clone(), wings_that_are_on));
     let known = known.with_state(app.clone());
-    let forms = FormPages::new(known.clone());
+    let forms = FormPages::new(known.clone(), step_pages().with_state(app.clone()));
     pages
         .merge(calls)
         .fallback(move |request: Request| nothing_here(known, request))

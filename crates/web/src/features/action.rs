@@ -164,11 +164,11 @@ where
         )
     }
 
-    /// A browser gets an answer made of the form and the outcome, or of why there is none.
+    /// A browser gets an answer made of the form and the outcome.
     pub fn page<R, F>(
         self,
         facts: Facts,
-        page: impl Fn(SentForm, Result<(T, A), RequestError>) -> F + Clone + Send + Sync + 'static,
+        page: impl Fn(SentForm, T, A) -> F + Clone + Send + Sync + 'static,
     ) -> ActionEntry
     where
         R: IntoResponse,
@@ -178,8 +178,8 @@ where
         self.entry(
             facts,
             post(async move |sent: SentForm| {
-                let done = sent.act(&act).await;
-                page(sent, done).await
+                let (form, done) = sent.act(&act).await?;
+                page(sent, form, done).await
             }),
         )
     }

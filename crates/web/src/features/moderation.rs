@@ -15,6 +15,7 @@ pub mod flag_calls;
 pub mod flag_form;
 pub mod flagging;
 pub mod form;
+mod kept_list;
 pub mod log;
 pub mod message_calls;
 pub mod message_form;

@@ -8,6 +8,7 @@
 
 use maud::{Markup, PreEscaped, Render};
 use memchr::memmem;
+use tidings_domain::accounts::users::User;
 
 /// The placeholders of a fragment, declared with `placeholders!`.
 pub trait Placeholder: Copy + Send + Sync + 'static {
@@ -182,6 +183,12 @@ pub enum LinkTarget {
 }
 
 impl LinkTarget {
+    /// Where links open for somebody.
+    #[must_use]
+    pub const fn of(viewer: &User) -> Self {
+        if viewer.flags.new_windows { Self::NewWindow } else { Self::Same }
+    }
+
     /// The attribute `target` of such links.
     #[must_use]
     pub fn attribute(self) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use super::fragments::{DerivedKey, LinkTarget, PartKey};
 use super::moderation_tools::line_just_written;
 use crate::App;
 use crate::error::RequestError;
-use crate::request::form::{FORM_PAGE, Fields};
+use crate::request::form::FORM_PAGE;
 use crate::request::local_path::LocalPath;
 use crate::route::LoginReason;
 use crate::settings::{Settings, SiteSettings};
@@ -86,14 +86,6 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The same frame, whose forms keep the name of the request that was sent. The frame of the user or the
-    /// visit of a [`SignedFields`](crate::request::viewer::SignedFields) does that by itself.
-    #[must_use]
-    pub fn keeping_request(mut self, sent: &Fields) -> Self {
-        self.answered = sent.get(REQUEST_FIELD).map(str::to_owned);
-        self
-    }
-
     /// The frame of a page for any visitor. Call it after the page's own reads, which
     /// also read the session and the identity of the site in the same round trips.
     pub async fn of(app: &'a App, visit: &'a mut Visit, here: &'a LocalPath) -> Result<Self, RequestError> {
@@ -144,10 +136,7 @@ impl<'a> Frame<'a> {
     /// Where links to other sites open.
     #[must_use]
     pub fn link_target(&self) -> LinkTarget {
-        match self.viewer {
-            Some(viewer) if viewer.flags.new_windows => LinkTarget::NewWindow,
-            _ => LinkTarget::Same,
-        }
+        self.viewer.map_or(LinkTarget::Same, LinkTarget::of)
     }
 
     /// The hidden fields of a form: what proves that it is from the viewer's session, and the name of the

@@ -3,24 +3,86 @@
 //! It works on the finished page. So each form of the site comes back in the same way, wherever it is and however it
 //! is written, and no handler has to think of it; see `router/refused_forms.rs`.
 
-use super::fields::{RefusedForm, summary};
+use super::parts::alert;
+use crate::error::{RequestError, ShownInForm, correctable_message, sentence, wrong_fields};
 use crate::request::form::{FORM_PAGE, Fields};
 use crate::request::viewer::SECRETS;
-use maud::{Escaper, html};
+use axum::response::{IntoResponse, Response};
+use maud::{Escaper, Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use tidings_domain::values::text::printable_lines;
 
-/// The page with its form for `action` filled in; `None` if it has no such form. The page is one of ours: its
-/// attributes are in double quotes, and its text is escaped.
-pub fn refilled(page: &str, action: &str, sent: &Fields, refused: RefusedForm) -> Option<String> {
+/// Why a form is shown again.
+#[derive(Clone, Copy)]
+pub enum Why<'a> {
+    /// It was refused.
+    Refused(&'a RequestError),
+    /// Its text is to be shown as it will look, in the form's place for that.
+    Preview(&'a Markup),
+    /// It was a trial, whose outcome the page has.
+    Tried,
+}
+
+/// A form that was sent.
+#[derive(Clone, Copy)]
+pub struct Sent<'a> {
+    /// Whether it is one that changes something, and not a lookup.
+    pub is_post: bool,
+    /// Where it was sent to.
+    pub action: &'a str,
+    /// Its fields.
+    pub fields: &'a Fields,
+}
+
+impl Sent<'_> {
+    /// The page with the form filled in; `None` if the page has no such form, or if its sender cannot correct the
+    /// failure. The page is one of ours: its attributes are in double quotes, and its text is escaped.
+    #[must_use]
+    pub fn filled(self, page: &str, why: Why<'_>) -> Option<String> {
+        let tags = tags(page);
+        let form = FormTags::all(&tags).filter(|form| form.is_of(self)).reduce(|best, form| {
+            if form.taken(self.fields) > best.taken(self.fields) { form } else { best }
+        })?;
+        let mut changes = Changes::default();
+        form.fill(self.fields, &mut changes);
+        form.open_around(&mut changes);
+        match why {
+            Why::Refused(failure) => form.show_error(failure, &correctable_message(failure)?, &mut changes),
+            Why::Preview(preview) => form.show_preview(preview, &mut changes),
+            Why::Tried => {}
+        }
+        // What was typed can have what no document may have.
+        Some(printable_lines(&changes.applied(page, &tags)).into_owned())
+    }
+
+    /// The answer to a trial: the page with its outcome and with the form, filled in.
+    #[must_use]
+    pub fn tried(self, page: Markup) -> Markup {
+        self.filled(&page.0, Why::Tried).map_or(page, PreEscaped)
+    }
+
+    /// The answer to a refused lookup: the page with its form, filled in.
+    ///
+    /// # Errors
+    /// The failure, if the sender cannot correct it.
+    pub fn page(self, page: &Markup, failure: RequestError) -> Result<Response, RequestError> {
+        let Some(page) = self.filled(&page.0, Why::Refused(&failure)) else { return Err(failure) };
+        let mut response = (failure.status(), PreEscaped(page)).into_response();
+        response.extensions_mut().insert(ShownInForm(failure));
+        Ok(response)
+    }
+}
+
+/// A page that has another form than the one that was refused, with the reason above it; `None` if the sender cannot
+/// correct the failure.
+#[must_use]
+pub fn with_alert(page: &str, failure: &RequestError) -> Option<String> {
+    let message = correctable_message(failure)?;
     let tags = tags(page);
-    let form = FormTags::all(&tags)
-        .filter(|form| form.is_at(action) && form.has_hidden(sent))
-        .reduce(|best, form| if form.taken(sent) > best.taken(sent) { form } else { best })?;
+    let main = tags.iter().position(|tag| tag.is_start_of("main"))?;
     let mut changes = Changes::default();
-    form.fill(sent, &mut changes);
-    form.open_around(&mut changes);
-    form.show_error(refused, &mut changes);
+    changes.add_after(main, &alert(Some(&message)).into_string());
     Some(changes.applied(page, &tags))
 }
 
@@ -100,7 +162,7 @@ struct FormTags<'a> {
 }
 
 /// Hidden fields that do not say which form it is.
-const NOT_OF_FORM: [&str; 3] = ["apisecret", "next", FORM_PAGE];
+const NOT_OF_FORM: [&str; 4] = ["apisecret", "next", "after", FORM_PAGE];
 
 impl<'a> FormTags<'a> {
     fn all(tags: &'a [Tag<'a>]) -> impl Iterator<Item = Self> {
@@ -116,17 +178,22 @@ impl<'a> FormTags<'a> {
         (self.form.0 + 1..self.form.1).map(|index| (index, &self.tags[index]))
     }
 
-    fn is_at(&self, action: &str) -> bool {
+    /// Whether it is the one that was sent. A form without an action leads to its own page.
+    fn is_of(&self, sent: Sent<'_>) -> bool {
         let form = &self.tags[self.form.0];
-        form.attribute("method") == Some("post") && form.attribute("action") == Some(&*escaped(action))
+        let is_post = form.attribute("method") == Some("post");
+        let is_there = form
+            .attribute("action")
+            .is_none_or(|action| action.split('#').next() == Some(&escaped(sent.action)));
+        is_post == sent.is_post && is_there && self.has_hidden(sent.fields)
     }
 
-    /// Whether its hidden fields are those that were sent.
+    /// Whether its hidden fields are those that were sent. The script fills those without a value.
     fn has_hidden(&self, sent: &Fields) -> bool {
         self.within().filter(|(_, tag)| tag.attribute("type") == Some("hidden")).all(|(_, tag)| {
             let name = tag.attribute("name").unwrap_or_default();
-            let value = tag.attribute("value").unwrap_or_default();
-            NOT_OF_FORM.contains(&name) || sent.get(name).is_some_and(|sent| escaped(sent) == value)
+            let is_sent = |value| sent.get(name).is_some_and(|sent| escaped(sent) == value);
+            NOT_OF_FORM.contains(&name) || tag.attribute("value").is_none_or(is_sent)
         })
     }
 
@@ -201,20 +268,35 @@ impl<'a> FormTags<'a> {
 
     /// Shows why it was refused: beside the field that this is about, or above the form; above the page if the form
     /// is only a button. The field has the focus, so that a browser scrolls to it.
-    fn show_error(&self, refused: RefusedForm, changes: &mut Changes) {
+    fn show_error(&self, failure: &RequestError, message: &str, changes: &mut Changes) {
         let shown: Vec<_> = self.within().filter(|(_, tag)| tag.is_shown_control()).collect();
-        let names: Vec<&str> = shown.iter().filter_map(|(_, tag)| tag.attribute("name")).collect();
-        let refused = refused.beside(&names);
-        let wrong = refused.field().and_then(|name| {
-            shown.iter().find(|(_, tag)| tag.attribute("name") == Some(name)).map(|(index, _)| (name, *index))
-        });
-        let main = self.tags.iter().position(|tag| tag.is_start_of("main")).unwrap_or(self.form.0);
-        match wrong {
-            Some((name, index)) => self.mark(name, index, &refused.message, changes),
-            None if shown.is_empty() => changes.add_after(main, &summary(Some(&refused)).into_string()),
-            None => changes.add_before(self.form.0, &summary(Some(&refused)).into_string()),
+        let position = |name| {
+            let named = |(_, tag): &&(usize, &Tag<'_>)| tag.attribute("name") == Some(name);
+            shown.iter().find(named).map(|(index, _)| *index)
+        };
+        let told: Vec<(&str, String)> = match failure {
+            RequestError::Fields(wrong) => wrong.to_vec(),
+            // Beside its field, the message need not name it.
+            RequestError::Field { name, expected } if *expected != RequestError::MISSING => {
+                vec![(name, sentence(expected))]
+            }
+            failure => wrong_fields(failure).into_iter().map(|name| (name, message.to_owned())).collect(),
+        };
+        let are_all = matches!(failure, RequestError::Fields(_));
+        let mut wrong: Vec<_> =
+            told.iter().filter_map(|(name, told)| Some((*name, position(name)?, told))).collect();
+        wrong.truncate(if are_all { wrong.len() } else { 1 });
+        for (name, index, told) in &wrong {
+            self.mark(name, *index, told, changes);
         }
-        let focus = wrong.map(|(_, index)| index).or(shown.first().map(|(index, _)| *index));
+        let main = self.tags.iter().position(|tag| tag.is_start_of("main")).unwrap_or(self.form.0);
+        let above = alert(Some(message)).into_string();
+        if shown.is_empty() {
+            changes.add_after(main, &above);
+        } else if wrong.is_empty() || are_all {
+            changes.add_before(self.form.0, &above);
+        }
+        let focus = wrong.first().map(|(_, index, _)| *index).or(shown.first().map(|(index, _)| *index));
         for (index, _) in self.tags.iter().enumerate().filter(|(_, tag)| tag.attribute("autofocus").is_some())
         {
             changes.switch(index, "autofocus", false);
@@ -222,11 +304,28 @@ impl<'a> FormTags<'a> {
         focus.into_iter().for_each(|index| changes.switch(index, "autofocus", true));
     }
 
+    fn show_preview(&self, preview: &Markup, changes: &mut Changes) {
+        let place = self.within().find(|(_, tag)| tag.attribute("data-preview-place").is_some());
+        place.into_iter().for_each(|(index, _)| {
+            changes.switch(index, "hidden", false);
+            changes.contents.insert(index + 1, preview.0.clone());
+        });
+    }
+
     /// Marks a control as wrong, with a message right behind it, or behind its label if that is around it.
     fn mark(&self, name: &str, index: usize, message: &str, changes: &mut Changes) {
         let tag = &self.tags[index];
         let id = tag.attribute("id").map_or_else(|| format!("refused-{name}"), str::to_owned);
-        let hint = tag.attribute("aria-describedby").map(|hint| format!(" {hint}")).unwrap_or_default();
+        let hint = tag.attribute("aria-describedby");
+        // A rule that the error says is not repeated.
+        let is_rule = |tag: &Tag<'_>| tag.attribute("id") == hint && tag.attribute("data-rule").is_some();
+        let rule = self.tags.iter().position(|tag| hint.is_some() && is_rule(tag));
+        rule.into_iter().for_each(|rule| {
+            changes.switch(rule, "hidden", true);
+            changes.switch(rule, "id", false);
+            changes.contents.insert(rule, String::new());
+        });
+        let hint = hint.filter(|_| rule.is_none()).map(|hint| format!(" {hint}")).unwrap_or_default();
         let error = format!("error-{id}");
         changes.set(index, "id", &id);
         changes.set(index, "aria-describedby", &format!("{error}{hint}"));
@@ -332,9 +431,10 @@ mod tests {
 
     /// Compares the form that `refilled` makes of one for `/a`, refused because of a field.
     fn check(form: &str, sent: &str, field: &'static str, expected: &str) {
-        let refused = RefusedForm::from_failure(RequestError::field(field, "it must be <1>")).unwrap();
         let page = format!("<main><p>&lt;</p>{form}</main>");
-        let page = refilled(&page, "/a", &Fields::parse(sent.as_bytes()).unwrap(), refused);
+        let fields = &Fields::parse(sent.as_bytes()).unwrap();
+        let sent = Sent { is_post: true, action: "/a", fields };
+        let page = sent.filled(&page, Why::Refused(&RequestError::field(field, "it must be <1>")));
         assert_eq!(page.unwrap(), format!("<main><p>&lt;</p>{expected}</main>"));
     }
 
@@ -355,6 +455,27 @@ mod tests {
             "<p class=\"alert\" role=\"alert\">The field y is wrong: it must be &lt;1&gt;.</p>\
              <form method=\"post\" action=\"/a\"><label>X<textarea name=\"x\" autofocus>\n\nnew</textarea></label></form>",
         );
+    }
+
+    #[test]
+    fn the_error_comes_before_the_hint_and_takes_the_place_of_a_rule() {
+        for (hint, described, left) in [
+            ("<p id=\"h\">A hint</p>", "error-x h", "<p id=\"h\">A hint</p>"),
+            ("<p id=\"h\" data-rule>A hint</p>", "error-x", "<p data-rule hidden></p>"),
+        ] {
+            check(
+                &format!(
+                    "<form method=\"post\" action=\"/a\"><input id=\"x\" name=\"x\" aria-describedby=\"h\">{hint}</form>"
+                ),
+                "x=1",
+                "x",
+                &format!(
+                    "<form method=\"post\" action=\"/a\"><input name=\"x\" value=\"1\" id=\"x\" \
+                     aria-describedby=\"{described}\" aria-invalid=\"true\" autofocus><p class=\"error\" \
+                     id=\"error-x\" role=\"alert\">It must be &lt;1&gt;.</p>{left}</form>"
+                ),
+            );
+        }
     }
 
     #[test]
@@ -390,10 +511,13 @@ mod tests {
 
     #[test]
     fn a_form_that_is_only_a_button_has_the_error_above_the_page_and_another_form_has_none() {
-        let refused = || RefusedForm::from_failure(RequestError::field("x", "it must be 1")).unwrap();
-        let page = r#"<main id="main"><ul><li><form method="post" action="/a"><button></button></form></li></ul></main>"#;
-        let again = refilled(page, "/a", &Fields::default(), refused()).unwrap();
-        assert!(again.starts_with(r#"<main id="main"><p class="alert""#), "{again}");
-        assert_eq!(refilled(page, "/b", &Fields::default(), refused()), None);
+        const PAGE: &str = r#"<main id="main"><ul><li><form method="post" action="/a"><button></button></form></li></ul></main>"#;
+        let failure = RequestError::field("x", "it must be 1");
+        let sent = |action| {
+            Sent { is_post: true, action, fields: &Fields::default() }.filled(PAGE, Why::Refused(&failure))
+        };
+        assert!(sent("/a").is_some_and(|again| again.starts_with(r#"<main id="main"><p class="alert""#)));
+        assert_eq!(sent("/b"), None);
+        assert!(with_alert(PAGE, &failure).is_some_and(|page| page.contains(r#"main"><p class="alert""#)));
     }
 }

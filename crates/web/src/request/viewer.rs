@@ -2,7 +2,7 @@
 
 use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
-use super::form::{FORM_PAGE, Fields, Form, FromFields, SentFields};
+use super::form::{FORM_PAGE, Fields, Form, FromFields, SentFields, ShownAgain};
 use super::json;
 use super::local_path::LocalPath;
 use crate::App;
@@ -61,7 +61,9 @@ fn opens_page(parts: &Parts) -> bool {
         .iter()
         .any(|name| parts.headers.get(*name).is_some_and(is_prefetch));
     let is_read = parts.method == Method::GET && parts.extensions.get::<OnlyHead>().is_none();
-    is_read && !is_early && !Route::of(&parts.extensions).is_call()
+    // A form that was refused changes nothing.
+    let is_again = parts.extensions.get::<ShownAgain>().is_some();
+    is_read && !is_early && !is_again && !Route::of(&parts.extensions).is_call()
 }
 
 /// A visit by a user who is logged in, for pages that require it.

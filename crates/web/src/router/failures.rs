@@ -8,7 +8,9 @@ use crate::features::sites::reputation;
 use crate::limits::ERROR_PAGE_READS;
 use crate::markup::addresses::login_to;
 use crate::markup::error_pages::{Failing, bare_error_page, error_page};
+use crate::markup::fields::Preview;
 use crate::markup::frame::Frame;
+use crate::markup::refilled::Why;
 use crate::request::answers::{ErrorResponse, ErrorStatus, VotesResponse};
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
@@ -48,8 +50,16 @@ pub async fn error_responses<F: Future<Output = Response>>(
             if let Some(ShownInForm(failure)) = response.extensions_mut().remove() {
                 Failed { app, route, method: &method, address: &address, failure: &failure }.note();
             }
+            let preview = response.extensions_mut().remove::<Preview>();
+            if let (Some(Preview(preview)), Some(sent)) = (&preview, &sent)
+                && let Some(form) = sent.shown_again(forms, Why::Preview(preview)).await
+            {
+                return form;
+            }
             match response.extensions_mut().remove::<RequestError>() {
                 Some(failure) => failure,
+                // There is no page to preview it on.
+                None if preview.is_some() => RequestError::NotFound,
                 None => return response,
             }
         }
@@ -60,7 +70,7 @@ pub async fn error_responses<F: Future<Output = Response>>(
         return failed.response(|message| bare_error_page(app, failed.failing(), message));
     }
     if let Some(sent) = sent
-        && let Some(form) = sent.shown_again(forms, &failure).await
+        && let Some(form) = sent.shown_again(forms, Why::Refused(&failure)).await
     {
         failed.note();
         return form;
@@ -232,7 +242,10 @@ mod tests {
         let app = App::new(site, settings(), None, EngineClock::System);
         let mut router = Router::new()
             .route("/api/panics", get(async || -> Response { panic!("a mistake of ours") }))
-            .layer(from_fn_with_state((app, Arc::default(), FormPages::new(Router::new())), around));
+            .layer(from_fn_with_state(
+                (app, Arc::default(), FormPages::new(Router::new(), Router::new())),
+                around,
+            ));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let response = router.call(request).await.unwrap();
         let status = response.status();

@@ -1,14 +1,17 @@
-//! Refused forms come back: the answer is the page that the form is on, as a GET shows it, filled in as it was sent.
+//! Refused forms come back, and those whose text is only to be previewed: the answer is the page that the form is on,
+//! as a GET shows it, filled in as it was sent. No handler has to think of it.
 //!
 //! Which page that is, the form says itself in the field `form_page`, or its action (`Action::form_page`); otherwise
-//! it is where the form leads to (`next`), or what a GET of its own address shows. A form that is on none of these
-//! pages, such as one that somebody has made up, gets the page of its error.
+//! it is where the form leads to (`next`), or what a GET of its own address shows. The form of a later step is on a page
+//! that no GET shows ([`step_pages`]). A form that is on none of these pages, such as one that somebody has made
+//! up, gets the page of its error.
 
-use crate::error::{RequestError, ShownInForm};
+use crate::App;
+use crate::error::{RequestError, ShownInForm, correctable_message};
+use crate::features::{accounts, comments, moderation, sessions};
 use crate::limits::PAGE_BYTES;
-use crate::markup::fields::RefusedForm;
-use crate::markup::refilled::refilled;
-use crate::request::form::{FORM_PAGE, Fields, SentFields};
+use crate::markup::refilled::{Sent, Why, with_alert};
+use crate::request::form::{FORM_PAGE, Fields, SentFields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::route::{ErrorFormat, Route};
 use axum::Router;
@@ -16,6 +19,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use futures_util::FutureExt;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -27,15 +31,29 @@ use tower_service::Service;
 #[derive(Clone)]
 pub struct FormPages {
     pages: Router,
+    steps: Router,
     of_actions: Arc<HashMap<&'static str, &'static str>>,
 }
 
 impl FormPages {
-    /// Those of the site, with the pages that the actions declare.
-    pub fn new(pages: Router) -> Self {
+    /// Those of the site, with the pages of later steps and those that the actions declare.
+    pub fn new(pages: Router, steps: Router) -> Self {
         let of_actions = super::actions().filter_map(|(_, action)| Some((action.path, action.form_page?)));
-        Self { pages, of_actions: Arc::new(of_actions.collect()) }
+        Self { pages, steps, of_actions: Arc::new(of_actions.collect()) }
     }
+}
+
+/// The pages of refused forms of later steps, which no GET shows: what they need was sent.
+pub fn step_pages() -> Router<App> {
+    Router::new()
+        .route("/login", get(sessions::login::again))
+        .route("/register", get(accounts::register::again))
+        .route("/login/code", get(sessions::second_step::again))
+        .route("/settings/two-factor/app/confirm", get(sessions::second_factors::confirm_form))
+        .route("/settings/two-factor/passkeys/confirm", get(sessions::passkeys::add_form))
+        .route("/postcomment", get(comments::writing::again))
+        .route("/appeal", get(moderation::appeals::again))
+        .route("/messages", get(moderation::messages::again))
 }
 
 /// A form of a page that was sent. What it takes to show it again is kept until it is known whether it is refused.
@@ -65,17 +83,26 @@ impl SentPageForm {
         Some(Self { path, headers, peer, fields })
     }
 
-    /// The page that the form is on, with the reason of the refusal; `None` if the sender cannot correct it, or if the
-    /// form is on no page. At most three pages are made to look for it.
-    pub async fn shown_again(&self, forms: &FormPages, failure: &RequestError) -> Option<Response> {
-        let sent = self.fields.get()?;
-        RefusedForm::from_failure(failure.clone()).ok()?;
+    /// The page that the form is on, with the reason of the refusal or with the preview; `None` if the sender cannot
+    /// correct it, or if the form is on no page. At most four pages are made to look for it.
+    pub async fn shown_again(&self, forms: &FormPages, why: Why<'_>) -> Option<Response> {
+        let fields = self.fields.get()?;
+        let failure = match why {
+            Why::Refused(failure) => correctable_message(failure).map(|_| Some(failure))?,
+            Why::Preview(_) | Why::Tried => None,
+        };
+        let sent = Sent { is_post: true, action: &self.path, fields };
+        let fill = |page: &str| sent.filled(page, why);
+        let step = |page: &str| fill(page).or_else(|| with_alert(page, failure?));
+        if let Some(response) = self.page(&forms.steps, &LocalPath::parse(&self.path), failure, step).await {
+            return Some(response);
+        }
         let mut tried: Vec<LocalPath> = Vec::new();
-        for page in self.pages(forms, sent) {
+        for page in self.pages(forms, fields) {
             if tried.contains(&page) {
                 continue;
             }
-            if let Some(response) = self.filled(forms.pages.clone(), &page, sent, failure).await {
+            if let Some(response) = self.page(&forms.pages, &page, failure, fill).await {
                 return Some(response);
             }
             tried.push(page);
@@ -91,35 +118,39 @@ impl SentPageForm {
         [named].into_iter().chain(own).flatten().map(LocalPath::parse).collect()
     }
 
-    async fn filled(
+    /// A page for the sender of the form, changed; `None` if there is no such page, or if it cannot be changed.
+    async fn page(
         &self,
-        mut pages: Router,
+        pages: &Router,
         page: &LocalPath,
-        sent: &Fields,
-        failure: &RequestError,
+        failure: Option<&RequestError>,
+        change: impl Fn(&str) -> Option<String>,
     ) -> Option<Response> {
         let address = page.as_str().split('#').next().unwrap_or_default();
-        let mut request = Request::builder().uri(address).body(Body::empty()).ok()?;
+        let again = ShownAgain { fields: self.fields.get()?.clone(), failure: failure.cloned() };
+        let mut request = Request::builder().uri(address).extension(again).body(Body::empty()).ok()?;
         request.headers_mut().clone_from(&self.headers);
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(peer);
         }
-        let shown = AssertUnwindSafe(pages.call(request)).catch_unwind().await.ok()?;
+        let shown = AssertUnwindSafe(pages.clone().call(request)).catch_unwind().await.ok()?;
         let (mut head, body) = shown.into_response().into_parts();
         if !head.status.is_success() {
             return None;
         }
         let body = to_bytes(body, PAGE_BYTES).await.ok()?;
-        let refused = RefusedForm::from_failure(failure.clone()).ok()?;
-        let filled = refilled(std::str::from_utf8(&body).ok()?, &self.path, sent, refused)?;
-        head.status = failure.status();
+        let changed = change(std::str::from_utf8(&body).ok()?)?;
         for of_page in [header::CONTENT_LENGTH, header::ETAG, header::LAST_MODIFIED] {
             head.headers.remove(of_page);
         }
-        if let Some(seconds) = failure.retry_after() {
-            head.headers.insert(header::RETRY_AFTER, seconds.into());
+        if let Some(failure) = failure {
+            head.status = failure.status();
+            let seconds = failure.retry_after();
+            seconds.into_iter().for_each(|seconds| {
+                head.headers.insert(header::RETRY_AFTER, seconds.into());
+            });
+            head.extensions.insert(ShownInForm(failure.clone()));
         }
-        head.extensions.insert(ShownInForm(failure.clone()));
-        Some(Response::from_parts(head, filled.into()))
+        Some(Response::from_parts(head, changed.into()))
     }
 }

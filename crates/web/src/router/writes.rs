@@ -282,7 +282,7 @@ mod tests {
 
         /// Only these routes, with what is around those of the site.
         fn only(&self, routes: Router<App>) -> Router {
-            let forms = FormPages::new(Router::new());
+            let forms = FormPages::new(Router::new(), Router::new());
             let around = from_fn_with_state((self.app.clone(), self.writes.clone(), forms), around);
             routes.layer(around).with_state(self.app.clone())
         }

@@ -3,12 +3,12 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::fields::{Field, RefusedForm, choice, summary};
+use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::deactivation::{self, Writings};
@@ -18,11 +18,10 @@ const WRITINGS: [(&str, &str); 2] =
     [("keep", "Keep what I wrote, without my name"), ("erase", "Erase what I wrote too")];
 
 /// The page that asks for confirmation before an account is deactivated.
-fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+fn deactivate_page(frame: &Frame<'_>) -> Markup {
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     let content = html! {
         h1 { "Deactivate your account?" }
-        (summary(refused))
         div.prose {
             p { "You can't undo this:" }
             ul {
@@ -38,7 +37,7 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
             }
             (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
             p.hint { "Erasing takes up to an hour. Replies of others stay." }
-            (password.required().password(refused))
+            (password.required().password())
             button.button.grave { "Deactivate my account" }
         }
         p { a.action href=(ACCOUNT_SETTINGS) { "Keep my account" } }
@@ -48,29 +47,22 @@ fn deactivate_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 
 /// GET /settings/deactivate: asks for confirmation.
 pub async fn deactivate_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    deactivate_page(&Frame::for_user(&app, &here, &user), None)
+    deactivate_page(&Frame::for_user(&app, &here, &user))
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
 pub async fn deactivate(
     app: App,
-    here: LocalPath,
     SignedFields { user, fields, device, .. }: SignedFields,
-) -> Result<Response, RequestError> {
+) -> Result<impl IntoResponse, RequestError> {
     let writings = match fields.text("writings") {
         "" | "keep" => Writings::Keep,
         "erase" => Writings::Erase,
         _ => return Err(RequestError::field("writings", "it must be keep or erase")),
     };
     let known = (fields.required("password")?, device.address);
-    match deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await {
-        Ok(()) => Ok((cookies::farewell(&app), Redirect::to("/settings/deactivated")).into_response()),
-        Err(error) => {
-            let refused = RefusedForm::from_failure(error.into())?.beside(&["password"]);
-            let frame = Frame::for_user(&app, &here, &user);
-            Ok(refused.response(deactivate_page(&frame, Some(&refused))))
-        }
-    }
+    deactivation::deactivate(&app.site, app.moment(), &user, known, writings).await?;
+    Ok((cookies::farewell(&app), Redirect::to("/settings/deactivated")))
 }
 
 /// GET /settings/deactivated: where a deactivation leads, which has ended the session. Anybody can open it, so it says what

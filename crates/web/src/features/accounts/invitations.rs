@@ -7,14 +7,13 @@ use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_address};
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{DELETED_USER, age, number};
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use crate::route::SHORT;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::invitations::{self, Invited, OpenInvitation, OwnInvitations};
 use tidings_domain::accounts::users::User;
@@ -30,15 +29,12 @@ struct InvitationsPage<'a> {
     own: &'a OwnInvitations,
     /// Whether the site sends mail.
     has_mail: bool,
-    email: &'a str,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl InvitationsPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Invitations" }
-            (summary(self.refused))
             p {
                 "Everyone can see who you invited, in the "
                 a href="/people/tree" { "tree of invitations" } " and on their profiles."
@@ -61,13 +57,13 @@ impl InvitationsPage<'_> {
             Ok(left) => *left,
             Err(refusal) => return html! { p.hint { (sentence(&refusal.to_string())) } },
         };
-        let email = Field::new("email", "E-mail address").value(self.email);
+        let email = Field::new("email", "E-mail address");
         let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
         let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
         html! {
             form.form.narrow method="post" action=(PAGE) {
                 (frame.signed_fields())
-                @if self.has_mail { (email.input(self.refused)) }
+                @if self.has_mail { (email.input()) }
                 button.button { "Make an invitation" }
                 p.hint {
                     @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
@@ -136,7 +132,7 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
 pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
-    let page = InvitationsPage { own: &own, has_mail, email: "", refused: None };
+    let page = InvitationsPage { own: &own, has_mail };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -150,29 +146,12 @@ pub fn actions() -> Vec<ActionEntry> {
         )
         .called("/api/invite")
         .answering(async |sent, code| Ok(InvitationResponse::new(&sent.app, &code)))
-        .page(SHORT, answer_to_invitation),
+        .page(SHORT, async |SentForm { app, form }, invite, _| {
+            let is_mailed = invite.email.is_some() && app.mailer.is_some();
+            let notice = if is_mailed { Notice::InvitationMailed } else { Notice::InvitationMade };
+            Ok::<_, RequestError>(notice.redirect(&app, &form.user, PAGE))
+        }),
     ]
-}
-
-/// Redirects to the page, which says what was done, or shows the form again.
-async fn answer_to_invitation(
-    SentForm { app, form }: SentForm,
-    invited: Result<(InviteForm, InvitationCode), RequestError>,
-) -> Result<Response, RequestError> {
-    let has_mail = app.mailer.is_some();
-    let failure = match invited {
-        Ok((invite, _)) if invite.email.is_some() && has_mail => {
-            return Ok(Notice::InvitationMailed.redirect(&app, &form.user, PAGE).into_response());
-        }
-        Ok(_) => return Ok(Notice::InvitationMade.redirect(&app, &form.user, PAGE).into_response()),
-        Err(failure) => failure,
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["email"]);
-    let own = invitations::own_invitations(&app.site, app.now(), &form.user).await?;
-    let email = form.fields.text("email");
-    let page = InvitationsPage { own: &own, has_mail, email, refused: Some(&refused) };
-    let here = LocalPath::parse(PAGE);
-    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }
 
 /// POST /settings/invitations/withdraw: invitation, apisecret.
@@ -208,7 +187,7 @@ mod tests {
 
     fn html(own: &OwnInvitations) -> String {
         let alice = user("1", "alice", "");
-        let page = InvitationsPage { own, has_mail: true, email: "\"><b>", refused: None };
+        let page = InvitationsPage { own, has_mail: true };
         framed(Some(&alice), |frame| page.render(frame)).into_string()
     }
 
@@ -235,7 +214,6 @@ mod tests {
             "b&lt;ob",
             "[deleted user]",
             "You have 3 invitations left.",
-            r#"value="&quot;&gt;&lt;b&gt;""#,
         ] {
             assert!(shown.contains(part), "{part} in {shown}");
         }

@@ -3,13 +3,12 @@
 use super::form::ResetRequest;
 use crate::App;
 use crate::error::RequestError;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;
-use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
@@ -21,37 +20,28 @@ use tokio::sync::Semaphore;
 
 const HEADING: &str = "Reset your password";
 
-/// The form that requests the mail.
-#[derive(Default)]
-struct RequestForm<'a> {
-    username: &'a str,
-    email: &'a str,
-    refused: Option<&'a RefusedForm>,
-}
-
-impl RequestForm<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let username = Field::new("username", "Username").value(self.username);
-        let email = Field::new("email", "E-mail address").value(self.email).with("inputmode", "email");
-        let content = html! {
-            h1 { (HEADING) }
-            (summary(self.refused))
-            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
-            form.form.narrow method="post" action="/reset-password" {
-                (username.with("autocomplete", "username").required().exact().input(self.refused))
-                (email.with("autocomplete", "email").required().exact().input(self.refused))
-                button.button { "Send the link" }
-            }
-        };
-        frame.page(HEADING, &content)
-    }
+/// The page with the form that requests the mail.
+fn request_page(frame: &Frame<'_>) -> Markup {
+    let username = Field::new("username", "Username").with("autocomplete", "username");
+    let email =
+        Field::new("email", "E-mail address").with("inputmode", "email").with("autocomplete", "email");
+    let content = html! {
+        h1 { (HEADING) }
+        p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
+        form.form.narrow method="post" action="/reset-password" {
+            (username.required().exact().input())
+            (email.required().exact().input())
+            button.button { "Send the link" }
+        }
+    };
+    frame.page(HEADING, &content)
 }
 
 /// GET /reset-password.
 pub async fn request_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if app.mailer.is_some() {
-        return Ok(RequestForm::default().render(&frame));
+        return Ok(request_page(&frame));
     }
     let content = html! {
         h1 { (HEADING) }
@@ -66,14 +56,8 @@ pub async fn request(
     ClientAddress(address): ClientAddress,
     here: LocalPath,
     fields: Fields,
-) -> Result<Response, RequestError> {
-    let frame = Frame::anonymous(&app, &here).await;
-    if let Err(failure) = try_request(&app, &fields, address).await {
-        let refused = RefusedForm::from_failure(failure)?.beside(&["username", "email"]);
-        let (username, email) = (fields.text("username"), fields.text("email"));
-        let form = RequestForm { username, email, refused: Some(&refused) };
-        return Ok(refused.response(form.render(&frame)));
-    }
+) -> Result<Markup, RequestError> {
+    send_reset_link(&app, fields.read()?, address).await?;
     let content = html! {
         h1 { "Check your mail" }
         p.notice role="status" {
@@ -81,26 +65,21 @@ pub async fn request(
              It works once, within an hour."
         }
     };
-    Ok(frame.page(HEADING, &content).into_response())
+    Ok(Frame::anonymous(&app, &here).await.page(HEADING, &content))
 }
 
-async fn try_request(app: &App, fields: &Fields, address: IpAddr) -> Result<(), RequestError> {
-    send_reset_link(app, fields.read()?, address).await
-}
-
-fn password_form(frame: &Frame<'_>, username: &str, refused: Option<&RefusedForm>) -> Markup {
+fn password_form(frame: &Frame<'_>, username: &str) -> Markup {
     let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
     let password = password.hint(html! {
         "At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN) " for moderators and administrators."
     });
     let content = html! {
         h1 { "Set a new password" }
-        (summary(refused))
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             // Tells a password manager whose password it is.
             input type="text" name="username" value=(username) autocomplete="username" hidden;
-            (password.password(refused))
+            (password.password())
             button.button { "Set password" }
         }
     };
@@ -114,7 +93,7 @@ pub async fn new_password_form(
     here: LocalPath,
 ) -> Result<Markup, RequestError> {
     let username = password_reset::check_link(&app.site, &token).await?;
-    Ok(password_form(&Frame::anonymous(&app, &here).await, &username, None))
+    Ok(password_form(&Frame::anonymous(&app, &here).await, &username))
 }
 
 /// POST /reset-password/:token: password. A refused password leaves the link as it is.
@@ -123,27 +102,15 @@ pub async fn set_password(
     app: App,
     here: LocalPath,
     fields: Fields,
-) -> Result<Response, RequestError> {
-    let frame = Frame::anonymous(&app, &here).await;
-    let outcome = try_set_password(&app, &token, &fields).await;
-    if let Err(failure) = outcome {
-        // Without a valid link, the form cannot be shown again.
-        let username = password_reset::check_link(&app.site, &token).await?;
-        let refused = RefusedForm::from_failure(failure)?.beside(&["password"]);
-        let page = password_form(&frame, &username, Some(&refused));
-        return Ok(refused.response(page));
-    }
+) -> Result<Markup, RequestError> {
+    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
+    password_reset::set_new_password(&app.site, app.now(), &token, &password).await?;
     let content = html! {
         h1 { "Your password has been changed" }
         p.notice role="status" { "You have been logged out everywhere." }
         p { a.action href="/login" { "Log in" } }
     };
-    Ok(frame.page(HEADING, &content).into_response())
-}
-
-async fn try_set_password(app: &App, token: &str, fields: &Fields) -> Result<(), RequestError> {
-    let password = NewPassword::parse(fields.required("password")?).map_err(Error::from)?;
-    Ok(password_reset::set_new_password(&app.site, app.now(), token, &password).await?)
+    Ok(Frame::anonymous(&app, &here).await.page(HEADING, &content))
 }
 
 /// Sends the link if a user with this name has this address. All of that happens after the
@@ -197,25 +164,12 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::framed;
 
     #[test]
     fn the_form_for_the_password_carries_no_secret() {
-        let refused = refused("too <short>", Some("password"));
-        let html = framed(None, |frame| password_form(frame, "alice", Some(&refused))).into_string();
-        assert!(html.contains("too &lt;short&gt;"), "{html}");
+        let html = framed(None, |frame| password_form(frame, "alice")).into_string();
         assert!(html.contains(r#"value="alice" autocomplete="username""#), "{html}");
         assert!(!html.contains(r#"type="hidden""#) && !html.contains("action="), "{html}");
-    }
-
-    #[test]
-    fn a_refused_request_comes_back_filled_in() {
-        let refused = refused("no", None);
-        let form = RequestForm { username: "al\"ice", email: "a@b.c", refused: Some(&refused) };
-        let html = framed(None, |frame| form.render(frame)).into_string();
-        for part in [r#"value="al&quot;ice""#, r#"value="a@b.c""#, r#"role="alert">no<"#] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::form::whole_profile_change;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::two_factor::owner;
-use crate::markup::fields::{Field, RefusedForm};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::request::cookies;
 use crate::request::viewer::SignedFields;
@@ -15,29 +15,27 @@ use tidings_domain::accounts::account::{self, ProfileChange};
 use tidings_domain::accounts::session_store::Session;
 use tidings_domain::values::limits::{PASSWORD_MIN, STAFF_PASSWORD_MIN};
 
-/// The fields of the form that people type into.
-pub(super) const PROFILE_FIELDS: [&str; 4] = ["about", "email", "password", "current_password"];
-
-/// The form, as it is stored or as it was typed.
+/// The form.
 pub(super) struct ProfileEditor<'a> {
     pub about: &'a str,
     pub email: &'a str,
 }
 
 impl ProfileEditor<'_> {
-    /// The form, without a message that is about none of its fields.
-    pub(super) fn render(&self, frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+    /// The form.
+    pub(super) fn render(&self, frame: &Frame<'_>) -> Markup {
         let password =
             new_password_field("Leave empty to keep your password. A new one ends all your other sessions.");
         html! {
             form.form method="post" action="/profile" {
                 (frame.signed_fields())
-                (Field::new("about", "About you").value(self.about).text_area(refused))
+                (frame.form_page())
+                (Field::new("about", "About you").value(self.about).text_area())
                 div.group role="group" aria-labelledby="credentials" {
                     h2 #credentials { "E-mail address and password" }
-                    (email_field(frame, self.email, refused))
-                    (password.password(refused))
-                    (current_password_field("Needed only to change your e-mail address or your password.", refused))
+                    (email_field(frame, self.email))
+                    (password.password())
+                    (current_password_field("Needed only to change your e-mail address or your password."))
                 }
                 button.button { "Save" }
             }
@@ -45,14 +43,14 @@ impl ProfileEditor<'_> {
     }
 }
 
-pub(super) fn email_field(frame: &Frame<'_>, email: &str, refused: Option<&RefusedForm>) -> Markup {
+pub(super) fn email_field(frame: &Frame<'_>, email: &str) -> Markup {
     let hint = html! {
         "Never shown. Used to send you mail"
         @if frame.settings.gravatars { " and to get your picture from gravatar.com, which reveals a hash of it" }
         "."
     };
     let email = Field::new("email", "E-mail address").value(email).hint(hint);
-    email.with("inputmode", "email").with("autocomplete", "email").exact().input(refused)
+    email.with("inputmode", "email").with("autocomplete", "email").exact().input()
 }
 
 /// The field for a new password. The hint begins with how long it must be.
@@ -65,10 +63,10 @@ pub(super) fn new_password_field(hint: &str) -> Field<'static> {
 }
 
 /// The field for the current password; without a hint, it is required.
-pub(super) fn current_password_field(hint: &str, refused: Option<&RefusedForm>) -> Markup {
+pub(super) fn current_password_field(hint: &str) -> Markup {
     let field = Field::new("current_password", "Current password").with("autocomplete", "current-password");
     let field = if hint.is_empty() { field.required() } else { field.hint(html! { (hint) }) };
-    field.password(refused)
+    field.password()
 }
 
 /// A response that sets the cookie of a new session, if there is one.

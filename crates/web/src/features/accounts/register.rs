@@ -7,11 +7,12 @@ use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::sessions::login::{WantedPage, enter};
 use crate::markup::addresses::profile_address;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
-use crate::request::form::Fields;
+use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
+use axum::Extension;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
@@ -26,8 +27,6 @@ use tidings_domain::values::signup::{InvitationCode, SignupMode, WelcomeToken};
 use tidings_domain::values::words::{counted, grouped, span};
 
 const HEADING: &str = "Sign up";
-/// The fields that people type into.
-const FIELDS: [&str; 6] = ["username", "password", "email", "invitation", "application", "answer"];
 
 /// The ways to sign up, in sentences.
 pub fn ways_in(frame: &Frame<'_>) -> String {
@@ -71,14 +70,13 @@ fn stopped_notice(stopped: &Restriction, is_invited: bool) -> Markup {
 
 /// The page.
 struct RegisterPage<'a> {
-    /// The fields as they were typed, if any.
-    typed: &'a Fields,
+    /// The invitation in the address; may be empty.
+    invitation: &'a str,
     /// The page and the action that the visitor wanted.
     wanted: &'a WantedPage,
     /// The token of the link for the first administrator.
     token: Option<&'a WelcomeToken>,
     facts: &'a SignupFacts,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl RegisterPage<'_> {
@@ -96,7 +94,6 @@ impl RegisterPage<'_> {
                 p.notice { "Sign-up is closed. You can still read everything here." }
             } @else {
                 (self.invited())
-                (summary(self.refused))
                 (self.form(frame, mode))
             }
             p { "Already have an account? " a href=(self.wanted.login_address()) { "Log in" } }
@@ -116,7 +113,7 @@ impl RegisterPage<'_> {
     }
 
     fn form(&self, frame: &Frame<'_>, mode: SignupMode) -> Markup {
-        let username = Field::new("username", "Username").typed(self.typed);
+        let username = Field::new("username", "Username");
         let username = username.with("autocomplete", "username").required().exact().rule(html! {
             (USERNAME_MIN) " to " (USERNAME_MAX) " letters (a-z), digits, _ and -. Start with a letter."
         });
@@ -134,11 +131,11 @@ impl RegisterPage<'_> {
                     input type="hidden" name="token" value=(token.expose());
                 }
                 (self.invitation(mode))
-                (username.input(self.refused))
-                (password.password(self.refused))
-                @if confirms || applies { (self.email(confirms)) }
-                @if applies { (self.application()) }
-                @if !is_invited && !self.facts.is_administrator { (self.question(frame)) }
+                (username.input())
+                (password.password())
+                @if confirms || applies { (email_field(confirms)) }
+                @if applies { (application_field()) }
+                @if !is_invited && !self.facts.is_administrator { (question(frame)) }
                 button.button { (button) }
             }
         }
@@ -146,7 +143,7 @@ impl RegisterPage<'_> {
 
     /// The field for the invitation: hidden if it is a good one, and absent if none is needed.
     fn invitation(&self, mode: SignupMode) -> Markup {
-        let typed = self.typed.text("invitation");
+        let typed = self.invitation;
         if self.facts.inviter.is_some() {
             return html! { input type="hidden" name="invitation" value=(typed); };
         }
@@ -168,46 +165,42 @@ impl RegisterPage<'_> {
             field = field.required();
         }
         html! {
-            @if self.facts.is_invitation_invalid && self.refused.is_none() {
+            @if self.facts.is_invitation_invalid {
                 p.alert role="alert" {
                     "This invitation is no longer valid. It was used or withdrawn, or it has expired."
                 }
             }
-            (field.input(self.refused))
+            (field.input())
         }
     }
+}
 
-    fn email(&self, is_required: bool) -> Markup {
-        let hint = if is_required {
-            html! { "Never shown. You can write here once you open the link we mail you." }
-        } else {
-            html! { "Optional, never shown. We'll use it to answer your application." }
-        };
-        let mut field = Field::new("email", "E-mail address").typed(self.typed).hint(hint);
-        field = field.with("inputmode", "email").with("autocomplete", "email").exact();
-        if is_required {
-            field = field.required();
-        }
-        field.input(self.refused)
-    }
+fn email_field(is_required: bool) -> Markup {
+    let hint = if is_required {
+        html! { "Never shown. You can write here once you open the link we mail you." }
+    } else {
+        html! { "Optional, never shown. We'll use it to answer your application." }
+    };
+    let field = Field::new("email", "E-mail address").hint(hint);
+    let field = field.with("inputmode", "email").with("autocomplete", "email").exact();
+    if is_required { field.required().input() } else { field.input() }
+}
 
-    /// The question of the site, if it has one. An invitation that is typed into the form may take the
-    /// place of an answer, so browsers do not demand it.
-    fn question(&self, frame: &Frame<'_>) -> Markup {
-        let question = &frame.rules.accounts.signup_question;
-        let field = Field::new("answer", question).typed(self.typed).exact();
-        html! { @if !question.is_empty() { (field.with("autocomplete", "off").input(self.refused)) } }
-    }
+/// The question of the site, if it has one. An invitation that is typed into the form may take the
+/// place of an answer, so browsers do not demand it.
+fn question(frame: &Frame<'_>) -> Markup {
+    let question = &frame.rules.accounts.signup_question;
+    let field = Field::new("answer", question).exact().with("autocomplete", "off");
+    html! { @if !question.is_empty() { (field.input()) } }
+}
 
-    fn application(&self) -> Markup {
-        let hint = html! {
-            "A moderator reads it and decides. Only moderators see it. Up to "
-            (grouped(MAX_APPLICATION as u64)) " characters."
-        };
-        let field = Field::new("application", "Why would you like to join?").typed(self.typed);
-        // A good invitation may take its place, so browsers do not demand it.
-        field.hint(hint).text_area(self.refused)
-    }
+fn application_field() -> Markup {
+    let hint = html! {
+        "A moderator reads it and decides. Only moderators see it. Up to "
+        (grouped(MAX_APPLICATION as u64)) " characters."
+    };
+    // A good invitation may take its place, so browsers do not demand it.
+    Field::new("application", "Why would you like to join?").hint(hint).text_area()
 }
 
 /// The facts that the page depends on, with an invitation as it was typed.
@@ -234,10 +227,34 @@ pub async fn form(
 ) -> Result<Markup, RequestError> {
     let wanted: WantedPage = fields.read()?;
     let token = welcome_token(&fields)?;
-    let facts = facts_of(&mut visit, fields.text("invitation"), token.as_ref(), is_local).await?;
+    let invitation = fields.text("invitation");
+    let facts = facts_of(&mut visit, invitation, token.as_ref(), is_local).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let typed = &fields.only(&["invitation"]);
-    let page = RegisterPage { typed, wanted: &wanted, token: token.as_ref(), facts: &facts, refused: None };
+    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts };
+    Ok(page.render(&frame))
+}
+
+/// The page of a refused form, which says itself what is wrong with an invitation. Without the token, once that is not
+/// good any more, the form is the one for everybody.
+pub async fn again(
+    app: App,
+    mut visit: Visit,
+    here: LocalPath,
+    IsLocal(is_local): IsLocal,
+    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
+    let wanted: WantedPage = fields.read()?;
+    let mut token = welcome_token(&fields).unwrap_or(None);
+    if let Some(given) = &token
+        && first_administrator::demand_token(&mut visit, given).await.is_err()
+    {
+        token = None;
+    }
+    let invitation = fields.text("invitation");
+    let facts = facts_of(&mut visit, invitation, token.as_ref(), is_local).await?;
+    let facts = SignupFacts { is_invitation_invalid: false, ..facts };
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts };
     Ok(page.render(&frame))
 }
 
@@ -259,42 +276,21 @@ fn applied_page(frame: &Frame<'_>) -> Markup {
 }
 
 /// POST /register: username, password, email, invitation, application, answer, token, next, reason. Which are
-/// needed depends on the site. Redirects with the new session, or shows the form again.
+/// needed depends on the site. Redirects with the new session.
 pub async fn register(
     app: App,
     device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let outcome = match fields.read() {
-        Ok(registration) => open_account(&app, &registration, &device).await,
-        Err(failure) => Err(failure),
-    };
+    let registration = fields.read()?;
     let wanted: WantedPage = fields.read()?;
-    match outcome.map(|signed_up| signed_up.session) {
-        Ok(Some(session)) => Ok(enter(&app, &session, &wanted.after_sign_up(app.routes))),
+    match open_account(&app, &registration, &device).await?.session {
+        Some(session) => Ok(enter(&app, &session, &wanted.after_sign_up(app.routes))),
         // An applicant has no session that could prove it to another page.
-        Ok(None) => {
+        None => {
             let mut visit = app.visitor();
             Ok(applied_page(&Frame::of(&app, &mut visit, &here).await?).into_response())
-        }
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
-            let mut visit = app.visitor();
-            // Without it, once it is not good any more, the form is the one for everybody.
-            let mut token = welcome_token(&fields).unwrap_or(None);
-            if let Some(given) = &token
-                && first_administrator::demand_token(&mut visit, given).await.is_err()
-            {
-                token = None;
-            }
-            let facts =
-                facts_of(&mut visit, fields.text("invitation"), token.as_ref(), device.is_local).await?;
-            let frame = Frame::of(&app, &mut visit, &here).await?;
-            let (facts, token) = (&facts, token.as_ref());
-            let page =
-                RegisterPage { typed: &fields, wanted: &wanted, token, facts, refused: Some(&refused) };
-            Ok(refused.response(page.render(&frame)))
         }
     }
 }
@@ -325,20 +321,19 @@ pub(crate) async fn open_account(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::framed;
     use strum::IntoEnumIterator;
 
-    fn page(mode: SignupMode, facts: &SignupFacts, refused: Option<&RefusedForm>) -> String {
+    fn page(mode: SignupMode, facts: &SignupFacts) -> String {
         let wanted = WantedPage::of("/news/1");
         framed(None, |frame| {
             let mut rules = frame.rules.clone();
             rules.accounts.signup = mode;
             let parts = (frame.settings, &rules, frame.caches);
             let frame = Frame::new(parts, frame.brand.clone(), (frame.now, frame.here), None);
-            let typed = "username=%22><b>&email=<e>&invitation=<i>&application=</textarea>&answer=";
-            let typed = &Fields::parse(typed.as_bytes()).unwrap_or_default();
-            RegisterPage { typed, wanted: &wanted, token: None, facts, refused }.render(&frame).into_string()
+            RegisterPage { invitation: "<i>", wanted: &wanted, token: None, facts }
+                .render(&frame)
+                .into_string()
         })
     }
 
@@ -356,31 +351,12 @@ mod tests {
             (SignupMode::Closed, &none, false, true),
             (SignupMode::Closed, &first, false, false),
         ] {
-            let html = page(mode, facts, None);
+            let html = page(mode, facts);
             assert_eq!(html.contains(r#"name="application""#), application, "{mode}");
             assert_eq!(html.contains(r#"action="/register""#), !closed, "{mode}");
             assert_eq!(html.contains("al&lt;ice"), facts.inviter.is_some(), "{mode}");
             assert!(!html.contains("<i>") && !html.contains("al<ice"), "{html}");
         }
-    }
-
-    #[test]
-    fn a_refused_form_keeps_everything_but_the_password() {
-        let refused = refused("no", Some("username"));
-        let html = page(SignupMode::Apply, &SignupFacts::default(), Some(&refused));
-        for part in [
-            r#"value="&quot;&gt;&lt;b&gt;""#,
-            r#"value="&lt;e&gt;""#,
-            r#"value="&lt;i&gt;""#,
-            "&lt;/textarea&gt;</textarea>",
-            r#"role="alert">no<"#,
-            r#"name="next" value="/news/1""#,
-            r#"href="/login?next=%2Fnews%2F1""#,
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
-        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
     }
 
     #[test]

@@ -10,11 +10,10 @@ use crate::error::RequestError;
 use crate::markup::addresses::{
     ACCOUNT_SETTINGS, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, profile_address,
 };
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::tab;
-use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
 use axum::response::{Redirect, Response};
@@ -24,9 +23,6 @@ use tidings_domain::values::limits::MAX_FULL_NAME;
 use tidings_domain::values::preferences::{
     Choice, CommentOrder, Digest, Preferences, Shortcuts, TextSize, Theme,
 };
-
-/// The fields that people type into.
-const TYPED: [&str; 5] = ["fullname", "about", "email", "password", "current_password"];
 
 /// A page of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,46 +72,9 @@ impl Tab {
     }
 }
 
-/// The values in the forms, stored or typed.
-struct Values<'a> {
-    fullname: &'a str,
-    about: &'a str,
-    email: &'a str,
-    tweet_news: bool,
-    gravatar: bool,
-    preferences: Preferences,
-}
-
-impl<'a> Values<'a> {
-    fn of(user: &'a User) -> Self {
-        Self {
-            fullname: &user.fullname,
-            about: &user.about,
-            email: user.typed_email(),
-            tweet_news: user.tweet_news,
-            gravatar: user.gravatar,
-            preferences: user.preferences,
-        }
-    }
-
-    fn typed(fields: &'a Fields) -> Self {
-        let is_on = |field| fields.text(field) == "1";
-        Self {
-            fullname: fields.text("fullname"),
-            about: fields.text("about"),
-            email: fields.text("email"),
-            tweet_news: is_on("tweet_news"),
-            gravatar: is_on("gravatar"),
-            preferences: Preferences::read(|field| fields.get(field)),
-        }
-    }
-}
-
 /// A page of settings with its form.
 struct SettingsPage<'a> {
-    values: Values<'a>,
     user: &'a User,
-    refused: Option<&'a RefusedForm>,
     /// Whether the site sends mail.
     has_mail: bool,
 }
@@ -130,14 +89,13 @@ impl SettingsPage<'_> {
                     @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
                 }
             }
-            (summary(self.refused))
             (reminder(frame))
             @if here == Tab::Mail && self.has_mail { (state_of_mail(frame)) }
             form.form method="post" action=(address) {
                 (frame.signed_fields())
                 @match here {
                     Tab::Profile => (self.profile_fields(frame)),
-                    Tab::Reading => (reading_fields(self.values.preferences)),
+                    Tab::Reading => (reading_fields(self.user.preferences)),
                     Tab::Mail => (self.mail_fields(frame)),
                     Tab::Account => (self.password_fields()),
                 }
@@ -157,26 +115,26 @@ impl SettingsPage<'_> {
     }
 
     fn profile_fields(&self, frame: &Frame<'_>) -> Markup {
-        let values = &self.values;
+        let user = self.user;
         let hint = html! { "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters." };
-        let fullname = Field::new("fullname", "Full name").value(values.fullname).hint(hint);
+        let fullname = Field::new("fullname", "Full name").value(&user.fullname).hint(hint);
         html! {
-            (fullname.with("autocomplete", "name").input(self.refused))
-            (Field::new("about", "About you").value(values.about).text_area(self.refused))
+            (fullname.with("autocomplete", "name").input())
+            (Field::new("about", "About you").value(&user.about).text_area())
             @if frame.rules.features.timelines {
-                (choice("tweet_news", values.tweet_news, "Announce the stories I submit to my followers"))
+                (choice("tweet_news", user.tweet_news, "Announce the stories I submit to my followers"))
             }
             @if frame.settings.gravatars {
-                (choice("gravatar", values.gravatar, "Show my picture from gravatar.com"))
+                (choice("gravatar", user.gravatar, "Show my picture from gravatar.com"))
             }
         }
     }
 
     fn mail_fields(&self, frame: &Frame<'_>) -> Markup {
-        let preferences = self.values.preferences;
+        let preferences = self.user.preferences;
         html! {
-            (email_field(frame, self.values.email, self.refused))
-            (current_password_field("Needed only to change your e-mail address.", self.refused))
+            (email_field(frame, self.user.typed_email()))
+            (current_password_field("Needed only to change your e-mail address."))
             @if self.has_mail {
                 (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
                 (select("digest", "Digest of the best stories", preferences.digest, &[
@@ -198,8 +156,8 @@ impl SettingsPage<'_> {
         html! {
             // Tells a password manager whose password it is.
             input type="text" name="username" value=(self.user.username) autocomplete="username" hidden;
-            (new_password_field("A new password ends all your other sessions.").required().password(self.refused))
-            (current_password_field("", self.refused))
+            (new_password_field("A new password ends all your other sessions.").required().password())
+            (current_password_field(""))
         }
     }
 }
@@ -278,12 +236,7 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account.
 pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    let page = SettingsPage {
-        values: Values::of(&user),
-        user: &user,
-        refused: None,
-        has_mail: app.mailer.is_some(),
-    };
+    let page = SettingsPage { user: &user, has_mail: app.mailer.is_some() };
     page.render(&Frame::for_user(&app, &here, &user))
 }
 
@@ -302,16 +255,7 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         }
         profile_change(&own)
     };
-    match change_profile(&app, &form, read).await {
-        Ok(session) => {
-            let saved = tab.saved().redirect_anew(&app, form.user.id, address).await?;
-            Ok(with_session(&app, session, saved))
-        }
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&TYPED);
-            let (values, has_mail) = (Values::typed(&form.fields), app.mailer.is_some());
-            let page = SettingsPage { values, user: &form.user, refused: Some(&refused), has_mail };
-            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
-        }
-    }
+    let session = change_profile(&app, &form, read).await?;
+    let saved = tab.saved().redirect_anew(&app, form.user.id, address).await?;
+    Ok(with_session(&app, session, saved))
 }

@@ -209,7 +209,7 @@ pub fn section(frame: &Frame<'_>) -> Markup {
         form.form.narrow method="post" action="/admin/announcement" {
             (frame.signed_fields())
             input type="hidden" name="seen" value=(current.made);
-            @for field in [text, url, end, stories, pinned_end] { (field.input(None)) }
+            @for field in [text, url, end, stories, pinned_end] { (field.input()) }
             button.button { "Announce" }
         }
     }

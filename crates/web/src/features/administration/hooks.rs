@@ -7,22 +7,18 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::form::switch;
-use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::values;
 use crate::request::viewer::SignedIn;
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
-use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Serialize;
 use strum::IntoEnumIterator;
-use tidings_domain::accounts::users::User;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
 use tidings_domain::moderation::log::write_hook_change;
@@ -225,32 +221,18 @@ pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<Hook
 
 /// GET /admin/hooks.
 pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    show(&app, &user, &here, None).await
-}
-
-/// The fields of a refused form as they were typed, and the reason.
-type Refused<'a> = Option<(&'a Fields, &'a RefusedForm)>;
-
-async fn show(
-    app: &App,
-    user: &User,
-    here: &LocalPath,
-    refused: Refused<'_>,
-) -> Result<Markup, RequestError> {
-    let typed = |hook: &str| refused.map(|(typed, _)| typed).filter(|typed| typed.text("hook_id") == hook);
-    let hooks = hooks::all(&app.site, user).await?;
-    let frame = Frame::for_user(app, here, user);
+    let hooks = hooks::all(&app.site, &user).await?;
+    let frame = Frame::for_user(&app, &here, &user);
     let content = html! {
         h1 { "Webhooks" }
         p {
             "Other servers can be told what happens here, such as a chat of your moderators. The manual describes the "
             "messages and how to check their signatures. Servers at private addresses are never written to."
         }
-        (summary(refused.map(|(_, refused)| refused)))
-        @for hook in &hooks { (hook_section(&frame, hook, typed(&hook.id.to_string()))) }
+        @for hook in &hooks { (hook_section(&frame, hook)) }
         @if hooks.len() < MAX_HOOKS {
             h2 { "Add a webhook" }
-            (hook_form(&frame, None, typed("")))
+            (hook_form(&frame, None))
         }
         p { a.action href="/admin" { "Administration" } }
     };
@@ -275,13 +257,13 @@ const fn format_words(format: HookFormat) -> &'static str {
     }
 }
 
-fn hook_section(frame: &Frame<'_>, hook: &ShownHook, typed: Option<&Fields>) -> Markup {
+fn hook_section(frame: &Frame<'_>, hook: &ShownHook) -> Markup {
     let host = hook.address.url().host_str().unwrap_or_default();
     let name = format!("Webhook {} ({host})", hook.id);
     html! {
         section aria-label=(name) {
             h2 { (name) }
-            (hook_form(frame, Some(hook), typed))
+            (hook_form(frame, Some(hook)))
             form.log-filters method="post" action=(ADDRESS) {
                 (frame.signed_fields())
                 input type="hidden" name="hook_id" value=(hook.id);
@@ -301,19 +283,13 @@ fn hook_section(frame: &Frame<'_>, hook: &ShownHook, typed: Option<&Fields>) -> 
     }
 }
 
-/// The form of a hook, or of a new one, with what was typed into it.
-fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>, typed: Option<&Fields>) -> Markup {
+/// The form of a hook, or of a new one.
+fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>) -> Markup {
     let number = hook.map_or("new".to_owned(), |hook| hook.id.to_string());
     let id = |field: &str| format!("{field}-{number}");
     let most = MAX_HOOK_ADDRESS.to_string();
     let address = hook.map_or("", |hook| hook.address.url().as_str());
-    let address = typed.map_or(address, |typed| typed.text("address"));
-    let chosen = hook.map_or(HookFormat::Full, |hook| hook.format).name();
-    let chosen = typed.map_or(chosen, |typed| typed.text("format"));
-    let is_ticked = |kind: HookKind| match typed {
-        Some(typed) => typed.text(kind.name()) == "1",
-        None => hook.is_some_and(|hook| hook.kinds.contains(&kind)),
-    };
+    let chosen = hook.map_or(HookFormat::Full, |hook| hook.format);
     let secret = match hook {
         Some(hook) if hook.is_signed => "It is stored and never shown. Leave this empty to keep it.",
         _ => "8 to 200 characters, which the other server knows, too. A chat can do without one.",
@@ -340,7 +316,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>, typed: Option<&Fields>
                 @for kind in HookKind::iter() {
                     label.choice {
                         input type="checkbox" name=(kind.name()) value="1"
-                            checked[is_ticked(kind)];
+                            checked[hook.is_some_and(|hook| hook.kinds.contains(&kind))];
                         " " (kind_words(kind))
                     }
                 }
@@ -349,7 +325,7 @@ fn hook_form(frame: &Frame<'_>, hook: Option<&ShownHook>, typed: Option<&Fields>
                 label for=(id("format")) { "Format" }
                 select #(id("format")) name="format" {
                     @for format in HookFormat::iter() {
-                        option value=(format.name()) selected[format.name() == chosen] { (format_words(format)) }
+                        option value=(format.name()) selected[format == chosen] { (format_words(format)) }
                     }
                 }
             }
@@ -402,16 +378,6 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, hook_id| Ok(HookChangedResponse { status: Status::Ok, hook_id }))
-        .page(SHORT, async |sent, done| match done {
-            Ok(_) => Ok(Redirect::to(ADDRESS).into_response()),
-            Err(failure) => {
-                sent.form.user.require_admin()?;
-                let refused = RefusedForm::from_failure(failure)?;
-                let here = LocalPath::parse(ADDRESS);
-                let typed = Some((&sent.form.fields, &refused));
-                let page = show(&sent.app, &sent.form.user, &here, typed).await?;
-                Ok::<_, RequestError>(refused.response(page))
-            }
-        }),
+        .then(SHORT, |_, ()| ADDRESS.to_owned()),
     ]
 }

@@ -1,25 +1,28 @@
 //! How the site presents itself, for administrators: name, colour, logo, texts, links.
 
 use super::announcement;
-use super::identity_form::{FieldErrors, LINK_FIELDS, read_identity};
+use super::identity_form::{LINK_FIELDS, read_identity};
 use crate::App;
 use crate::error::{Malformed, RequestError, sentence};
 use crate::features::accounts::register::ways_in;
 use crate::limits::MAX_FIELDS;
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::request::form::{FORM_PAGE, Fields, SentFields};
 use crate::request::json::read_body;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn, demand_secret};
 use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::header;
+use axum::response::Redirect;
 use maud::{Markup, html};
+use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
 use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
+use tidings_domain::values::identity::IdentityError;
 use tidings_domain::values::limits::{
     MAX_FOOTER_LINKS, MAX_LOGO_BYTES, MAX_LOGO_PIXELS, MAX_SITE_DESCRIPTION, MAX_SITE_NAME, MAX_SITE_TEXT,
 };
@@ -29,25 +32,17 @@ use tidings_domain::values::words::grouped;
 /// The page to return to after a change.
 const ADDRESS: &str = "/admin/site";
 
-/// The texts of the form, by the names of the fields: as stored, or as typed.
-struct Typed<'a>(&'a dyn Fn(&str) -> String);
-
 /// The page.
 struct AdminSitePage<'a> {
-    typed: Typed<'a>,
-    errors: &'a FieldErrors,
-    logo_error: Option<LogoError>,
+    identity: &'a Identity,
 }
 
 impl AdminSitePage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "This site" }
-            @if !self.errors.is_empty() {
-                p.alert role="alert" { "Nothing has been saved yet. Correct the fields marked below." }
-            }
             (self.form(frame))
-            (self.logo(frame))
+            (logo(frame))
             (announcement::section(frame))
             (sign_up(frame))
             p { a.action href="/welcome" { "Set-up checklist" } }
@@ -82,31 +77,15 @@ impl AdminSitePage<'_> {
     }
 
     fn line(&self, name: &'static str, label: &str, placeholder: &str, hint: &str) -> Markup {
-        html! {
-            div {
-                label for=(name) { (label) }
-                input id=(name) name=(name) value=((self.typed.0)(name)) placeholder=(placeholder)
-                    autocomplete="off" aria-describedby=(self.described_by(name, true))
-                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
-                (self.error(name))
-                p.hint id={ (name) "-hint" } { (hint) }
-            }
-        }
+        let stored = stored(self.identity, name);
+        let field = Field::new(name, label).value(&stored).with("placeholder", placeholder);
+        field.with("autocomplete", "off").hint(html! { (hint) }).input()
     }
 
     fn text(&self, name: &'static str, label: &str, hint: &str) -> Markup {
-        html! {
-            div {
-                label for=(name) { (label) }
-                // A browser drops a line break at the beginning.
-                textarea id=(name) name=(name) aria-describedby=(self.described_by(name, true))
-                    aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)] { "\n" ((self.typed.0)(name)) }
-                (self.error(name))
-                p.hint id={ (name) "-hint" } {
-                    (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown."
-                }
-            }
-        }
+        let stored = stored(self.identity, name);
+        let hint = html! { (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown." };
+        Field::new(name, label).value(&stored).hint(hint).text_area()
     }
 
     fn links(&self) -> Markup {
@@ -129,70 +108,39 @@ impl AdminSitePage<'_> {
     }
 
     fn link_field(&self, name: &'static str, label: &str) -> Markup {
-        html! {
+        let stored = stored(self.identity, name);
+        let field = Field::new(name, label).value(&stored).with("autocomplete", "off");
+        field.with("aria-describedby", "links-hint").input()
+    }
+}
+
+fn logo(frame: &Frame<'_>) -> Markup {
+    html! {
+        h2 #logo-heading { "Logo" }
+        @if let Some((address, file)) = &frame.brand.logo {
+            p {
+                img.logo-preview src=(address) width=(file.width) height=(file.height) alt="Current logo";
+            }
+        }
+        form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
+            (frame.signed_fields())
             div {
-                label for=(name) { (label) }
-                input id=(name) name=(name) value=((self.typed.0)(name)) autocomplete="off"
-                    aria-describedby=(self.described_by(name, false)) aria-invalid=[self.is_wrong(name)] autofocus[self.is_first_wrong(name)];
-                (self.error(name))
-            }
-        }
-    }
-
-    fn described_by(&self, name: &str, has_hint: bool) -> String {
-        let hint = if has_hint { format!("{name}-hint") } else { "links-hint".to_owned() };
-        if self.is_wrong(name).is_some() { format!("{name}-error {hint}") } else { hint }
-    }
-
-    fn is_wrong(&self, name: &str) -> Option<&'static str> {
-        self.errors.iter().any(|(wrong, _)| *wrong == name).then_some("true")
-    }
-
-    /// The focus goes to the first mistake.
-    fn is_first_wrong(&self, name: &str) -> bool {
-        self.errors.first().is_some_and(|(wrong, _)| *wrong == name)
-    }
-
-    fn error(&self, name: &str) -> Markup {
-        let error = self.errors.iter().find(|(wrong, _)| *wrong == name);
-        html! {
-            @if let Some((_, error)) = error {
-                p.error id={ (name) "-error" } { (sentence(&error.to_string())) }
-            }
-        }
-    }
-
-    fn logo(&self, frame: &Frame<'_>) -> Markup {
-        let error = self.logo_error.map(|error| sentence(&error.to_string()));
-        let described = if error.is_some() { "logo-error logo-hint" } else { "logo-hint" };
-        html! {
-            h2 #logo-heading { "Logo" }
-            @if let Some((address, file)) = &frame.brand.logo {
-                p {
-                    img.logo-preview src=(address) width=(file.width) height=(file.height) alt="Current logo";
+                label for="logo" { "Picture" }
+                input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
+                    aria-describedby="logo-hint";
+                p.hint #logo-hint {
+                    "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
+                    " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \
+                     scripts."
                 }
             }
-            form.form method="post" action="/admin/site/logo" enctype="multipart/form-data" {
+            button.button { "Use this logo" }
+        }
+        @if frame.brand.logo.is_some() {
+            form.form method="post" action="/admin/site/removelogo" {
                 (frame.signed_fields())
-                div {
-                    label for="logo" { "Picture" }
-                    input #logo name="logo" type="file" required accept="image/png,image/jpeg,image/webp,image/gif"
-                        aria-describedby=(described) aria-invalid=[error.is_some().then_some("true")] autofocus[error.is_some()];
-                    @if let Some(error) = &error { p.error #logo-error role="alert" { (error) } }
-                    p.hint #logo-hint {
-                        "PNG, JPEG, WebP or GIF, up to " (MAX_LOGO_BYTES / 1024) " KB and " (grouped(u64::from(MAX_LOGO_PIXELS)))
-                        " pixels wide and high. It is shown 26 pixels high. SVG is not accepted, because it can contain \
-                         scripts."
-                    }
-                }
-                button.button { "Use this logo" }
-            }
-            @if frame.brand.logo.is_some() {
-                form.form method="post" action="/admin/site/removelogo" {
-                    (frame.signed_fields())
-                    p.hint { "If you remove it, the Tidings logo is shown." }
-                    button.button.grave { "Remove the logo" }
-                }
+                p.hint { "If you remove it, the Tidings logo is shown." }
+                button.button.grave { "Remove the logo" }
             }
         }
     }
@@ -232,34 +180,26 @@ fn stored(identity: &Identity, name: &str) -> String {
 pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     user.require_admin()?;
     let identity: Shared<Identity> = visit.identity().await;
-    let typed = |name: &str| stored(&identity, name);
-    let page = AdminSitePage { typed: Typed(&typed), errors: &FieldErrors::new(), logo_error: None };
+    let page = AdminSitePage { identity: &identity };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
 /// on to 8, apisecret.
-pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn change(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
     form.user.require_admin()?;
-    match read_identity(&form.fields) {
-        Ok(identity) => {
-            let changing = administration::change_identity(&app.site, &form.user, &identity);
-            form.user.once(&app.site, changing).await?;
-            Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS).into_response())
-        }
-        Err(errors) => {
-            let typed = |name: &str| form.fields.text(name).to_owned();
-            let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None };
-            let page = page.render(&Frame::for_user(&app, &here, &form.user));
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
-        }
-    }
+    let wrong = |(name, error): (_, IdentityError)| (name, sentence(&error.to_string()));
+    let identity = read_identity(&form.fields)
+        .map_err(|errors| RequestError::Fields(errors.into_iter().map(wrong).collect()))?;
+    let changing = administration::change_identity(&app.site, &form.user, &identity);
+    form.user.once(&app.site, changing).await?;
+    Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))
 }
 
 /// A picture sent by an administrator, from a page of their own session.
 pub struct SentLogo {
-    signed_in: SignedIn,
-    picture: Result<Logo, LogoError>,
+    user: User,
+    logo: Logo,
 }
 
 impl FromRequest<App> for SentLogo {
@@ -269,6 +209,7 @@ impl FromRequest<App> for SentLogo {
     async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
         let signed_in: SignedIn = request.extract_parts_with_state(app).await?;
         signed_in.user.require_admin()?;
+        let sent = request.extensions().get::<SentFields>().cloned();
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
         let mut whole = Request::new(Body::from(read_body(request).await?));
         whole.headers_mut().extend(content_type.map(|content_type| (header::CONTENT_TYPE, content_type)));
@@ -286,29 +227,18 @@ impl FromRequest<App> for SentLogo {
             }
         }
         demand_secret(&signed_in.visit, &signed_in.user, &secret)?;
-        Ok(Self { signed_in, picture: Logo::parse(picture) })
+        // It comes back on the page of the other form.
+        let of_page = Fields::parse(format!("{FORM_PAGE}={ADDRESS}").as_bytes())?;
+        sent.into_iter().for_each(|sent| sent.keep(&of_page));
+        let wrong = |error: LogoError| RequestError::Fields([("logo", sentence(&error.to_string()))].into());
+        Ok(Self { user: signed_in.user, logo: Logo::parse(picture).map_err(wrong)? })
     }
 }
 
 /// POST /admin/site/logo: logo (a file), apisecret.
-pub async fn change_logo(
-    app: App,
-    SentLogo { mut signed_in, picture }: SentLogo,
-) -> Result<Response, RequestError> {
-    match picture {
-        Ok(logo) => {
-            administration::change_logo(&app.site, &signed_in.user, Some(&logo)).await?;
-            Ok(Notice::SiteSaved.redirect(&app, &signed_in.user, ADDRESS).into_response())
-        }
-        Err(error) => {
-            let identity = signed_in.visit.identity().await;
-            let typed = |name: &str| stored(&identity, name);
-            let (errors, here) = (FieldErrors::new(), LocalPath::parse(ADDRESS));
-            let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: Some(error) };
-            let page = page.render(&Frame::for_user(&app, &here, &signed_in.user));
-            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
-        }
-    }
+pub async fn change_logo(app: App, SentLogo { user, logo }: SentLogo) -> Result<Redirect, RequestError> {
+    administration::change_logo(&app.site, &user, Some(&logo)).await?;
+    Ok(Notice::SiteSaved.redirect(&app, &user, ADDRESS))
 }
 
 /// POST /admin/site/removelogo: apisecret.
@@ -316,30 +246,4 @@ pub async fn remove_logo(app: App, form: SignedFields) -> Result<Redirect, Reque
     let changing = administration::change_logo(&app.site, &form.user, None);
     form.user.once(&app.site, changing).await?;
     Ok(Notice::SiteSaved.redirect(&app, &form.user, ADDRESS))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::markup::test_support::{framed, user};
-    use tidings_domain::values::identity::IdentityError;
-
-    #[test]
-    fn errors_are_beside_their_fields_and_what_was_typed_stays() {
-        let admin = user("1", "alice", "a");
-        let typed = |name: &str| format!("<{name}>");
-        let errors = vec![("accent", IdentityError::Colour), ("link2_address", IdentityError::HalfALink)];
-        let page = AdminSitePage { typed: Typed(&typed), errors: &errors, logo_error: None };
-        let html = framed(Some(&admin), |frame| page.render(frame)).into_string();
-        for part in [
-            r#"value="&lt;accent&gt;""#,
-            r#"aria-describedby="accent-error accent-hint" aria-invalid="true""#,
-            r#"id="accent-error">Enter a colour"#,
-            r#"aria-describedby="link2_address-error links-hint" aria-invalid="true""#,
-            "&lt;about&gt;</textarea>",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        assert_eq!(html.matches("aria-invalid").count(), 2);
-    }
 }

@@ -12,18 +12,20 @@ use crate::limits::PAGE_ROWS;
 use crate::markup::addresses::{comment_address, news_address, user_address};
 use crate::markup::feed_links::{FeedKind, Written};
 use crate::markup::fields::{
-    Field, PREVIEW, RefusedForm, draft_key, formatting_hint, preview_button, preview_place, summary,
+    Field, PREVIEW, Preview, draft_key, formatting_hint, preview_button, preview_place,
 };
+use crate::markup::fragments::LinkTarget;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, paging};
 use crate::markup::withheld::unlisted_note;
-use crate::request::form::{Fields, id_or_none};
+use crate::request::form::{Fields, ShownAgain, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use crate::request::viewer::{ShowingHidden, SignedFields, SignedIn};
+use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
@@ -53,64 +55,40 @@ pub struct CommentEditor<'a> {
     text: &'a str,
     label: &'a str,
     button: &'a str,
-    /// Whether its author has chosen to speak as a moderator.
-    speaks_as_moderator: bool,
-    state: EditorState<'a>,
+    place: EditorPlace,
 }
 
-/// How far the writing of a comment is.
-#[derive(Clone, Copy)]
-enum EditorState<'a> {
+/// Where the form is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EditorPlace {
     /// In a thread, with room for what is below it.
     InThread,
     /// On a page of its own.
     Alone,
     /// On a page of its own, with a text that no draft has yet.
     Kept,
-    /// Refused.
-    Refused(&'a RefusedForm),
-    /// With the comment as it will look.
-    Preview,
-}
-
-impl<'a> EditorState<'a> {
-    const fn refused(self) -> Option<&'a RefusedForm> {
-        match self {
-            Self::Refused(refused) => Some(refused),
-            _ => None,
-        }
-    }
 }
 
 impl<'a> CommentEditor<'a> {
     /// The form for a new comment on a story, in its thread.
     #[must_use]
     pub fn in_thread(news: NewsId, label: &'a str, button: &'a str) -> Self {
-        Self {
-            news,
-            edited: None,
-            parent: None,
-            text: "",
-            label,
-            button,
-            speaks_as_moderator: false,
-            state: EditorState::InThread,
-        }
+        Self { news, edited: None, parent: None, text: "", label, button, place: EditorPlace::InThread }
     }
 
     /// The form for a comment on a story, with a text that was meant for a story with the same URL. The script
     /// keeps it as the draft of the comment.
     #[must_use]
     pub fn on_earlier(news: NewsId, text: &'a str) -> Self {
-        Self { text, state: EditorState::Kept, ..Self::in_thread(news, "Your comment", "Add comment") }
+        Self { text, place: EditorPlace::Kept, ..Self::in_thread(news, "Your comment", "Add comment") }
     }
 
-    /// The form, with the message of a refusal if that is about the text.
+    /// The form.
     #[must_use]
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
         let draft = self.draft(frame);
-        let is_in_thread = matches!(self.state, EditorState::InThread);
+        let is_in_thread = self.place == EditorPlace::InThread;
         html! {
             form.form.editor.one-line[is_in_thread] method="post" action="/postcomment" data-comment="/api/postcomment" {
                 input type="hidden" name="news_id" value=(self.news);
@@ -118,12 +96,10 @@ impl<'a> CommentEditor<'a> {
                 input type="hidden" name="parent_id" value=(id_or_none(self.parent));
                 (frame.signed_fields())
                 (self.text_area(&draft))
-                (preview_place(matches!(self.state, EditorState::Preview).then(|| {
-                    markdown(self.text, frame.link_target())
-                })))
+                (preview_place())
                 @if self.edited.is_none() && is_moderator(frame) {
                     label.choice {
-                        input type="checkbox" name="speaking_as" value="moderator" checked[self.speaks_as_moderator];
+                        input type="checkbox" name="speaking_as" value="moderator";
                         span { "Speak as a moderator" }
                     }
                 }
@@ -139,16 +115,14 @@ impl<'a> CommentEditor<'a> {
         let field = Field::new("comment", self.label).value(self.text).hint(formatting_hint());
         let field = field.with("data-draft", draft);
         let field = if self.edited.is_none() { field.required() } else { field };
-        let field = match self.state {
-            EditorState::InThread => {
+        let field = match self.place {
+            EditorPlace::InThread => {
                 field.with("class", "short").with("rows", "1").with("placeholder", "Add a comment")
             }
-            EditorState::Kept => field.with("data-kept", ""),
-            EditorState::Alone | EditorState::Refused(_) | EditorState::Preview => {
-                field.with("autofocus", "")
-            }
+            EditorPlace::Kept => field.with("data-kept", ""),
+            EditorPlace::Alone => field.with("autofocus", ""),
         };
-        field.text_area(self.state.refused())
+        field.text_area()
     }
 
     /// The name of the draft: comments on different things have drafts of their own.
@@ -183,7 +157,6 @@ impl CommentFormPage<'_> {
         let place = CommentContext::alone(news);
         let content = html! {
             h1 { (self.heading) }
-            (summary(self.form.as_ref().and_then(|form| form.state.refused())))
             p.about-what { "On " (thread_link(&self.thread.news)) }
             @if let Some(line) = self.about {
                 ol.thread role="list" {
@@ -228,33 +201,23 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestErro
 }
 
 /// The page for replying to a comment, or to the story if there is none.
-fn reply_page(
-    frame: &Frame<'_>,
-    thread: &Thread,
-    (parent, speaks_as_moderator): (Option<CommentId>, bool),
-    (text, state): (&str, EditorState<'_>),
-) -> Result<Markup, RequestError> {
+fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup, RequestError> {
     let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
     let news = thread.news.news.id;
-    let form = CommentEditor {
-        parent,
-        text,
-        state,
-        speaks_as_moderator,
-        ..CommentEditor::in_thread(news, label, "Post")
-    };
+    let place = EditorPlace::Alone;
+    let form = CommentEditor { parent, place, ..CommentEditor::in_thread(news, label, "Post") };
     let page = CommentFormPage { heading, thread, about, form: Some(form), deletable: None };
     Ok(page.render(frame))
 }
 
-/// The page for editing a comment, with the given text or its own.
+/// The page for editing a comment. `is_again` says that a text was sent, which is not lost.
 fn edit_page(
     frame: &Frame<'_>,
     thread: &Thread,
     id: CommentId,
-    (text, state): (Option<&str>, EditorState<'_>),
+    is_again: bool,
 ) -> Result<Markup, RequestError> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
     let about = line_of(thread, id)?;
@@ -269,16 +232,12 @@ fn edit_page(
     if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
         return Err(refusal.clone().into());
     }
-    // A refused text is not lost.
-    let form = (may_edit.is_ok() || state.refused().is_some()).then(|| CommentEditor {
-        news: thread.news.news.id,
+    let form = (may_edit.is_ok() || is_again).then(|| CommentEditor {
         edited: Some(id),
         parent: comment.parent_id,
-        text: text.unwrap_or(&comment.body),
-        label: "Your comment",
-        button: "Save",
-        speaks_as_moderator: false,
-        state,
+        text: &comment.body,
+        place: EditorPlace::Alone,
+        ..CommentEditor::in_thread(thread.news.news.id, "Your comment", "Save")
     });
     let heading = if form.is_some() { "Edit comment" } else { "Delete comment" };
     let deletable = may_delete.is_ok().then_some(id);
@@ -297,8 +256,7 @@ pub async fn reply(
     line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_locked()?;
-    let frame = Frame::for_user(&app, &here, &user);
-    reply_page(&frame, &thread, (Some(parent), false), ("", EditorState::Alone))
+    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent))
 }
 
 /// GET /editcomment/:news/:comment.
@@ -308,29 +266,21 @@ pub async fn edit(
     SignedIn { mut visit, user, here }: SignedIn,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
-    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, (None, EditorState::Alone))
+    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, false)
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
 /// see the comment without posting it.
 pub async fn post(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     if form.fields.get(PREVIEW).is_some() {
-        return preview(&app, form).await;
+        let text = Body::parse_comment(form.fields.text("comment")).map_err(Error::from)?;
+        return Ok(Preview(markdown(text.as_str(), LinkTarget::of(&form.user))).into_response());
     }
     if is_edit(&form.fields) {
         form.set_a_state();
     }
-    let failure = match try_post(&app, &form).await {
-        Ok(posted) => {
-            return Ok(Redirect::to(&address_after(&posted)).into_response());
-        }
-        Err(failure) => failure,
-    };
-    let refused = RefusedForm::from_failure(failure.clone())?.beside(&["comment"]);
-    let text = form.fields.text("comment").to_owned();
-    let page = form_again(&app, form, (&text, EditorState::Refused(&refused))).await;
-    // If the form cannot be shown again, respond with the first failure.
-    page.map(|page| refused.response(page)).map_err(|_| failure)
+    let posted = post_or_edit(&app, form.actor(), &form.fields.read()?).await?;
+    Ok(Redirect::to(&address_after(&posted)).into_response())
 }
 
 /// Where a comment is shown after it was written, edited or deleted.
@@ -350,45 +300,27 @@ fn is_edit(fields: &Fields) -> bool {
     form.is_ok_and(|form| form.comment_id.is_some() && !form.comment.trim().is_empty())
 }
 
-/// The form again, with the comment as it will look.
-async fn preview(app: &App, form: SignedFields) -> Result<Response, RequestError> {
-    let text = form.fields.text("comment").to_owned();
-    match Body::parse_comment(&text) {
-        Ok(body) => Ok(form_again(app, form, (body.as_str(), EditorState::Preview)).await?.into_response()),
-        Err(error) => {
-            let refused = RefusedForm::from_failure(Error::from(error).into())?.beside(&["comment"]);
-            let page = form_again(app, form, (&text, EditorState::Refused(&refused))).await?;
-            Ok(refused.response(page))
-        }
-    }
-}
-
-/// The page with the form that was sent. Buttons on it return to the page with the form.
-async fn form_again(
-    app: &App,
-    mut form: SignedFields,
-    (text, state): (&str, EditorState<'_>),
+/// The page of a comment that was refused or is to be previewed. Buttons on it return to the page with the form.
+pub async fn again(
+    app: App,
+    SignedIn { mut visit, user, .. }: SignedIn,
+    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {
-    let NewsIdForm { news_id: news } = form.fields.read()?;
-    let edited = id_or_none::<CommentId>(&form.fields, "comment_id")?;
-    let parent: Option<CommentId> =
-        if edited.is_none() { id_or_none(&form.fields, "parent_id")? } else { None };
-    let thread = thread_with(&mut form.visit, news, edited.or(parent)).await?;
-    if let Some(edited) = edited {
-        let here = LocalPath::parse(&format!("/editcomment/{news}/{edited}"));
-        let frame = Frame::for_user(app, &here, &form.user);
-        return edit_page(&frame, &thread, edited, (Some(text), state));
+    let NewsIdForm { news_id: news } = fields.read()?;
+    let edited = id_or_none::<CommentId>(&fields, "comment_id")?;
+    let parent: Option<CommentId> = if edited.is_none() { id_or_none(&fields, "parent_id")? } else { None };
+    let thread = thread_with(&mut visit, news, edited.or(parent)).await?;
+    let here = match (edited, parent) {
+        (Some(edited), _) => format!("/editcomment/{news}/{edited}"),
+        (None, Some(parent)) => format!("/reply/{news}/{parent}"),
+        (None, None) => news_address(news),
+    };
+    let here = LocalPath::parse(&here);
+    let frame = Frame::for_user(&app, &here, &user);
+    match edited {
+        Some(edited) => edit_page(&frame, &thread, edited, true),
+        None => reply_page(&frame, &thread, parent),
     }
-    let here = LocalPath::parse(
-        &parent.map_or_else(|| news_address(news), |parent| format!("/reply/{news}/{parent}")),
-    );
-    let speaks_as_moderator = form.fields.get("speaking_as").is_some();
-    let frame = Frame::for_user(app, &here, &form.user);
-    reply_page(&frame, &thread, (parent, speaks_as_moderator), (text, state))
-}
-
-async fn try_post(app: &App, form: &SignedFields) -> Result<Posted, RequestError> {
-    post_or_edit(app, form.actor(), &form.fields.read()?).await
 }
 
 /// A user's comments, each with its story.

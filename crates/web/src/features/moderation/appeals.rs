@@ -6,14 +6,14 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
-use crate::request::form::Fields;
+use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, SignedFields, SignedIn};
-use axum::http::StatusCode;
+use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::log_in::Credentials;
@@ -29,25 +29,24 @@ const HEADING: &str = "Appeal";
 /// The form of an appeal.
 struct AppealFields<'a> {
     id: ModerationId,
-    text: &'a str,
     /// Somebody without a session, who also enters what a login takes.
     stranger: Option<Stranger<'a>>,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl AppealFields<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let most = MAX_APPEAL.to_string();
-        let text = Field::new("text", "What should be looked at again, and why?").value(self.text).required();
+        let text = Field::new("text", "What should be looked at again, and why?").required();
         let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
             "You can appeal against a decision once. Another moderator will read what you write."
         });
         html! {
             form.form method="post" action="/appeal" {
                 (frame.signed_fields())
+                (frame.form_page())
                 input type="hidden" name="moderation_id" value=(self.id);
-                (text.text_area(self.refused))
-                @if let Some(stranger) = self.stranger { (login_fields(stranger, self.refused)) }
+                (text.text_area())
+                @if let Some(stranger) = self.stranger { (login_fields(stranger)) }
                 button.button { "Send" }
             }
         }
@@ -64,24 +63,24 @@ pub struct Stranger<'a> {
 }
 
 impl<'a> Stranger<'a> {
-    /// The sender of a form, if it was sent without a session.
-    pub(super) fn of_form(fields: &'a Fields, failure: &RequestError) -> Option<Self> {
-        let has_second_factor = fields.get("code").is_some() || failure.needs_code();
+    /// The sender of a refused form, if it was sent without a session.
+    pub(super) fn of_form(ShownAgain { fields, failure }: &'a ShownAgain) -> Option<Self> {
+        let needs_code = failure.as_ref().is_some_and(RequestError::needs_code);
+        let has_second_factor = fields.get("code").is_some() || needs_code;
         fields.get("username").map(|username| Self { username, has_second_factor })
     }
 }
 
 /// The fields with which somebody without a session proves who they are.
-pub(super) fn login_fields(stranger: Stranger<'_>, refused: Option<&RefusedForm>) -> Markup {
+pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     html! {
         input type="hidden" name="username" value=(stranger.username);
-        (password.required().password(refused))
+        (password.required().password())
         @if stranger.has_second_factor {
             (code_field(
                 "A new code",
                 html! { "The six digits that your authenticator app shows now, or a recovery code." },
-                refused,
             ))
         }
     }
@@ -109,7 +108,7 @@ fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
             (Some(appeal), _) => (sent(frame, appeal)),
             (None, Some(refusal)) => p.notice { (crate::error::sentence(&refusal.to_string())) },
             (None, None) => {
-                (AppealFields { id: decision.id, text: "", stranger: None, refused: None }.render(frame))
+                (AppealFields { id: decision.id, stranger: None }.render(frame))
             }
         }
         p { a.action href={ "/moderators?moderation_id=" (decision.id) } { "Write to the moderators about it" } }
@@ -160,24 +159,29 @@ pub async fn send(
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let id: ModerationId = fields.parsed("moderation_id", "it must be the number of a line of the log")?;
-    let failure = match appeal(&app, visit, fields.clone(), &call).await {
-        Ok(_) if fields.get("username").is_some() => return Ok(sent_without_session(&app, &here).await),
-        Ok(id) => return Ok(Redirect::to(&appeal_address(id)).into_response()),
-        Err(failure) => failure,
-    };
-    let stranger = Stranger::of_form(&fields, &failure);
-    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password", "code"]);
-    let form = AppealFields { id, text: fields.text("text"), stranger, refused: Some(&refused) };
-    let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
-    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
+    let is_stranger = fields.get("username").is_some();
+    let id = appeal(&app, visit, fields, &call).await?;
+    if is_stranger {
+        return Ok(sent_without_session(&app, &here).await);
+    }
+    Ok(Redirect::to(&appeal_address(id)).into_response())
+}
+
+/// The page of a refused appeal of somebody without a session.
+pub async fn again(
+    app: App,
+    here: LocalPath,
+    Extension(again): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
+    let stranger = Some(Stranger::of_form(&again).ok_or(RequestError::NotFound)?);
+    let id = again.fields.parsed("moderation_id", "it must be the number of a line of the log")?;
+    let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { (HEADING) }
-        (summary(Some(&refused)))
         p { "The decision is " (line_link(id)) "." }
-        (form.render(&frame))
+        (AppealFields { id, stranger }.render(&frame))
     };
-    Ok(refused.response(frame.page(HEADING, &content)))
+    Ok(frame.page(HEADING, &content))
 }
 
 /// The page after an appeal from somebody who cannot log in.
@@ -195,26 +199,21 @@ async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
     frame.page("Your appeal has been sent", &content).into_response()
 }
 
-/// The page for somebody who has shown what a login takes but is banned: why, until when, and the form to appeal.
-pub async fn banned_page(
-    app: &App,
-    here: &LocalPath,
-    (message, id): (&str, ModerationId),
-    stranger: Stranger<'_>,
-) -> Response {
+/// The page for somebody who has shown what a login takes but is banned, with the form to appeal. The refusal, which is
+/// shown above it, says why, and until when.
+pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger: Stranger<'_>) -> Markup {
     let thread = messages::newest_of_banned(app, stranger.username).await;
     let frame = Frame::anonymous(app, here).await;
-    let form = AppealFields { id, text: "", stranger: Some(stranger), refused: None };
+    let form = AppealFields { id, stranger: Some(stranger) };
     let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
         h1 { "You can't log in" }
-        p.alert role="alert" { (message) }
         p { "You can still read without logging in. This is " (line_link(id)) "." }
         h2 { (HEADING) }
         (form.render(&frame))
         (messages)
     };
-    (StatusCode::FORBIDDEN, frame.page("You can't log in", &content)).into_response()
+    frame.page("You can't log in", &content)
 }
 
 /// Appeals against a decision, for both the form and the API: in a session, or with what a login takes for who cannot
@@ -244,7 +243,6 @@ pub(crate) async fn appeal(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::Refusal;
     use tidings_domain::values::actions::Action;
@@ -292,22 +290,5 @@ mod tests {
         assert!(!html.contains("<textarea"), "{html}");
         let html = page(decision(None, Some(Refusal::NotYourDecision)));
         assert!(html.contains("You can appeal only") && !html.contains("<textarea"), "{html}");
-    }
-
-    #[test]
-    fn a_refused_appeal_keeps_the_text_but_no_password() {
-        let refused = refused("wrong", Some("password"));
-        let form = AppealFields {
-            id: ModerationId(7),
-            text: "typed <text>",
-            stranger: Some(Stranger { username: "b\"ob", has_second_factor: true }),
-            refused: Some(&refused),
-        };
-        let html = framed(None, |frame| form.render(frame)).into_string();
-        for part in ["typed &lt;text&gt;", r#"value="b&quot;ob""#, r#"role="alert">wrong<"#] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
-        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
     }
 }

@@ -196,8 +196,8 @@ fn tools() -> Markup {
         div.form.narrow {
             h2 { "Act on those who are chosen" }
             (choice("action", "Action", actions, ""))
-            (reason.input(None))
-            (hours.input(None))
+            (reason.input())
+            (hours.input())
             label.choice {
                 input type="checkbox" name="remove" value="1";
                 span { "With a ban, also remove all that they have posted" }

@@ -4,16 +4,14 @@
 use super::flag_form::{FlagForm, UnflagForm};
 use crate::App;
 use crate::error::{RequestError, sentence, unknown_name};
-use crate::features::action::{Action, ActionEntry, SentForm};
+use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::parts::age;
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedIn;
 use crate::route::{LONG, LoginReason, SHORT};
-use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -66,13 +64,10 @@ const fn noun(thing: &Thing) -> &'static str {
     }
 }
 
-/// The page, with what was typed before.
+/// The page.
 struct FlagPage<'a> {
     thing: &'a Thing,
     facts: &'a FlagFacts,
-    chosen: &'a str,
-    note: &'a str,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl FlagPage<'_> {
@@ -81,7 +76,6 @@ impl FlagPage<'_> {
         let heading = format!("Flag this {noun}");
         let content = html! {
             h1 { (heading) }
-            (summary(self.refused))
             @match &self.facts.text {
                 Some(text) => blockquote.flagged-text dir="auto" { (text) },
                 None => p.gone { "[this is not shown]" },
@@ -138,19 +132,18 @@ impl FlagPage<'_> {
             }
             form.form method="post" action="/flag" {
                 (frame.signed_fields())
+                (frame.form_page())
                 (self.thing_fields())
                 fieldset.choices {
                     legend { "Why?" }
                     @for reason in reasons {
                         label.choice {
-                            input type="radio" name="reason" value=(reason) required
-                                checked[reason.name() == self.chosen];
+                            input type="radio" name="reason" value=(reason) required;
                             " " (meaning(*reason))
                         }
                     }
                 }
-                (Field::new("note", "Note for moderators (optional)").value(self.note).with("maxlength", "200")
-                    .hint(html! { (hint) }).input(self.refused))
+                (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
                 div { button.button { "Flag" } }
             }
         }
@@ -168,7 +161,7 @@ pub async fn show(
         return Err(RequestError::NotFound);
     }
     let facts = flags::facts(&mut visit, &thing).await?;
-    let page = FlagPage { thing: &thing, facts: &facts, chosen: "", note: "", refused: None };
+    let page = FlagPage { thing: &thing, facts: &facts };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -187,31 +180,10 @@ pub fn actions() -> Vec<ActionEntry> {
                 })
             },
         )
-        .page(LONG.asking(LoginReason::Flag), answer_to_flag),
+        .then(LONG.asking(LoginReason::Flag), |form, ()| flag_address(&form.id)),
         Action::once("/unflag", "Take a flag back.", |app, by, form: &UnflagForm| {
             Box::pin(flags::unflag(&app.site, app.moment(), by, &form.id).map_err(unknown_name))
         })
         .then(SHORT.asking(LoginReason::Flag), |form, ()| address_of_thing(&form.id)),
     ]
-}
-
-/// Redirects to what the viewer has said, or shows the form again.
-async fn answer_to_flag(
-    SentForm { app, mut form }: SentForm,
-    flagged: Result<(FlagForm, ()), RequestError>,
-) -> Result<Response, RequestError> {
-    let failure = match flagged {
-        Ok((FlagForm { id: thing, .. }, ())) => {
-            return Ok(Redirect::to(&flag_address(&thing)).into_response());
-        }
-        Err(failure) => failure,
-    };
-    let thing = Thing::parse(form.fields.text("kind"), form.fields.text("id"));
-    let Ok(thing) = thing else { return Err(failure) };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["note"]);
-    let facts = flags::facts(&mut form.visit, &thing).await?;
-    let (chosen, note) = (form.fields.text("reason"), form.fields.text("note"));
-    let page = FlagPage { thing: &thing, facts: &facts, chosen, note, refused: Some(&refused) };
-    let here = LocalPath::parse("/flag");
-    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }

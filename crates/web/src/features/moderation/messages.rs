@@ -10,15 +10,16 @@ use crate::markup::addresses::{
     MESSAGES, address_of_thing, message_address, message_thread_address, profile_address,
 };
 use crate::markup::autolink::autolink;
-use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, thing_name, tools};
 use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
-use crate::request::form::Fields;
+use crate::request::form::{Fields, ShownAgain, optional};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, SignedFields, SignedIn};
+use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::log_in::Credentials;
@@ -46,10 +47,8 @@ struct MessageFields<'a> {
     about: Option<ModerationId>,
     /// For a moderator who answers, the last message on the page.
     answers: Option<u64>,
-    text: &'a str,
     /// Somebody without a session, who also enters what a login takes.
     stranger: Option<Stranger<'a>>,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl MessageFields<'_> {
@@ -62,15 +61,16 @@ impl MessageFields<'_> {
             (None, None) => "messages".to_owned(),
         };
         let draft = draft_key(frame, &draft);
-        let text = Field::new("text", label).value(self.text).required();
+        let text = Field::new("text", label).required();
         let text =
             text.with("rows", "6").with("maxlength", &most).with("dir", "auto").with("data-draft", &draft);
         html! {
             form.form method="post" action=(MESSAGES) {
                 (frame.signed_fields())
+                (frame.form_page())
                 @if let Some(thread) = self.thread { input type="hidden" name="thread" value=(thread); }
                 @if let Some(line) = self.about { input type="hidden" name="moderation_id" value=(line); }
-                (text.hint(self.hint()).text_area(self.refused))
+                (text.hint(self.hint()).text_area())
                 @if let Some(last) = self.answers {
                     input type="hidden" name="after" value=(last);
                     label.choice {
@@ -78,7 +78,7 @@ impl MessageFields<'_> {
                         " Answer as “the moderators”, without your name"
                     }
                 }
-                @if let Some(stranger) = self.stranger { (login_fields(stranger, self.refused)) }
+                @if let Some(stranger) = self.stranger { (login_fields(stranger)) }
                 button.button { "Send" }
             }
         }
@@ -101,7 +101,7 @@ pub async fn form(
     SignedIn { user, here, .. }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let about = fields.get("moderation_id").map(message_form::line).transpose()?;
+    let about = optional(message_form::line)(&fields, "moderation_id")?;
     let frame = Frame::for_user(&app, &here, &user);
     Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
 }
@@ -109,7 +109,6 @@ pub async fn form(
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
     let content = html! {
         h1 { (HEADING) }
-        (summary(form.refused))
         @if let Some(line) = form.about { p { "About the decision in " (line_link(line)) "." } }
         p { "Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox." }
         (form.render(frame))
@@ -124,7 +123,7 @@ pub async fn list(
     SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let start = message_form::start(&fields)?;
+    let start = message_form::start(&fields, "start")?;
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -202,26 +201,21 @@ pub async fn show(
     SignedIn { mut visit, user, here }: SignedIn,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let before = message_form::before(&fields)?;
+    let before = optional(message_form::number)(&fields, "before")?;
     let thread = reading::thread(&mut visit, &user, (id, before)).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(thread_page(&frame, (&thread, before.is_some()), &MessageFields::default()))
+    Ok(thread_page(&frame, (&thread, before.is_some())))
 }
 
-fn thread_page(
-    frame: &Frame<'_>,
-    (thread, is_part): (&ShownThread, bool),
-    form: &MessageFields<'_>,
-) -> Markup {
+fn thread_page(frame: &Frame<'_>, (thread, is_part): (&ShownThread, bool)) -> Markup {
     let is_own = frame.viewer.is_some_and(|viewer| viewer.id == thread.member);
     let name = thread.username.as_deref().unwrap_or(DELETED_USER);
     let heading =
         if is_own { "Messages with the moderators".to_owned() } else { format!("Messages with {name}") };
-    let answers = (!is_own).then(|| form.answers.unwrap_or(thread.count));
-    let form = MessageFields { thread: Some(thread.id), answers, ..*form };
+    let answers = (!is_own).then_some(thread.count);
+    let form = MessageFields { thread: Some(thread.id), answers, ..MessageFields::default() };
     let content = html! {
         h1 { (heading) }
-        (summary(form.refused))
         @if !is_own { p { "With " a.author href=(profile_address(name, "")) { (name) } "." } }
         (conversation(frame, thread))
         @if is_part {
@@ -294,34 +288,25 @@ pub async fn send(
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let failure = match write(&app, visit, fields.clone(), &call).await {
-        Ok((Some(user), _)) => return sent_without_session(&app, &here, &user).await,
-        Ok((None, written)) => return Ok(Redirect::to(&message_address(written)).into_response()),
-        Err(failure) => failure,
-    };
-    let stranger = Stranger::of_form(&fields, &failure);
-    let refused = RefusedForm::from_failure(failure)?.beside(&["text", "password", "code"]);
+    match write(&app, visit, fields, &call).await? {
+        (Some(user), _) => sent_without_session(&app, &here, &user).await,
+        (None, written) => Ok(Redirect::to(&message_address(written)).into_response()),
+    }
+}
+
+/// The page of a refused message of somebody without a session.
+pub async fn again(
+    app: App,
+    here: LocalPath,
+    Extension(again): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
     let form = MessageFields {
-        thread: fields.get("thread").and_then(|id| id.parse().ok()),
-        about: fields.get("moderation_id").and_then(|id| id.parse().ok()),
-        text: fields.text("text"),
-        stranger,
-        refused: Some(&refused),
+        thread: again.fields.get("thread").and_then(|id| id.parse().ok()),
+        about: again.fields.get("moderation_id").and_then(|id| id.parse().ok()),
+        stranger: Some(Stranger::of_form(&again).ok_or(RequestError::NotFound)?),
         ..MessageFields::default()
     };
-    let mut again = Visit::new(app.site.clone(), app.now(), call.session_token.as_deref());
-    let viewer = again.viewer().await?.cloned();
-    // With what was written meanwhile.
-    let thread = match (form.thread, &viewer) {
-        (Some(id), Some(viewer)) => Some(reading::thread(&mut again, viewer, (id, None)).await?),
-        _ => None,
-    };
-    let frame = Frame::of(&app, &mut again, &here).await?.keeping_request(&fields);
-    let page = match &thread {
-        Some(thread) => thread_page(&frame, (thread, false), &form),
-        None => new_page(&frame, &form),
-    };
-    Ok(refused.response(page))
+    Ok(new_page(&Frame::anonymous(&app, &here).await, &form))
 }
 
 /// Writes a message, for both the form and the API: in a session, or with what a login takes for who cannot
@@ -453,8 +438,7 @@ mod tests {
     fn shown(viewer: u64, flags: &str) -> String {
         let viewer = user(&viewer.to_string(), "viewer", flags);
         let thread = thread(2);
-        framed(Some(&viewer), |frame| thread_page(frame, (&thread, false), &MessageFields::default()))
-            .into_string()
+        framed(Some(&viewer), |frame| thread_page(frame, (&thread, false))).into_string()
     }
 
     #[test]

@@ -35,8 +35,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, id| Ok(ModeratedResponse::from(id)))
-        .page(LONG, async |sent, undone| {
-            let (_, id) = undone?;
+        .page(LONG, async |sent, _, id| {
             let Next { next } = sent.form.fields.read()?;
             Ok::<_, RequestError>(done(next.way_back(), id))
         }),

@@ -1,15 +1,16 @@
 //! The rules that new posts are checked with: the list, adding one after a trial, lifting one.
 
 use super::calls::ModeratedResponse;
+use super::kept_list::KeptList;
 use super::rule_form::{LiftForm, RuleForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::LONG_ACTION_WAIT;
 use crate::markup::addresses::{address_of_thing, profile_address};
-use crate::markup::fields::{Field, RefusedForm, choice, summary};
+use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{REASONS, reason_field};
+use crate::markup::moderation_tools::REASONS;
 use crate::markup::parts::DELETED_USER;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
@@ -29,64 +30,45 @@ use tidings_domain::values::words::counted;
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/rules";
 
-/// The page.
-struct RulesPage<'a> {
-    rules: &'a [PostRule],
-    /// The fields as they were typed.
-    typed: &'a Fields,
-    refused: Option<&'a RefusedForm>,
-    tried: Option<&'a DryRun>,
-}
-
-impl RulesPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "Rules for new content" }
-            p {
-                "These rules check every new or edited story, comment, post and profile, except those of \
-                 moderators and administrators. Everyone can see in the "
-                a href="/moderations?kind=rule" { "moderation log" } " when and why a rule was added."
-            }
-            (summary(self.refused))
-            (self.form(frame))
-            h2 { "Rules" }
-            @if self.rules.is_empty() { p.empty { "There are no rules yet." } }
-            ol.log role="list" {
-                @for rule in self.rules { (rule_item(frame, rule)) }
-            }
-        };
-        frame.page("Rules for new content", &content)
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let most = MAX_PATTERN.to_string();
-        let pattern = Field::new("pattern", "Pattern").typed(self.typed).with("maxlength", &most);
-        let pattern = pattern.with("autocomplete", "off").with("spellcheck", "false").required();
-        let pattern = pattern.hint(html! {
-            "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
-             example.com/shop/. A phrase matches whole words, in upper or lower case."
-        });
-        let reason = Field::new("reason", "Reason").typed(self.typed).with("list", REASONS).required();
-        let reason = reason.hint(html! { "Shown to authors of refused posts, and in the moderation log." });
-        html! {
-            form.form.narrow method="post" action=(ADDRESS) {
-                (frame.signed_fields())
-                (choice("what", "What it looks for", RuleKind::iter().map(|kind| (kind.name(), kind_words(kind))), self.typed.text("what")))
-                (pattern.input(self.refused))
-                (choice(
-                    "effect", "What happens to the post",
-                    RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect))), self.typed.text("effect"),
-                ))
-                (reason.input(self.refused))
-                @if let Some(tried) = self.tried { (outcome(tried)) }
-                div.buttons {
-                    button.button name="dry_run" value="1" { "Try it first" }
-                    " "
-                    button.button.quiet name="dry_run" value="0" { "Add the rule" }
-                }
-            }
-        }
-    }
+/// The page, with the fields of a trial and the posts that the rule would have caught.
+async fn show(
+    app: &App,
+    (user, here): (&User, &LocalPath),
+    tried: Option<(&Fields, &DryRun)>,
+) -> Result<Markup, RequestError> {
+    let most = MAX_PATTERN.to_string();
+    let pattern = Field::new("pattern", "Pattern").with("maxlength", &most).with("autocomplete", "off");
+    let pattern = pattern.with("spellcheck", "false").required().hint(html! {
+        "A domain such as example.com covers its subdomains. A URL is the start of a host and a path, such as \
+         example.com/shop/. A phrase matches whole words, in upper or lower case."
+    });
+    let reason = Field::new("reason", "Reason").with("list", REASONS).required();
+    let reason = reason.hint(html! { "Shown to authors of refused posts, and in the moderation log." });
+    let kinds = RuleKind::iter().map(|kind| (kind.name(), kind_words(kind)));
+    let effects = RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect)));
+    let rules = rules::rules(&app.site, app.moment(), user).await?;
+    let list = KeptList {
+        address: ADDRESS,
+        heading: "Rules for new content",
+        about: html! {
+            "These rules check every new or edited story, comment, post and profile, except those of \
+             moderators and administrators. Everyone can see in the "
+            a href="/moderations?kind=rule" { "moderation log" } " when and why a rule was added."
+        },
+        fields: html! {
+            (choice("what", "What it looks for", kinds, ""))
+            (pattern.input())
+            (choice("effect", "What happens to the post", effects, ""))
+            (reason.input())
+            @if let Some((_, tried)) = tried { (outcome(tried)) }
+        },
+        add: "Add the rule",
+        listed: "Rules",
+        none: "There are no rules yet.",
+        noun: "rule",
+        entries: rules.iter().map(|rule| (rule.id.0, rule_line(rule), rule.reason.as_str())).collect(),
+    };
+    Ok(list.render(&Frame::for_user(app, here, user), tried.map(|(fields, _)| fields)))
 }
 
 const fn kind_words(kind: RuleKind) -> &'static str {
@@ -138,67 +120,31 @@ fn match_link(RuleMatch { thing, words, author }: &RuleMatch) -> Markup {
     }
 }
 
-fn rule_item(frame: &Frame<'_>, rule: &PostRule) -> Markup {
+fn rule_line(rule: &PostRule) -> Markup {
     html! {
-        li {
-            p {
-                span.log-number { (rule.id) } " " (kind_words(rule.pattern.kind)) ": "
-                code { (rule.pattern) } ". " strong { (effect_words(rule.effect)) } "."
-            }
-            p.log-reason dir="auto" { (rule.reason) }
-            form.log-filters method="post" action={ (ADDRESS) "/lift" } {
-                (frame.signed_fields())
-                input type="hidden" name="rule_id" value=(rule.id);
-                (reason_field("Reason", ""))
-                button.button.small.quiet { "Lift" span.hidden { " rule " (rule.id) } }
-            }
-        }
+        (kind_words(rule.pattern.kind)) ": " code { (rule.pattern) } ". "
+        strong { (effect_words(rule.effect)) } "."
     }
 }
 
 /// GET /moderate/rules.
 pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    show(&app, &user, &here, (&Fields::default(), None, None)).await
-}
-
-async fn show(
-    app: &App,
-    user: &User,
-    here: &LocalPath,
-    (typed, refused, tried): (&Fields, Option<&RefusedForm>, Option<&DryRun>),
-) -> Result<Markup, RequestError> {
-    let rules = rules::rules(&app.site, app.moment(), user).await?;
-    let page = RulesPage { rules: &rules, typed, refused, tried };
-    Ok(page.render(&Frame::for_user(app, here, user)))
+    show(&app, (&user, &here), None).await
 }
 
 /// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
 pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    let typed = &form.fields;
-    match act(&app, &form).await {
-        Ok(None) => Ok(Redirect::to(ADDRESS).into_response()),
-        Ok(Some(tried)) => {
-            Ok(show(&app, &form.user, &here, (typed, None, Some(&tried))).await?.into_response())
-        }
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["pattern", "reason"]);
-            let page = show(&app, &form.user, &here, (typed, Some(&refused), None)).await?;
-            Ok(refused.response(page))
-        }
-    }
-}
-
-/// Tries or adds the rule.
-async fn act(app: &App, form: &SignedFields) -> Result<Option<DryRun>, RequestError> {
     let rule: RuleForm = form.fields.read()?;
     let is_trial = rule.dry_run;
     let rule = rule.into();
     if is_trial {
         let how = (&rule, LONG_ACTION_WAIT);
-        return Ok(Some(rules::dry_run(&app.site, app.moment(), &form.user, how).await?));
+        let found = rules::dry_run(&app.site, app.moment(), &form.user, how).await?;
+        let tried = Some((&form.fields, &found));
+        return Ok(show(&app, (&form.user, &here), tried).await?.into_response());
     }
-    add_rule(app, &form.user, &rule).await?;
-    Ok(None)
+    add_rule(&app, &form.user, &rule).await?;
+    Ok(Redirect::to(ADDRESS).into_response())
 }
 
 /// The actions behind the forms of this file.

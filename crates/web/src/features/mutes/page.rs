@@ -7,15 +7,14 @@ use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{age, small_form};
-use crate::request::form::{Fields, Next};
-use crate::request::local_path::LocalPath;
+use crate::request::form::Next;
 use crate::request::viewer::SignedIn;
 use crate::route::SHORT;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mute};
@@ -93,20 +92,17 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
 /// The list, with forms that add to it.
 struct MutesPage<'a> {
     avoided: &'a Avoided,
-    /// The action of a refused form, its fields as they were typed, and the reason.
-    refused: Option<(&'a str, &'a Fields, &'a RefusedForm)>,
 }
 
 impl MutesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Muted and blocked" }
-            (summary(self.refused.map(|(_, _, refused)| refused)))
             p.hint {
                 "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
                  see this."
             }
-            (self.mute_form(frame))
+            (mute_form(frame))
             @if self.avoided.mutes.is_empty() {
                 p.empty { "You haven’t muted anything." }
             } @else {
@@ -119,7 +115,7 @@ impl MutesPage<'_> {
                 "People you block can't follow you, reply to you or notify you, and you don't see what they \
                  write."
             }
-            (self.block_form(frame))
+            (block_form(frame))
             @if self.avoided.blocks.is_empty() {
                 p.empty { "You haven’t blocked anyone." }
             } @else {
@@ -132,54 +128,38 @@ impl MutesPage<'_> {
         };
         frame.page("Muted and blocked", &content)
     }
+}
 
-    /// The fields of the form of an action as they were typed, and the reason, if it was refused.
-    fn typed(&self, action: &str) -> (Option<&Fields>, Option<&RefusedForm>) {
-        match self.refused {
-            Some((refused_action, fields, refused)) if refused_action == action => {
-                (Some(fields), Some(refused))
-            }
-            _ => (None, None),
-        }
-    }
-
-    fn mute_form(&self, frame: &Frame<'_>) -> Markup {
-        let (fields, refused) = self.typed("/mute");
-        let text = |name| fields.map_or("", |fields| fields.text(name));
-        let hint = html! {
-            "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to "
-            (MAX_MUTED_WORD) " characters."
-        };
-        let value = Field::new("value", "What to mute").value(text("value")).hint(hint);
-        html! {
-            form.form.narrow method="post" action="/mute" {
-                (frame.signed_fields())
-                input type="hidden" name="next" value=(MUTES);
-                div {
-                    label for="what" { "Kind" }
-                    select id="what" name="what" {
-                        @for (kind, name) in KINDS {
-                            option value=(kind.name()) selected[text("what") == kind.name()] { (name) }
-                        }
-                    }
+fn mute_form(frame: &Frame<'_>) -> Markup {
+    let hint = html! {
+        "A username; a site such as example.com, with its subdomains; a topic; or a word or phrase of up to "
+        (MAX_MUTED_WORD) " characters."
+    };
+    let value = Field::new("value", "What to mute").hint(hint);
+    html! {
+        form.form.narrow method="post" action="/mute" {
+            (frame.signed_fields())
+            input type="hidden" name="next" value=(MUTES);
+            div {
+                label for="what" { "Kind" }
+                select id="what" name="what" {
+                    @for (kind, name) in KINDS { option value=(kind.name()) { (name) } }
                 }
-                (value.with("autocomplete", "off").exact().required().input(refused))
-                button.button { "Mute" }
             }
+            (value.with("autocomplete", "off").exact().required().input())
+            button.button { "Mute" }
         }
     }
+}
 
-    fn block_form(&self, frame: &Frame<'_>) -> Markup {
-        let (fields, refused) = self.typed("/block");
-        let name = fields.map_or("", |fields| fields.text("username"));
-        let field = Field::new("username", "Username").value(name);
-        html! {
-            form.form.narrow method="post" action="/block" {
-                (frame.signed_fields())
-                input type="hidden" name="next" value={ (MUTES) "#blocked" };
-                (field.with("autocomplete", "off").exact().required().input(refused))
-                button.button { "Block" }
-            }
+fn block_form(frame: &Frame<'_>) -> Markup {
+    let field = Field::new("username", "Username");
+    html! {
+        form.form.narrow method="post" action="/block" {
+            (frame.signed_fields())
+            input type="hidden" name="next" value={ (MUTES) "#blocked" };
+            (field.with("autocomplete", "off").exact().required().input())
+            button.button { "Block" }
         }
     }
 }
@@ -219,7 +199,7 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 /// GET /settings/mutes.
 pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
-    let page = MutesPage { avoided: &avoided, refused: None };
+    let page = MutesPage { avoided: &avoided };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
@@ -239,7 +219,7 @@ pub fn actions() -> Vec<ActionEntry> {
             })
         })
         .answering(list)
-        .page(SHORT, async |sent, done| answer(sent, ("/mute", &["value"]), done.err()).await),
+        .back(SHORT),
         Action::setting(
             "/unmute",
             "Unmute a person, a site, a topic or a word.",
@@ -257,19 +237,19 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(list)
-        .page(SHORT, async |sent, done| answer(sent, ("/unmute", &[]), done.err()).await),
+        .back(SHORT),
         Action::setting("/block", "Block a person.", |app, by, form: &BlockForm| {
             Box::pin(blocks::block(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
-        .page(SHORT, async |sent, done| answer(sent, ("/block", &["username"]), done.err()).await),
+        .back(SHORT),
         Action::setting("/unblock", UNBLOCK, |app, by, form: &BlockForm| {
             Box::pin(blocks::unblock(&app.site, app.moment(), by, &form.username).map_err(unknown_name))
         })
-        .page(SHORT, async |sent, done| {
-            if done.is_ok() && sent.form.fields.text("next").starts_with(MUTES) {
-                return Ok(Notice::Unblocked.redirect(&sent.app, &sent.form.user, MUTES).into_response());
-            }
-            answer(sent, ("/unblock", &[]), done.err()).await
+        .page(SHORT, async |SentForm { app, form }, _, ()| {
+            let Next { next } = form.fields.read()?;
+            let is_list = next.as_str().starts_with(MUTES);
+            let to_list = || Notice::Unblocked.redirect(&app, &form.user, MUTES);
+            Ok::<_, RequestError>(if is_list { to_list() } else { Redirect::to(next.as_str()) })
         }),
     ]
 }
@@ -280,22 +260,4 @@ const UNBLOCK: &str = "Unblock a person. Whether they followed the caller before
 /// The answer of the calls to mute and to unmute.
 async fn list(mut sent: SentForm, (): ()) -> Result<MutesResponse, RequestError> {
     MutesResponse::of(&mut sent.form.visit, sent.form.user.id).await
-}
-
-/// Redirects to the page that the form names, or shows the list with what was refused beside the fields of
-/// the form. The buttons that undo have no fields of their own.
-async fn answer(
-    SentForm { app, mut form }: SentForm,
-    (action, fields): (&str, &[&str]),
-    failure: Option<RequestError>,
-) -> Result<Response, RequestError> {
-    let Some(failure) = failure else {
-        let Next { next } = form.fields.read()?;
-        return Ok(Redirect::to(next.as_str()).into_response());
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(fields);
-    let avoided = mutes::avoided(&mut form.visit, form.user.id).await?;
-    let page = MutesPage { avoided: &avoided, refused: Some((action, &form.fields, &refused)) };
-    let here = LocalPath::parse(MUTES);
-    Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
 }

@@ -7,14 +7,15 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::login_to;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::request::cookies;
-use crate::request::form::{Fields, Form, FromFields, Next};
+use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
 use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
+use axum::Extension;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -24,40 +25,28 @@ use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::visit::Visit;
 
-/// The form that asks for name and password.
-struct CredentialsForm<'a> {
-    username: &'a str,
-    /// The page and the action that the visitor wanted.
-    wanted: &'a WantedPage,
-    /// Whether passkeys work at the address of the site.
-    has_passkeys: bool,
-    refused: Option<&'a RefusedForm>,
-}
-
-impl CredentialsForm<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        const HEADING: &str = "Log in";
-        let username = Field::new("username", "Username").value(self.username);
-        let username = username.with("autocomplete", "username").required().exact();
-        let password = Field::new("password", "Password").with("autocomplete", "current-password");
-        let content = html! {
-            h1 { (HEADING) }
-            (self.wanted.notice(HEADING))
-            (summary(self.refused))
-            form.form.narrow method="post" action="/login" {
-                (self.wanted.fields())
-                (username.input(self.refused))
-                (password.required().password(self.refused))
-                button.button { (HEADING) }
-            }
-            @if self.has_passkeys {
-                p { a href=(self.wanted.passkey_address()) { "Log in with a passkey" } }
-            }
-            p { "New here? " a href=(self.wanted.register_address()) { "Sign up" } }
-            p { a href="/reset-password" { "Forgot your password?" } }
-        };
-        frame.page(HEADING, &content)
-    }
+/// The page that asks for name and password.
+pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage) -> Markup {
+    const HEADING: &str = "Log in";
+    let username = Field::new("username", "Username").with("autocomplete", "username").required().exact();
+    let password = Field::new("password", "Password").with("autocomplete", "current-password").required();
+    let content = html! {
+        h1 { (HEADING) }
+        (wanted.notice(HEADING))
+        form.form.narrow method="post" action="/login" {
+            (wanted.fields())
+            (username.input())
+            (password.password())
+            button.button { (HEADING) }
+        }
+        // Passkeys may not work at the address of the site.
+        @if has_passkeys(app) {
+            p { a href=(wanted.passkey_address()) { "Log in with a passkey" } }
+        }
+        p { "New here? " a href=(wanted.register_address()) { "Sign up" } }
+        p { a href="/reset-password" { "Forgot your password?" } }
+    };
+    frame.page(HEADING, &content)
 }
 
 /// The page and the action that a visitor wanted before the login page. Only pages send these fields.
@@ -132,51 +121,36 @@ pub async fn login_form(
     here: LocalPath,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    let has_passkeys = has_passkeys(&app);
-    Ok(CredentialsForm { username: "", wanted: &wanted, has_passkeys, refused: None }.render(&frame))
+    Ok(credentials_page(&app, &Frame::of(&app, &mut visit, &here).await?, &wanted))
 }
 
-/// POST /login: username, password, next, reason. Redirects with the new session, asks for the
-/// second factor, or shows the form again.
+/// POST /login: username, password, next, reason. Redirects with the new session, or asks for the second factor.
 pub async fn log_in(
     app: App,
     device: Device,
     here: LocalPath,
     fields: Fields,
 ) -> Result<Response, RequestError> {
-    let outcome = match fields.read() {
-        Ok(credentials) => begin_log_in(&app, &credentials, &device).await,
-        Err(failure) => Err(failure),
-    };
+    let credentials = fields.read()?;
     let wanted: WantedPage = fields.read()?;
-    match outcome {
-        Ok(LogIn::Done(session)) => Ok(enter(&app, &session, wanted.next.as_str())),
-        Ok(LogIn::SecondStep(step)) => {
-            Ok(second_step_page(&app, &here, &step, (&wanted, None)).await?.into_response())
-        }
-        Err(failure) => {
-            if let Some(id) = failure.decision() {
-                // With a second factor, the ban is told after the second step.
-                let stranger = Stranger { username: fields.text("username"), has_second_factor: false };
-                return Ok(banned_page(&app, &here, (&failure.message(), id), stranger).await);
-            }
-            let refused = RefusedForm::from_failure(failure)?.beside(&["username", "password"]);
-            credentials_again(&app, &here, &wanted, (fields.text("username"), refused)).await
-        }
+    match begin_log_in(&app, &credentials, &device).await? {
+        LogIn::Done(session) => Ok(enter(&app, &session, wanted.next.as_str())),
+        LogIn::SecondStep(step) => Ok(second_step_page(&app, &here, &step, &wanted).await?.into_response()),
     }
 }
 
-/// The form for name and password again, because the login was refused, or its second step cannot go on.
-pub async fn credentials_again(
-    app: &App,
-    here: &LocalPath,
-    wanted: &WantedPage,
-    (username, refused): (&str, RefusedForm),
-) -> Result<Response, RequestError> {
-    let has_passkeys = has_passkeys(app);
-    let form = CredentialsForm { username, wanted, has_passkeys, refused: Some(&refused) };
-    Ok(refused.response(form.render(&Frame::anonymous(app, here).await)))
+/// The page of a refused login: the form again; for somebody who has shown what a login takes but is banned, what they
+/// can do. With a second factor, the ban is told after the second step.
+pub async fn again(
+    app: App,
+    here: LocalPath,
+    Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
+    if let Some(id) = failure.and_then(|failure| failure.decision()) {
+        let stranger = Stranger { username: fields.text("username"), has_second_factor: false };
+        return Ok(banned_page(&app, &here, id, stranger).await);
+    }
+    Ok(credentials_page(&app, &Frame::anonymous(&app, &here).await, &fields.read()?))
 }
 
 /// Redirects with a new session.
@@ -215,30 +189,18 @@ pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
-    use crate::markup::test_support::framed;
 
     #[test]
-    fn a_refused_form_keeps_the_name_but_no_password() {
+    fn the_wish_is_kept_on_the_way() {
         let wanted = WantedPage { next: LocalPath::parse("/news/1"), reason: Some(LoginReason::Vote) };
-        let refused = refused("no", Some("password"));
-        let (username, has_passkeys) = ("\"><b>", true);
-        let form = CredentialsForm { username, wanted: &wanted, has_passkeys, refused: Some(&refused) };
-        let html = framed(None, |frame| form.render(frame)).into_string();
-        for part in [
-            r#"value="&quot;&gt;&lt;b&gt;""#,
-            r#"role="alert">no<"#,
-            r#"name="next" value="/news/1""#,
-            r#"autocomplete="current-password""#,
-            r#"href="/register?next=%2Fnews%2F1&amp;reason=vote""#,
-            r#"href="/login/passkey?next=%2Fnews%2F1&amp;reason=vote""#,
-            r#"name="reason" value="vote""#,
-            "Log in to vote.",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let password = html.split("<input").find(|input| input.contains(r#"type="password""#));
-        assert!(password.is_some_and(|input| !input.contains("value=")), "{html}");
+        assert_eq!(wanted.register_address(), "/register?next=%2Fnews%2F1&reason=vote");
+        assert_eq!(wanted.passkey_address(), "/login/passkey?next=%2Fnews%2F1&reason=vote");
+        assert!(wanted.notice("Log in").into_string().contains("Log in to vote."));
+        let fields = wanted.fields().into_string();
+        assert!(
+            fields.contains(r#"name="next" value="/news/1""#) && fields.contains(r#"value="vote""#),
+            "{fields}"
+        );
     }
 
     #[test]

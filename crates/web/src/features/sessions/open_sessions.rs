@@ -4,14 +4,12 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::EndedSession;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
-use crate::markup::parts::{age, alert};
+use crate::markup::parts::age;
 use crate::request::agent_name::agent_name;
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
@@ -19,7 +17,6 @@ use tidings_domain::accounts::sessions;
 /// The page of sessions.
 struct SessionsPage<'a> {
     sessions: &'a [OpenSession],
-    message: Option<&'a str>,
 }
 
 impl SessionsPage<'_> {
@@ -27,7 +24,6 @@ impl SessionsPage<'_> {
         let has_others = self.sessions.iter().any(|session| !session.current);
         let content = html! {
             h1 { "Sessions" }
-            (alert(self.message))
             p {
                 "You are logged in with these browsers and programs. End any session you don't recognise or need."
             }
@@ -88,28 +84,18 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 pub async fn page(app: App, SignedIn { visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
-    let page = SessionsPage { sessions: &sessions, message: None };
+    let page = SessionsPage { sessions: &sessions };
     Ok(page.render(&Frame::for_user(&app, &here, &user)))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
-pub async fn end(app: App, here: LocalPath, mut form: SignedFields) -> Result<Response, RequestError> {
+pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
     if matches!(form.fields.read(), Ok(EndedSession::Others)) {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();
     }
-    match end_session(&app, &form).await {
-        Ok(()) => Ok(Notice::SessionsEnded
-            .redirect_anew(&app, form.user.id, "/settings/sessions")
-            .await?
-            .into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let sessions = sessions::list(&app.site, form.session()?).await?;
-            let page = SessionsPage { sessions: &sessions, message: Some(&refused.message) };
-            Ok(refused.response(page.render(&Frame::for_user(&app, &here, &form.user))))
-        }
-    }
+    end_session(&app, &form).await?;
+    Notice::SessionsEnded.redirect_anew(&app, form.user.id, "/settings/sessions").await
 }
 
 /// Ends one session or all others, for both the form and the API.
@@ -143,7 +129,7 @@ mod tests {
         };
         let alice = user("1", "alice", "");
         let render = |sessions: &[OpenSession]| {
-            let page = SessionsPage { sessions, message: None };
+            let page = SessionsPage { sessions };
             framed(Some(&alice), |frame| page.render(frame)).into_string()
         };
         let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];

@@ -5,13 +5,14 @@ use super::second_factors::{password_field, recovery_codes_page};
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
-use crate::request::form::Fields;
+use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Response};
+use axum::Extension;
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
@@ -69,17 +70,16 @@ impl PasskeyForm<'_> {
 }
 
 /// The first step: a name, and the password.
-fn add_page(frame: &Frame<'_>, name: &str, refused: Option<&RefusedForm>) -> Markup {
+fn add_page(frame: &Frame<'_>, name: &str) -> Markup {
     let most = MAX_PASSKEY_NAME.to_string();
     let hint = html! { "A name you’ll recognise, such as \u{201c}My phone\u{201d}." };
     let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
     let content = html! {
         h1 { "Add a passkey" }
-        (summary(refused))
         form.form.narrow method="post" action="/settings/two-factor/passkeys" {
             (frame.signed_fields())
-            (name.input(refused))
-            (password_field(frame, refused))
+            (name.input())
+            (password_field(frame))
             button.button { "Continue" }
         }
         p { a.action href="/settings/two-factor" { "Back to two-step login" } }
@@ -105,51 +105,47 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 }
 
 /// GET /settings/two-factor/passkeys.
-pub async fn add_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    add_page(&Frame::for_user(&app, &here, &user), "", None)
+pub async fn add_form(
+    app: App,
+    SignedIn { user, here, .. }: SignedIn,
+    again: Option<Extension<ShownAgain>>,
+) -> Markup {
+    let name = again.as_ref().map_or("", |again| again.fields.text("name"));
+    add_page(&Frame::for_user(&app, &here, &user), name)
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
-pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    let frame = Frame::for_user(&app, &here, &form.user);
-    let name = form.fields.text("name");
-    match two_factor::begin_passkey(&app, &form).await {
-        Ok(options) => Ok(create_page(&frame, name, &options).into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["name", "current_password"]);
-            Ok(refused.response(add_page(&frame, name, Some(&refused))))
-        }
-    }
+pub async fn begin(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
+    let options = two_factor::begin_passkey(&app, &form).await?;
+    Ok(create_page(&Frame::for_user(&app, &here, &form.user), form.fields.text("name"), &options))
 }
 
 /// POST /settings/two-factor/passkeys/confirm: name, passkey (JSON), apisecret.
 pub async fn confirm(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+    let Some(codes) = two_factor::add_passkey(&app, &form).await? else {
+        return Ok(changed(&app, &form.user).await?.into_response());
+    };
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::add_passkey(&app, &form).await {
-        Ok(Some(codes)) => Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response()),
-        Ok(None) => Ok(Notice::FactorsChanged
-            .redirect_anew(&app, form.user.id, "/settings/two-factor")
-            .await?
-            .into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            Ok(refused.response(add_page(&frame, form.fields.text("name"), Some(&refused))))
-        }
-    }
+    Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response())
 }
 
-fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts, refused: Option<&RefusedForm>) -> Markup {
+/// Redirects to the overview, which says that it is done.
+pub(super) async fn changed(app: &App, user: &User) -> Result<Redirect, RequestError> {
+    Notice::FactorsChanged.redirect_anew(app, user.id, "/settings/two-factor").await
+}
+
+fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
     let content = html! {
         h1 { "Remove a passkey" }
-        (summary(refused))
         p.prose {
             "The passkey \u{201c}" (passkey.name) "\u{201d} will no longer log you in. Remove it from your \
              device too, or your device will keep offering it."
         }
         form.form.narrow method="post" action="/settings/two-factor/passkeys/remove" {
             (frame.signed_fields())
+            (frame.form_page())
             input type="hidden" name="passkey" value=(passkey.id);
-            (password_field(frame, refused))
+            (password_field(frame))
             button.button.grave { "Remove the passkey" }
         }
         p { a.action href="/settings/two-factor" { "Keep it" } }
@@ -170,21 +166,11 @@ pub async fn remove_form(
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let passkey = find(&app, &user, fields.required("passkey")?).await?;
-    Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey, None))
+    Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey))
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.
-pub async fn remove(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    match two_factor::remove_passkey(&app, &form).await {
-        Ok(()) => Ok(Notice::FactorsChanged
-            .redirect_anew(&app, form.user.id, "/settings/two-factor")
-            .await?
-            .into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
-            let passkey = find(&app, &form.user, form.fields.text("passkey")).await?;
-            let frame = Frame::for_user(&app, &here, &form.user);
-            Ok(refused.response(remove_page(&frame, &passkey, Some(&refused))))
-        }
-    }
+pub async fn remove(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+    two_factor::remove_passkey(&app, &form).await?;
+    changed(&app, &form.user).await
 }

@@ -1,18 +1,18 @@
 //! Second factors in the settings: what there is, authenticator apps and recovery codes.
 //! Passkeys are in `passkeys.rs`.
 
+use super::passkeys::changed;
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
-use crate::markup::notices::Notice;
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::{SignedFields, SignedIn};
-use axum::response::{IntoResponse, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::limits::RECOVERY_CODES;
@@ -101,20 +101,20 @@ fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
 }
 
 /// A field for the user's password. `frame` tells a password manager whose it is.
-pub(super) fn password_field(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
     let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
     html! {
         @if let Some(viewer) = frame.viewer {
             input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
         }
-        (password.required().password(refused))
+        (password.required().password())
     }
 }
 
 /// A field for a code.
-pub(crate) fn code_field(label: &str, hint: Markup, refused: Option<&RefusedForm>) -> Markup {
+pub(crate) fn code_field(label: &str, hint: Markup) -> Markup {
     let code = Field::new("code", label).hint(hint).with("autocomplete", "one-time-code");
-    code.required().exact().input(refused)
+    code.required().exact().input()
 }
 
 /// New recovery codes, which are shown once.
@@ -137,24 +137,24 @@ pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Mar
 }
 
 /// The page that sets up an authenticator app, or removes it.
-fn app_page(frame: &Frame<'_>, has_app: bool, refused: Option<&RefusedForm>) -> Markup {
+fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
     let heading = if has_app { "Remove the authenticator app" } else { "Set up an authenticator app" };
     let content = html! {
         h1 { (heading) }
-        (summary(refused))
         @if has_app {
             p.prose { "Without it, and without a passkey, your password alone logs you in." }
             form.form.narrow method="post" action="/settings/two-factor/app/remove" {
                 (frame.signed_fields())
-                (password_field(frame, refused))
-                (code_field("Code", html! { "From the app, or a recovery code." }, refused))
+                (frame.form_page())
+                (password_field(frame))
+                (code_field("Code", html! { "From the app, or a recovery code." }))
                 button.button.grave { "Remove the app" }
             }
         } @else {
             p.prose { "You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator." }
             form.form.narrow method="post" action="/settings/two-factor/app" {
                 (frame.signed_fields())
-                (password_field(frame, refused))
+                (password_field(frame))
                 button.button { "Continue" }
             }
         }
@@ -164,7 +164,7 @@ fn app_page(frame: &Frame<'_>, has_app: bool, refused: Option<&RefusedForm>) -> 
 }
 
 /// The page with the secret of a new app.
-fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>) -> Markup {
+fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
     let heading = "Set up an authenticator app";
     let groups: Vec<&str> = (0..new.secret.len())
         .step_by(4)
@@ -172,14 +172,13 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
         .collect();
     let content = html! {
         h1 { (heading) }
-        (summary(refused))
         p.prose { "Scan this with your app." }
         @if let Some(picture) = qr_code(&new.uri, "QR code for your authenticator app") { div.qr { (picture) } }
         p.prose { "Or open " a href=(new.uri) { "your app on this device" } ", or type this key into it:" }
         p { code.totp-key { (groups.join(" ")) } }
         form.form.narrow method="post" action="/settings/two-factor/app/confirm" {
             (frame.signed_fields())
-            (code_field("Code", html! { "The six digits that the app shows now." }, refused))
+            (code_field("Code", html! { "The six digits that the app shows now." }))
             button.button { "Turn on" }
         }
         p { a.action href="/settings/two-factor" { "Cancel" } }
@@ -189,64 +188,45 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp, refused: Option<&RefusedForm>)
 
 /// GET /settings/two-factor/app.
 pub async fn app_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp, None)
+    app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp)
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
-pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::begin_totp(&app, &form).await {
-        Ok(new) => Ok(confirm_page(&frame, &new, None).into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
-            let page = app_page(&frame, form.user.second_factors.totp, Some(&refused));
-            Ok(refused.response(page))
-        }
-    }
+pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
+    let new = two_factor::begin_totp(&app, &form).await?;
+    Ok(confirm_page(&Frame::for_user(&app, &here, &form.user), &new))
+}
+
+/// The page of a refused code: the secret again, as long as it waits for one.
+pub async fn confirm_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+    let frame = Frame::for_user(&app, &here, &user);
+    Ok(match setup::new_totp(&app.site, &user, &frame.site().name).await? {
+        Some(new) => confirm_page(&frame, &new),
+        None => app_page(&frame, user.second_factors.totp),
+    })
 }
 
 /// POST /settings/two-factor/app/confirm: code, apisecret.
-pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn confirm_app(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
+    let codes = two_factor::confirm_totp(&app, &form).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
-    let failure = match two_factor::confirm_totp(&app, &form).await {
-        Ok(codes) => {
-            return Ok(recovery_codes_page(&frame, "Your recovery codes", &codes).into_response());
-        }
-        Err(failure) => failure,
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["code"]);
-    let page = match setup::new_totp(&app.site, &form.user, &frame.site().name).await? {
-        Some(new) => confirm_page(&frame, &new, Some(&refused)),
-        None => app_page(&frame, form.user.second_factors.totp, Some(&refused)),
-    };
-    Ok(refused.response(page))
+    Ok(recovery_codes_page(&frame, "Your recovery codes", &codes))
 }
 
 /// POST /settings/two-factor/app/remove: current_password, code, apisecret.
-pub async fn remove_app(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
-    match two_factor::end_totp(&app, &form).await {
-        Ok(()) => Ok(Notice::FactorsChanged
-            .redirect_anew(&app, form.user.id, "/settings/two-factor")
-            .await?
-            .into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["current_password", "code"]);
-            let frame = Frame::for_user(&app, &here, &form.user);
-            let page = app_page(&frame, form.user.second_factors.totp, Some(&refused));
-            Ok(refused.response(page))
-        }
-    }
+pub async fn remove_app(app: App, form: SignedFields) -> Result<Redirect, RequestError> {
+    two_factor::end_totp(&app, &form).await?;
+    changed(&app, &form.user).await
 }
 
-fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
+fn codes_page(frame: &Frame<'_>) -> Markup {
     let heading = "Make new recovery codes";
     let content = html! {
         h1 { (heading) }
-        (summary(refused))
         p.prose { "Your current recovery codes will stop working." }
         form.form.narrow method="post" action="/settings/two-factor/codes" {
             (frame.signed_fields())
-            (password_field(frame, refused))
+            (password_field(frame))
             button.button { "Make new codes" }
         }
         p { a.action href="/settings/two-factor" { "Keep the current ones" } }
@@ -256,19 +236,14 @@ fn codes_page(frame: &Frame<'_>, refused: Option<&RefusedForm>) -> Markup {
 
 /// GET /settings/two-factor/codes.
 pub async fn codes_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    codes_page(&Frame::for_user(&app, &here, &user), None)
+    codes_page(&Frame::for_user(&app, &here, &user))
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
-pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Response, RequestError> {
+pub async fn renew_codes(app: App, here: LocalPath, form: SignedFields) -> Result<Markup, RequestError> {
+    let codes = two_factor::renew_recovery_codes(&app, &form).await?;
     let frame = Frame::for_user(&app, &here, &form.user);
-    match two_factor::renew_recovery_codes(&app, &form).await {
-        Ok(codes) => Ok(recovery_codes_page(&frame, "Your new recovery codes", &codes).into_response()),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?.beside(&["current_password"]);
-            Ok(refused.response(codes_page(&frame, Some(&refused))))
-        }
-    }
+    Ok(recovery_codes_page(&frame, "Your new recovery codes", &codes))
 }
 
 #[cfg(test)]

@@ -1,20 +1,19 @@
 //! Logging in with more or with less than a password: the second step, and passkeys alone.
 
-use super::login::{WantedPage, credentials_again, enter};
+use super::login::{WantedPage, credentials_page, enter};
 use super::passkeys::{Ceremony, PasskeyForm};
 use super::second_factors::code_field;
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::appeals::{Stranger, banned_page};
-use crate::markup::fields::{RefusedForm, summary};
 use crate::markup::frame::Frame;
-use crate::request::form::{Fields, Form};
+use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
+use axum::Extension;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::net::IpAddr;
 use tidings_domain::accounts::log_in::{self, SecondStep};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::two_factor::{Answer, passkeys};
@@ -29,7 +28,6 @@ struct SecondStepPage<'a> {
     /// The options with which the browser uses a passkey, if the account has one.
     passkey_options: Option<&'a str>,
     wanted: &'a WantedPage,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl SecondStepPage<'_> {
@@ -45,7 +43,6 @@ impl SecondStepPage<'_> {
         };
         let content = html! {
             h1 { (HEADING) }
-            (summary(self.refused))
             @if let Some(options) = self.passkey_options {
                 (PasskeyForm {
                     ceremony: Ceremony::Get,
@@ -58,7 +55,7 @@ impl SecondStepPage<'_> {
             }
             form.form.narrow method="post" action="/login/code" {
                 (hidden_fields)
-                (code_field(label, html! { (hint) }, self.refused))
+                (code_field(label, html! { (hint) }))
                 button.button { "Log in" }
             }
             p.hint {
@@ -74,45 +71,41 @@ pub(super) async fn second_step_page(
     app: &App,
     here: &LocalPath,
     step: &SecondStep,
-    (wanted, refused): (&WantedPage, Option<&RefusedForm>),
+    wanted: &WantedPage,
 ) -> Result<Markup, RequestError> {
     let options = match two_factor::relying_party(app).await {
         Ok(party) => log_in::passkey_options(&app.site, app.now(), step, &party).await?,
         Err(_) => None,
     };
     let frame = Frame::anonymous(app, here).await;
-    let page = SecondStepPage { step, passkey_options: options.as_deref(), wanted, refused };
+    let page = SecondStepPage { step, passkey_options: options.as_deref(), wanted };
     Ok(page.render(&frame))
 }
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
-pub async fn finish(
+pub async fn finish(app: App, device: Device, fields: Fields) -> Result<Response, RequestError> {
+    let wanted: WantedPage = fields.read()?;
+    let session = try_finish(&app, &fields, &device).await?;
+    Ok(enter(&app, &session, wanted.next.as_str()))
+}
+
+/// The page of a refused second step: the step again, the ban that it told of, or the login if that must begin again.
+pub async fn again(
     app: App,
     device: Device,
     here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+    Extension(ShownAgain { fields, failure }): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
     let wanted: WantedPage = fields.read()?;
-    let failure = match try_finish(&app, &fields, &device).await {
-        Ok(session) => return Ok(enter(&app, &session, wanted.next.as_str())),
-        Err(failure) => failure,
-    };
-    let (is_over, decision) = (is_expired(&failure), failure.decision());
-    let message = failure.message();
-    let refused = RefusedForm::from_failure(failure)?;
-    if is_over {
-        return credentials_again(&app, &here, &wanted, ("", refused)).await;
-    }
-    match (step_again(&app, &fields, device.address).await, decision) {
+    let (is_over, ban) = failure.map_or((false, None), |failure| (is_expired(&failure), failure.decision()));
+    let ticket = fields.text("ticket");
+    match (log_in::second_step(&app.site, app.now(), ticket, device.address).await, ban) {
         (Ok(step), Some(id)) => {
             let stranger = Stranger { username: &step.username, has_second_factor: true };
-            Ok(banned_page(&app, &here, (&message, id), stranger).await)
+            Ok(banned_page(&app, &here, id, stranger).await)
         }
-        (Ok(step), None) => {
-            let refused = refused.beside(&["code"]);
-            Ok(refused.response(second_step_page(&app, &here, &step, (&wanted, Some(&refused))).await?))
-        }
-        (Err(_), _) => credentials_again(&app, &here, &wanted, ("", refused)).await,
+        (Ok(step), None) if !is_over => second_step_page(&app, &here, &step, &wanted).await,
+        _ => Ok(credentials_page(&app, &Frame::anonymous(&app, &here).await, &wanted)),
     }
 }
 
@@ -127,10 +120,6 @@ async fn try_finish(app: &App, fields: &Fields, device: &Device) -> Result<Sessi
     })
 }
 
-async fn step_again(app: &App, fields: &Fields, address: IpAddr) -> Result<SecondStep, RequestError> {
-    Ok(log_in::second_step(&app.site, app.now(), fields.text("ticket"), address).await?)
-}
-
 /// Whether the login must begin again.
 fn is_expired(failure: &RequestError) -> bool {
     let RequestError::Domain(error) = failure else {
@@ -140,18 +129,17 @@ fn is_expired(failure: &RequestError) -> bool {
 }
 
 /// The page that logs in with a passkey. The script asks for the options.
-fn passkey_page(frame: &Frame<'_>, (wanted, refused): (&WantedPage, Option<&RefusedForm>)) -> Markup {
+fn passkey_page(frame: &Frame<'_>, wanted: &WantedPage, is_again: bool) -> Markup {
     let form = PasskeyForm {
         ceremony: Ceremony::Get,
         action: "/login/passkey",
         options: None,
         button: "Use your passkey",
-        starts: refused.is_none(),
+        starts: !is_again,
     };
     let content = html! {
         h1 { "Log in with a passkey" }
-        (summary(refused))
-        (form.render(&wanted.fields()))
+        (form.render(&html! { (wanted.fields()) (frame.form_page()) }))
         p { a.action href=(wanted.login_address()) { "Log in with your password" } }
     };
     frame.page("Log in with a passkey", &content)
@@ -162,11 +150,12 @@ pub async fn passkey_form(
     app: App,
     mut visit: Visit,
     here: LocalPath,
+    again: Option<Extension<ShownAgain>>,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
     two_factor::relying_party(&app).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(passkey_page(&frame, (&wanted, None)))
+    Ok(passkey_page(&frame, &wanted, again.is_some()))
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.
@@ -177,27 +166,12 @@ pub async fn passkey_options(app: App) -> Result<impl IntoResponse, RequestError
 }
 
 /// POST /login/passkey: passkey (JSON), next, reason.
-pub async fn log_in_with_passkey(
-    app: App,
-    device: Device,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Response, RequestError> {
+pub async fn log_in_with_passkey(app: App, device: Device, fields: Fields) -> Result<Response, RequestError> {
     let wanted: WantedPage = fields.read()?;
-    match try_passkey(&app, &fields, &device).await {
-        Ok(session) => Ok(enter(&app, &session, wanted.next.as_str())),
-        Err(failure) => {
-            let refused = RefusedForm::from_failure(failure)?;
-            let frame = Frame::anonymous(&app, &here).await;
-            Ok(refused.response(passkey_page(&frame, (&wanted, Some(&refused)))))
-        }
-    }
-}
-
-async fn try_passkey(app: &App, fields: &Fields, device: &Device) -> Result<Session, RequestError> {
     let passkey = fields.required("passkey")?;
-    let party = two_factor::relying_party(app).await?;
-    Ok(passkeys::log_in((&app.site, app.now()), passkey, &party, device).await?)
+    let party = two_factor::relying_party(&app).await?;
+    let session = passkeys::log_in((&app.site, app.now()), passkey, &party, &device).await?;
+    Ok(enter(&app, &session, wanted.next.as_str()))
 }
 
 /// GET /login/code: next, reason. The second step has no address of its own, so the login begins

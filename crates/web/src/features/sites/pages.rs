@@ -12,10 +12,11 @@ use crate::limits::SITE_DAYS;
 use crate::markup::addresses::{login_to, site_address};
 use crate::markup::charts::{votes_bar, votes_per_day, votes_text};
 use crate::markup::feed_links::FeedKind;
-use crate::markup::fields::{Field, RefusedForm};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
 use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
+use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
@@ -68,8 +69,6 @@ struct BoardPage<'a> {
     board: Board,
     span: Span,
     lines: &'a [SiteLine],
-    /// The text that was not found, and the reason.
-    not_found: Option<(&'a str, &'a RefusedForm)>,
 }
 
 impl BoardPage<'_> {
@@ -83,7 +82,7 @@ impl BoardPage<'_> {
             } @else {
                 (self.list())
             }
-            (self.search())
+            (search())
         };
         frame.page(title, &content)
     }
@@ -123,16 +122,15 @@ impl BoardPage<'_> {
             }
         }
     }
+}
 
-    fn search(&self) -> Markup {
-        let (sought, refused) = self.not_found.unzip();
-        let host = Field::new("host", "Look up a site").value(sought.unwrap_or_default());
-        let host = host.with("placeholder", "example.com").with("inputmode", "url");
-        html! {
-            form.form.narrow action="/sites" {
-                (host.with("autocomplete", "off").required().exact().input(refused))
-                button.button { "Look up" }
-            }
+fn search() -> Markup {
+    let host = Field::new("host", "Look up a site").with("placeholder", "example.com");
+    let host = host.with("inputmode", "url").with("autocomplete", "off").required().exact();
+    html! {
+        form.form.narrow action="/sites" {
+            (host.input())
+            button.button { "Look up" }
         }
     }
 }
@@ -148,16 +146,16 @@ pub async fn sites(
     let not_found = match (sought, find_host(sought)) {
         ("", _) => None,
         (_, Ok(host)) => return Ok(Redirect::to(&site_address(&host)).into_response()),
-        (_, Err(error)) => Some(RefusedForm::from_failure(Error::from(error).into())?.beside(&["host"])),
+        (_, Err(error)) => Some(Error::from(error).into()),
     };
     let (board, span) = (Board::Best, Span::All);
     let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let page = |not_found| BoardPage { board, span, lines: &lines, not_found }.render(&frame);
-    Ok(match &not_found {
-        Some(refused) => refused.response(page(Some((sought, refused)))),
-        None => page(None).into_response(),
-    })
+    let page = BoardPage { board, span, lines: &lines }.render(&frame);
+    match not_found {
+        Some(failure) => Sent { is_post: false, action: "/sites", fields: &fields }.page(&page, failure),
+        None => Ok(page.into_response()),
+    }
 }
 
 /// The host in a lookup, given by name or by the address of a page on it.
@@ -179,7 +177,7 @@ pub async fn board(
     };
     let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(BoardPage { board, span, lines: &lines, not_found: None }.render(&frame))
+    Ok(BoardPage { board, span, lines: &lines }.render(&frame))
 }
 
 /// The page of a site.
@@ -380,7 +378,6 @@ pub fn actions() -> Vec<ActionEntry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::{framed, user};
     use tidings_domain::news::lists::NewsPage;
     use tidings_domain::sites::{History, SiteVotes};
@@ -449,19 +446,13 @@ mod tests {
     fn a_leaderboard_marks_the_current_tabs() {
         let host = Hostname::parse("a.com").unwrap();
         let lines = [SiteLine { host, score: Score::Good, totals: VoteTotals { sum: 1, count: 3 } }];
-        let page = BoardPage {
-            board: Board::Voted,
-            span: Span::Week,
-            lines: &lines,
-            not_found: Some(("<x>", &refused("no", Some("host")))),
-        };
+        let page = BoardPage { board: Board::Voted, span: Span::Week, lines: &lines };
         let html = framed(None, |frame| page.render(frame)).into_string();
         for part in [
             r#"<a href="/sites/voted/week" aria-current="page">Most voted</a>"#,
             r#"<a href="/sites/voted/day">Today</a>"#,
             r#"<a href="/site/a.com">a.com</a>"#,
             "2 good votes and 1 bad vote",
-            "&lt;x&gt;",
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }

@@ -6,13 +6,13 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::markup::addresses::site_address;
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{Column, number, wide_table};
+use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedIn;
 use crate::route::{SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -34,10 +34,6 @@ struct AdminSitesPage<'a> {
     /// The typed fields of the lookup: UUID, from, to.
     lookup: [&'a str; 3],
     found: Option<&'a FoundVoter>,
-    /// Why the lookup, or the change of the limit, was refused.
-    refused: Option<&'a RefusedForm>,
-    /// The limit that was typed; the stored one if there is none.
-    typed_maximum: Option<&'a str>,
     day: Day,
     voters: &'a [DailyVoter],
     audit: &'a [AuditLine],
@@ -47,7 +43,6 @@ impl AdminSitesPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
         let content = html! {
             h1 { "Votes on sites" }
-            (summary(self.refused))
             (self.settings(frame))
             h2 { "Look up a voter" }
             (self.search())
@@ -66,7 +61,7 @@ impl AdminSitesPage<'_> {
         } else {
             ("Voting on sites is enabled.", "Disable voting", "1")
         };
-        let maximum = self.typed_maximum.map_or_else(|| self.settings.maximum.to_string(), str::to_owned);
+        let maximum = self.settings.maximum.to_string();
         let maximum = Field::new(MAXIMUM, "Votes on new sites per voter per day").value(&maximum);
         let maximum = maximum.with("type", "number").with("autocomplete", "off");
         html! {
@@ -78,7 +73,7 @@ impl AdminSitesPage<'_> {
             }
             form.form.narrow method="post" action="/admin/sites/settings" {
                 (frame.signed_fields())
-                (maximum.with("min", "0").with("max", "1000000").required().input(self.refused))
+                (maximum.with("min", "0").with("max", "1000000").required().input())
                 button.button { "Save" }
             }
         }
@@ -92,9 +87,9 @@ impl AdminSitesPage<'_> {
         let before = before.hint(html! { "In UTC, as in the examples. Leave both empty to see all votes." });
         html! {
             form.form.narrow action="/admin/sites#voter" {
-                (field("voter", "UUID", uuid).required().exact().input(self.refused))
-                (time("from", "Votes from", from, "2026-11-21T00:00:00Z").input(self.refused))
-                (before.input(self.refused))
+                (field("voter", "UUID", uuid).required().exact().input())
+                (time("from", "Votes from", from, "2026-11-21T00:00:00Z").input())
+                (before.input())
                 button.button { "Look up" }
             }
         }
@@ -105,7 +100,7 @@ impl AdminSitesPage<'_> {
         let day = Field::new("day", "Day").value(&day);
         html! {
             form.form.narrow action="/admin/sites" {
-                (day.with("type", "date").required().input(self.refused))
+                (day.with("type", "date").required().input())
                 button.button { "Show" }
             }
             @if self.voters.is_empty() {
@@ -191,68 +186,53 @@ fn voter_link(voter: VoterId) -> Markup {
     html! { a href={ "/admin/sites?voter=" (voter) "#voter" } { code { (voter) } } }
 }
 
-/// The fields of the forms of the page that people type into.
-const FIELDS: [&str; 5] = ["voter", "from", "to", "day", MAXIMUM];
+/// The address of the page.
+const ADDRESS: &str = "/admin/sites";
 
 /// The field for the daily limit.
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
-/// Splits what may be refused into the value and why there is none.
-fn or_refused<T>(
-    result: Result<Option<T>, RequestError>,
-) -> Result<(Option<T>, Option<RefusedForm>), RequestError> {
-    match result {
-        Ok(value) => Ok((value, None)),
-        Err(failure) => Ok((None, Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)))),
+/// GET /admin/sites: voter, from, to; day.
+pub async fn page(app: App, mut signed_in: SignedIn, fields: Fields) -> Result<Response, RequestError> {
+    match find(&app, &signed_in.user, &fields).await {
+        Ok((found, day)) => {
+            Ok(show(&app, &mut signed_in, (&fields, found.as_ref(), day)).await?.into_response())
+        }
+        Err(failure) => {
+            let page = show(&app, &mut signed_in, (&Fields::default(), None, Day::of(app.now()))).await?;
+            Sent { is_post: false, action: ADDRESS, fields: &fields }.page(&page, failure)
+        }
     }
 }
 
-/// GET /admin/sites: voter, from, to; day.
-pub async fn page(app: App, signed_in: SignedIn, fields: Fields) -> Result<Response, RequestError> {
-    let (found, refused) = or_refused(find_voter(&app, &signed_in.user, &fields).await)?;
-    show(&app, signed_in, (&fields, found.as_ref(), refused)).await
-}
-
-/// The voter that a query asks for, if it asks for one.
-async fn find_voter(app: &App, user: &User, fields: &Fields) -> Result<Option<FoundVoter>, RequestError> {
+/// The voter that a query asks for, if it asks for one, and the day.
+async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVoter>, Day), RequestError> {
     let period: PeriodQuery = fields.read()?;
-    let voter = match fields.text("voter") {
-        "" => return Ok(None),
-        _ => fields.parsed("voter", "it must be a UUID")?,
+    let day = match fields.text("day") {
+        "" => Day::of(app.now()),
+        _ => fields.parsed("day", "it must be a date like 2023-02-02")?,
     };
+    if fields.text("voter").is_empty() {
+        return Ok((None, day));
+    }
+    let voter = fields.parsed("voter", "it must be a UUID")?;
     let details = sites::voter_details(&app.site, user, voter).await?;
     let votes = sites::voter_votes(&app.site, user, voter, period.from, period.to).await?;
-    Ok(Some(FoundVoter { details, votes }))
+    Ok((Some(FoundVoter { details, votes }), day))
 }
 
-/// The page with the fields of a lookup or of a change, what was found, and why it was refused.
+/// The page with the fields of a lookup and what was found.
 async fn show(
     app: &App,
-    SignedIn { mut visit, user, here }: SignedIn,
-    (fields, found, refused): (&Fields, Option<&FoundVoter>, Option<RefusedForm>),
-) -> Result<Response, RequestError> {
-    let audit = sites::audit_lines(&app.site, &user).await?;
-    let settings = sites::voting_settings(&mut visit).await?;
-    let day = match fields.text("day") {
-        "" => Ok(None),
-        _ => fields.parsed("day", "it must be a date like 2023-02-02").map(Some),
-    };
-    let (day, wrong_day) = or_refused(day)?;
-    let refused = refused.or(wrong_day);
-    let day = day.unwrap_or_else(|| Day::of(app.now()));
-    let voters = sites::top_voters(&app.site, &user, day).await?;
-    let page = AdminSitesPage {
-        settings,
-        lookup: [fields.text("voter"), fields.text("from"), fields.text("to")],
-        found,
-        refused: refused.as_ref(),
-        typed_maximum: fields.get(MAXIMUM),
-        day,
-        voters: &voters,
-        audit: &audit,
-    };
-    let page = page.render(&Frame::for_user(app, &here, &user));
-    Ok(refused.map_or_else(|| page.clone().into_response(), |refused| refused.response(page.clone())))
+    SignedIn { visit, user, here }: &mut SignedIn,
+    (fields, found, day): (&Fields, Option<&FoundVoter>, Day),
+) -> Result<Markup, RequestError> {
+    let audit = sites::audit_lines(&app.site, user).await?;
+    let settings = sites::voting_settings(visit).await?;
+    let voters = sites::top_voters(&app.site, user, day).await?;
+    let lookup = [fields.text("voter"), fields.text("from"), fields.text("to")];
+    let page = AdminSitesPage { settings, lookup, found, day, voters: &voters, audit: &audit };
+    Ok(page.render(&Frame::for_user(app, here, user)))
 }
 
 /// The actions of administrators on votes on sites.
@@ -264,16 +244,14 @@ pub fn actions() -> Vec<ActionEntry> {
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, true)),
         )
         .called("/api/sites/admin/ban")
-        .page(SHORT.of(Wing::Sites), async |sent, banned| banned.map(|banned| page_of_voter(&sent, &banned))),
+        .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
         Action::once(
             "/admin/sites/unban",
             "Lift a ban (administrators only).",
             |app, by, form: &VoterForm| Box::pin(ban_voter(app, by.user, form.user_id, false)),
         )
         .called("/api/sites/admin/unban")
-        .page(SHORT.of(Wing::Sites), async |sent, unbanned| {
-            unbanned.map(|unbanned| page_of_voter(&sent, &unbanned))
-        }),
+        .page(SHORT.of(Wing::Sites), async |sent, form, is_done| Ok(page_of_voter(&sent, &form, is_done))),
         Action::once(
             "/admin/sites/settings",
             "Change the settings for votes on sites (administrators only).",
@@ -282,32 +260,19 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .called("/api/sites/admin/settings")
-        .page(SHORT.of(Wing::Sites), answer_to_settings),
+        .form_page(ADDRESS)
+        .then(SHORT.of(Wing::Sites), |_, ()| ADDRESS.to_owned()),
     ]
 }
 
 /// Redirects to the voter, and says whether the votes are still being updated.
-fn page_of_voter(sent: &SentForm, (form, is_done): &(VoterForm, bool)) -> Redirect {
-    let page = format!("/admin/sites?voter={}#voter", form.user_id);
-    if *is_done {
+fn page_of_voter(sent: &SentForm, form: &VoterForm, is_done: bool) -> Redirect {
+    let page = format!("{ADDRESS}?voter={}#voter", form.user_id);
+    if is_done {
         Redirect::to(&page)
     } else {
         Notice::UpdatingVotes.redirect(&sent.app, &sent.form.user, &page)
     }
-}
-
-/// Redirects to the page, or shows it with what was refused.
-async fn answer_to_settings(
-    SentForm { app, form }: SentForm,
-    changed: Result<(VotingSettingsForm, ()), RequestError>,
-) -> Result<Response, RequestError> {
-    let Err(failure) = changed else {
-        return Ok(Redirect::to("/admin/sites").into_response());
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&FIELDS);
-    let SignedFields { visit, user, fields, .. } = form;
-    let here = LocalPath::parse("/admin/sites/settings");
-    show(&app, SignedIn { visit, user, here }, (&fields, None, Some(refused))).await
 }
 
 /// Bans a voter or lifts the ban. Returns whether all votes have been updated; if not, the update continues
@@ -350,8 +315,6 @@ mod tests {
                 settings: VotingSettings { is_disabled: is_banned, maximum: 4711 },
                 lookup: ["<x>", "", ""],
                 found: Some(&found(is_banned)),
-                refused: None,
-                typed_maximum: None,
                 day: "2026-11-21".parse().unwrap(),
                 voters: &[DailyVoter { id, count: 3, sum: -3 }],
                 audit: &[],

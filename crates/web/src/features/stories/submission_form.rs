@@ -1,7 +1,7 @@
 //! The form that submits or edits a story.
 
 use crate::markup::addresses::{news_address, topic_link};
-use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
 use crate::markup::parts::{OUTSIDE, age};
@@ -27,9 +27,6 @@ const TOGGLED_TOPIC: &str = "toggle_topic";
 
 /// The field with the story that somebody has seen and that is another than theirs.
 pub const OTHER_STORY: &str = "anyway";
-
-/// The fields of the form that people type into.
-pub const FIELDS: [&str; 4] = ["title", "url", "text", "topics"];
 
 /// The action of a button of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,8 +132,6 @@ pub struct SubmissionPage<'a> {
     pub typed: TypedStory,
     /// The topics that are offered, the largest first.
     pub offered: &'a [TopicLine],
-    /// Why the form is shown again.
-    pub refused: Option<&'a RefusedForm>,
     /// The notice about the story.
     pub notice: Notice,
     /// Stories with a title like this one.
@@ -152,7 +147,6 @@ impl SubmissionPage<'_> {
         let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
             h1 { (heading) }
-            (summary(self.refused))
             @match &self.notice {
                 Notice::Preview(story) => { (self.preview(frame, story)) }
                 Notice::Likely(earlier) => { (likely_story(frame, earlier)) }
@@ -207,7 +201,7 @@ impl SubmissionPage<'_> {
             .value(&self.typed.url)
             .with("inputmode", "url")
             .with("data-draft", draft);
-        field.with("autocomplete", "off").exact().after(after).input(self.refused)
+        field.with("autocomplete", "off").exact().after(after).input()
     }
 
     fn title_field(&self, frame: &Frame<'_>, draft: &str) -> Markup {
@@ -228,7 +222,7 @@ impl SubmissionPage<'_> {
         };
         let hint = html! { "Up to " (MAX_TITLE) " characters." };
         let field = Field::new("title", "Title").value(&self.typed.title).hint(hint).after(after);
-        field.with("autocomplete", "off").with("data-draft", draft).required().input(self.refused)
+        field.with("autocomplete", "off").with("data-draft", draft).required().input()
     }
 
     fn text_field(&self, draft: &str) -> Markup {
@@ -239,7 +233,7 @@ impl SubmissionPage<'_> {
             let hint = "Optional with a URL: it becomes the first comment. Without a URL, it is the story.";
             field.hint(html! { (hint) })
         };
-        field.with("data-draft", draft).text_area(self.refused)
+        field.with("data-draft", draft).text_area()
     }
 
     fn topics_field(&self) -> Markup {
@@ -265,7 +259,7 @@ impl SubmissionPage<'_> {
         };
         let field = Field::new("topics", "Topics").value(&self.typed.topics).hint(hint).after(after);
         let field = field.with("list", "offered-topics").with("autocomplete", "off").with("data-several", "");
-        field.exact().input(self.refused)
+        field.exact().input()
     }
 
     fn preview(&self, frame: &Frame<'_>, submission: &Submission) -> Markup {
@@ -343,40 +337,32 @@ fn bookmarklet_script(form: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markup::fields::test_support::refused;
     use crate::markup::test_support::{framed, settings, user};
     use axum::http::HeaderValue;
 
-    fn rendered(refused: Option<&RefusedForm>, notice: Notice) -> String {
+    fn rendered(notice: Notice) -> String {
         let typed = TypedStory {
             title: "\"><script>".to_owned(),
             url: "javascript:alert(1)".to_owned(),
             text: "</textarea>".to_owned(),
             topics: "<i>".to_owned(),
         };
-        let page = SubmissionPage { typed, refused, notice, ..SubmissionPage::default() };
+        let page = SubmissionPage { typed, notice, ..SubmissionPage::default() };
         let alice = user("1", "alice", "");
         framed(Some(&alice), |frame| page.render(frame)).into_string()
     }
 
     #[test]
-    fn the_form_comes_back_filled_in_with_the_message() {
-        for (field, alert) in [
-            (None, r#"<p class="alert" role="alert">url is &lt;wrong&gt;</p>"#),
-            (Some("url"), r#"<p class="error" id="error-url" role="alert">url is &lt;wrong&gt;</p>"#),
+    fn the_form_has_what_was_typed() {
+        let html = rendered(Notice::None);
+        for part in [
+            r#"value="&quot;&gt;&lt;script&gt;""#,
+            r#"value="javascript:alert(1)""#,
+            "&lt;/textarea&gt;</textarea>",
+            r#"name="news_id" value="-1""#,
+            r#"name="apisecret" value=""#,
         ] {
-            let html = rendered(Some(&refused("url is <wrong>", field)), Notice::None);
-            for part in [
-                r#"value="&quot;&gt;&lt;script&gt;""#,
-                r#"value="javascript:alert(1)""#,
-                "&lt;/textarea&gt;</textarea>",
-                alert,
-                r#"name="news_id" value="-1""#,
-                r#"name="apisecret" value=""#,
-            ] {
-                assert!(html.contains(part), "{part} in {html}");
-            }
-            assert_eq!((html.matches("<h1").count(), html.matches(r#"role="alert""#).count()), (1, 1));
+            assert!(html.contains(part), "{part} in {html}");
         }
     }
 
@@ -386,7 +372,7 @@ mod tests {
             Submission::parse("<b>", "https://example.com/<i>", "see https://a.example/ <u>").unwrap();
         let topics = Some(Topics::parse("rust").unwrap());
         let submission = Submission { topics, ..parsed };
-        let html = rendered(None, Notice::Preview(Box::new(submission)));
+        let html = rendered(Notice::Preview(Box::new(submission)));
         let (_, preview) = html.split_once("<section class=\"preview\"").unwrap();
         let (preview, _) = preview.split_once("</section>").unwrap();
         assert!(preview.contains("not submitted yet") && !preview.contains("<b>"), "{preview}");

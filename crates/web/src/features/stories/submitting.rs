@@ -3,21 +3,21 @@
 use super::form::{NewsIdForm, SubmissionForm};
 use super::item::news_list;
 use super::sending::{delete_news, fetch_title, submit_or_edit};
-use super::submission_form::{FIELDS, Notice, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address};
+use super::submission_form::{Notice, OTHER_STORY, Step, SubmissionPage, TypedStory, form_address};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::thread::title_link;
 use crate::features::comments::writing::CommentEditor;
 use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
-use crate::markup::fields::RefusedForm;
 use crate::markup::frame::Frame;
 use crate::markup::parts::{KEPT_AFTER_DELETION, age, author};
 use crate::markup::withheld::lock_notice;
-use crate::request::form::Fields;
+use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
+use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -104,27 +104,23 @@ enum Done {
 }
 
 impl PostedForm {
-    /// Does what was asked for. The form comes back if the story was not to be sent yet, or was
-    /// refused.
+    /// Does what was asked for. The form comes back if the story was not to be sent yet.
     async fn respond(mut self, app: &App, here: &LocalPath) -> Result<Response, RequestError> {
         let mut typed = TypedStory::of(&self.form.fields);
-        let (mut refused, mut notice) = (None, Notice::None);
-        match self.act(app).await {
-            Ok(Done::Sent(Submitted::Earlier(id))) => return self.earlier(app, id).await,
-            Ok(Done::Sent(sent)) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
-            Ok(Done::Fetched(title)) => {
+        let mut notice = Notice::None;
+        match self.act(app).await? {
+            Done::Sent(Submitted::Earlier(id)) => return self.earlier(app, id).await,
+            Done::Sent(sent) => return Ok(Redirect::to(&news_address(sent.id())).into_response()),
+            Done::Fetched(title) => {
                 let title = title.to_string();
                 let before = std::mem::replace(&mut typed.title, title);
                 notice = Notice::Fetched { replaced: Some(before).filter(|before| *before != typed.title) };
             }
-            Ok(Done::Previewed(story)) => notice = Notice::Preview(story),
-            Ok(Done::Likely(earlier)) => notice = Notice::Likely(earlier),
-            Ok(Done::ToggledTopic(topics)) => typed.topics = topics.typed(),
-            Err(failure) => refused = Some(RefusedForm::from_failure(failure)?.beside(&FIELDS)),
+            Done::Previewed(story) => notice = Notice::Preview(story),
+            Done::Likely(earlier) => notice = Notice::Likely(earlier),
+            Done::ToggledTopic(topics) => typed.topics = topics.typed(),
         }
-        if refused.is_none() {
-            typed.url = completed(&typed.url).into_owned();
-        }
+        typed.url = completed(&typed.url).into_owned();
         let similar = match &notice {
             Notice::Preview(story) if self.edited.is_none() && app.settings.search.is_on => {
                 let SignedFields { visit, device, .. } = &mut self.form;
@@ -138,16 +134,11 @@ impl PostedForm {
             edited: self.edited,
             typed,
             offered: &offered(&mut self.form.visit).await?,
-            refused: refused.as_ref(),
             notice,
             similar: &similar,
             form_address: self.form_address,
         };
-        let page = page.render(&Frame::for_user(app, here, &self.form.user));
-        Ok(match refused {
-            Some(refused) => refused.response(page),
-            None => page.into_response(),
-        })
+        Ok(page.render(&Frame::for_user(app, here, &self.form.user)).into_response())
     }
 
     async fn act(&self, app: &App) -> Result<Done, RequestError> {
@@ -234,22 +225,26 @@ async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<A
     Ok(news)
 }
 
-/// GET /editnews/:id.
+/// GET /editnews/:id. A refused text is shown again even if the story cannot be changed any more.
 pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
     app: App,
     mut signed_in: SignedIn,
+    again: Option<Extension<ShownAgain>>,
 ) -> Result<Markup, RequestError> {
-    let news = changeable(&app, &mut signed_in, id).await?;
-    let text = news.text();
-    let url = if text.is_some() { String::new() } else { news.url.clone() };
-    let offered = offered(&mut signed_in.visit).await?;
-    let typed = TypedStory {
-        title: news.title.clone(),
-        url,
-        text: text.unwrap_or_default().to_owned(),
-        topics: news.topics.typed(),
+    let typed = if again.is_some() {
+        TypedStory::default()
+    } else {
+        let news = changeable(&app, &mut signed_in, id).await?;
+        let text = news.text();
+        TypedStory {
+            title: news.title.clone(),
+            url: if text.is_some() { String::new() } else { news.url.clone() },
+            text: text.unwrap_or_default().to_owned(),
+            topics: news.topics.typed(),
+        }
     };
+    let offered = offered(&mut signed_in.visit).await?;
     let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
     Ok(page.render(&Frame::for_user(&app, &signed_in.here, &signed_in.user)))
 }

@@ -132,9 +132,9 @@ pub fn actions_on_comments() -> Vec<ActionEntry> {
 /// Redirects to the comment. The vote may have moved it to another page of its thread.
 async fn comment_in_thread(
     SentForm { form, .. }: SentForm,
-    voted: Result<(CommentVoteForm, CommentAddress), RequestError>,
+    _: CommentVoteForm,
+    address: CommentAddress,
 ) -> Result<Redirect, RequestError> {
-    let (_, address) = voted?;
     let Next { next } = form.fields.read()?;
     let is_in_thread = next.path() == news_address(address.news);
     let CommentAddress { news, comment } = address;

@@ -6,10 +6,10 @@ use super::people::who_to_follow;
 use super::tweets::{rest_of_timeline, tweet_list};
 use crate::App;
 use crate::error::RequestError;
-use crate::features::action::{Action, ActionEntry, SentForm};
-use crate::limits::{HOME_SUGGESTIONS, TIMELINE_ENTRIES};
+use crate::features::action::{Action, ActionEntry};
+use crate::limits::HOME_SUGGESTIONS;
 use crate::markup::addresses::tweet_address;
-use crate::markup::fields::{Field, RefusedForm, draft_key, summary};
+use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::parts::{empty_page, no_more, tab};
 use crate::request::form::Form;
@@ -17,12 +17,11 @@ use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
 use crate::request::viewer::ShowingHidden;
 use crate::route::{LONG, LoginReason, Wing};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
-use tidings_domain::timelines::tweets::{self, PostedTweet};
+use tidings_domain::timelines::tweets;
 use tidings_domain::values::cursor::Window;
 use tidings_domain::values::limits::MAX_TWEET;
 
@@ -61,9 +60,6 @@ struct HomePage<'a> {
     /// Whether this is the newest part, which has the form and reports new tweets.
     is_first: bool,
     suggestions: &'a [Suggestion],
-    /// The text of the viewer, if it was refused, and the reason.
-    typed: &'a str,
-    refused: Option<&'a RefusedForm>,
 }
 
 impl HomePage<'_> {
@@ -74,7 +70,6 @@ impl HomePage<'_> {
             div.with-beside {
                 div {
                     @if self.is_first {
-                        (summary(self.refused))
                         (self.form(frame))
                         div.live aria-live="polite" data-live=(self.events()) {}
                     }
@@ -96,13 +91,13 @@ impl HomePage<'_> {
     fn form(&self, frame: &Frame<'_>) -> Markup {
         let limit = MAX_TWEET.to_string();
         let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
-        let text = Field::new("text", "Your post").value(self.typed).hint(hint);
+        let text = Field::new("text", "Your post").hint(hint);
         let draft = draft_key(frame, "tweet");
         let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
         html! {
             form.form.compose method="post" action="/tweet" {
                 (frame.signed_fields())
-                (text.text_area(self.refused))
+                (text.text_area())
                 // The script adds how many characters are left.
                 div.send { button.button { "Post" } }
             }
@@ -135,27 +130,6 @@ impl HomePage<'_> {
     }
 }
 
-async fn show_home(
-    app: &App,
-    visit: &mut Visit,
-    here: &LocalPath,
-    window: &Window,
-    (typed, refused): (&str, Option<&RefusedForm>),
-) -> Result<Markup, RequestError> {
-    if !visit.has_token() {
-        return Err(RequestError::LoginRequired);
-    }
-    let page = reading::home(visit, window).await?.ok_or(RequestError::LoginRequired)?;
-    let is_first = window.before.is_none();
-    let suggestions =
-        if is_first { suggestions::suggestions(visit, HOME_SUGGESTIONS).await? } else { Vec::new() };
-    let frame = Frame::of(app, visit, here).await?;
-    if frame.viewer.is_none() {
-        return Err(RequestError::LoginRequired);
-    }
-    Ok(HomePage { page: &page, is_first, suggestions: &suggestions, typed, refused }.render(&frame))
-}
-
 /// GET /home: before, a cursor.
 pub async fn home(
     app: App,
@@ -163,7 +137,19 @@ pub async fn home(
     here: LocalPath,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    show_home(&app, &mut visit, &here, &query.into(), ("", None)).await
+    if !visit.has_token() {
+        return Err(RequestError::LoginRequired);
+    }
+    let window: Window = query.into();
+    let page = reading::home(&mut visit, &window).await?.ok_or(RequestError::LoginRequired)?;
+    let is_first = window.before.is_none();
+    let suggestions =
+        if is_first { suggestions::suggestions(&mut visit, HOME_SUGGESTIONS).await? } else { Vec::new() };
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    if frame.viewer.is_none() {
+        return Err(RequestError::LoginRequired);
+    }
+    Ok(HomePage { page: &page, is_first, suggestions: &suggestions }.render(&frame))
 }
 
 /// The actions behind the forms of this file.
@@ -173,27 +159,13 @@ pub fn actions() -> Vec<ActionEntry> {
             Box::pin(tweets::post_tweet(&app.site, app.moment(), by, &form.text))
         })
         .answering(async |_, tweet| Ok(TweetedResponse::from(tweet)))
-        .page(LONG.of(Wing::Timelines).asking(LoginReason::Tweet), answer_to_tweet),
-    ]
-}
-
-/// Redirects to where the tweet is, or shows the form again.
-async fn answer_to_tweet(
-    SentForm { app, mut form }: SentForm,
-    posted: Result<(TweetForm, PostedTweet), RequestError>,
-) -> Result<Response, RequestError> {
-    let failure = match posted {
+        .form_page("/home")
         // A tweet that waits is in no timeline yet.
-        Ok((_, tweet)) if tweet.waits => return Ok(Redirect::to(&tweet_address(tweet.id)).into_response()),
-        Ok(_) => return Ok(Redirect::to("/home").into_response()),
-        Err(failure) => failure,
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["text"]);
-    // Buttons on the page return to the page with the form.
-    let here = LocalPath::parse("/home");
-    let typed = (form.fields.text("text"), Some(&refused));
-    let page = show_home(&app, &mut form.visit, &here, &Window::newest(TIMELINE_ENTRIES), typed).await?;
-    Ok(refused.response(page))
+        .page(LONG.of(Wing::Timelines).asking(LoginReason::Tweet), async |_, _, tweet| {
+            let posted = if tweet.waits { tweet_address(tweet.id) } else { "/home".to_owned() };
+            Ok::<_, RequestError>(Redirect::to(&posted))
+        }),
+    ]
 }
 
 /// GET /everyone: before, a cursor.

@@ -7,13 +7,13 @@ use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm, begin_long};
 use crate::limits::{LISTED_TOPIC_BYTES, LISTED_TOPICS, PAGE_LIST_BYTES};
 use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_address, topic_link};
-use crate::markup::fields::{Field, RefusedForm, summary};
+use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::parts::{empty_but, fitting, number, small_form};
 use crate::request::local_path::LocalPath;
 use crate::route::{LONG, LoginReason, SHORT};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
@@ -203,24 +203,19 @@ pub fn admin_forms(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
         @if is_admin(frame) {
             details.tools {
                 summary { "Rename or merge this topic" }
-                (move_form(frame, topic.as_str(), Move::Rename, None))
-                (move_form(frame, topic.as_str(), Move::Merge, None))
+                (move_form(frame, topic, Move::Rename))
+                (move_form(frame, topic, Move::Merge))
             }
             details.tools {
                 summary { "Describe this topic" }
-                (describe_form(frame, topic, (sentence, None)))
+                (describe_form(frame, topic, sentence))
             }
         }
     }
 }
 
-/// The form for the sentence that describes a topic, with what was typed into it and why that
-/// was refused.
-fn describe_form(
-    frame: &Frame<'_>,
-    topic: &Topic,
-    (sentence, refused): (&str, Option<&RefusedForm>),
-) -> Markup {
+/// The form for the sentence that describes a topic.
+fn describe_form(frame: &Frame<'_>, topic: &Topic, sentence: &str) -> Markup {
     let hint = html! {
         "At most " (number(MAX_TOPIC_SENTENCE)) " characters. Leave it empty to remove the description."
     };
@@ -228,15 +223,16 @@ fn describe_form(
     html! {
         form.form method="post" action="/describetopic" {
             (frame.signed_fields())
+            (frame.form_page())
             input type="hidden" name="topic" value=(topic);
-            (field.with("dir", "auto").with("autocomplete", "off").input(refused))
+            (field.with("dir", "auto").with("autocomplete", "off").input())
             button.button { "Save" }
         }
     }
 }
 
-/// The form for a move of a topic, with what was typed into it if that was refused.
-fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &RefusedForm)>) -> Markup {
+/// The form for a move of a topic.
+fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
     let (action, button) = match kind {
         Move::Rename => ("/renametopic", "Rename"),
         Move::Merge => ("/mergetopic", "Merge"),
@@ -245,13 +241,13 @@ fn move_form(frame: &Frame<'_>, topic: &str, kind: Move, typed: Option<(&str, &R
         Move::Rename => ("name", "New name"),
         Move::Merge => ("into", "Topic to merge it into"),
     };
-    let (value, refused) = typed.unzip();
-    let field = Field::new(name, label).value(value.unwrap_or_default());
+    let field = Field::new(name, label).with("autocomplete", "off").required().exact();
     html! {
         form.form.narrow method="post" action=(action) {
             (frame.signed_fields())
+            (frame.form_page())
             input type="hidden" name="topic" value=(topic);
-            (field.with("autocomplete", "off").required().exact().input(refused))
+            (field.input())
             button.button { (button) }
         }
     }
@@ -262,63 +258,6 @@ pub async fn topics(app: App, mut visit: Visit, here: LocalPath) -> Result<Marku
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(TopicsPage { overview: &overview }.render(&frame))
-}
-
-/// Redirects to the topic that has the articles now, or shows the form again.
-fn answer_to_move(
-    SentForm { app, form }: &SentForm,
-    kind: Move,
-    moved: Result<(Topic, Option<u64>), RequestError>,
-) -> Result<Response, RequestError> {
-    let failure = match moved {
-        Ok((to, articles)) => return Ok(redirect_after_move((app, &form.user), to, articles).into_response()),
-        Err(failure) => failure,
-    };
-    // Only administrators have this form, and only for a topic.
-    let topic = Topic::parse("topic", form.fields.text("topic"));
-    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
-        return Err(failure);
-    };
-    let (address, heading, name) = match kind {
-        Move::Rename => ("/renametopic", "Rename a topic", "name"),
-        Move::Merge => ("/mergetopic", "Merge a topic", "into"),
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&[name]);
-    let here = LocalPath::parse(address);
-    let frame = Frame::for_user(app, &here, &form.user);
-    let content = html! {
-        h1 { (heading) }
-        (summary(Some(&refused)))
-        p { "The topic is " (topic_link(&topic)) "." }
-        (move_form(&frame, topic.as_str(), kind, Some((form.fields.text(name), &refused))))
-    };
-    Ok(refused.response(frame.page(heading, &content)))
-}
-
-/// Redirects to the topic, or shows the form again.
-async fn answer_to_description(
-    SentForm { app, form }: SentForm,
-    described: Result<(DescribeForm, ()), RequestError>,
-) -> Result<Response, RequestError> {
-    let failure = match described {
-        Ok((form, ())) => return Ok(Redirect::to(&choice_address(&form.topic.into())).into_response()),
-        Err(failure) => failure,
-    };
-    // Only administrators have this form, and only for a topic.
-    let topic = Topic::parse("topic", form.fields.text("topic"));
-    let (true, Ok(topic)) = (form.user.is_administrator(), topic) else {
-        return Err(failure);
-    };
-    let refused = RefusedForm::from_failure(failure)?.beside(&["about"]);
-    let here = LocalPath::parse("/describetopic");
-    let frame = Frame::for_user(&app, &here, &form.user);
-    let content = html! {
-        h1 { "Describe a topic" }
-        (summary(Some(&refused)))
-        p { "The topic is " (topic_link(&topic)) "." }
-        (describe_form(&frame, &topic, (form.fields.text("about"), Some(&refused))))
-    };
-    Ok(refused.response(frame.page("Describe a topic", &content)))
 }
 
 /// The actions on topics.
@@ -351,7 +290,7 @@ pub fn actions() -> Vec<ActionEntry> {
                 Box::pin(topics::describe(&app.site, app.now(), by.user, &form.topic, form.about.as_ref()))
             },
         )
-        .page(LONG, answer_to_description),
+        .then(LONG, |form, ()| choice_address(&form.topic.clone().into())),
         Action::once(
             "/renametopic",
             "Rename a topic (administrators only).",
@@ -360,9 +299,7 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
-        .page(SHORT, async |sent, moved| {
-            answer_to_move(&sent, Move::Rename, moved.map(|(form, articles)| (form.name, articles)))
-        }),
+        .page(SHORT, async |sent, form, articles| Ok(redirect_after_move(&sent, form.name, articles))),
         Action::once(
             "/mergetopic",
             "Merge a topic into another one (administrators only).",
@@ -371,17 +308,16 @@ pub fn actions() -> Vec<ActionEntry> {
             },
         )
         .answering(async |_, articles| Ok(TopicMovedResponse::from(articles)))
-        .page(SHORT, async |sent, moved| {
-            answer_to_move(&sent, Move::Merge, moved.map(|(form, articles)| (form.into, articles)))
-        }),
+        .form_page("/topics")
+        .page(SHORT, async |sent, form, articles| Ok(redirect_after_move(&sent, form.into, articles))),
     ]
 }
 
 /// Redirects to the new topic, or to the list of topics if the move is still running.
-fn redirect_after_move((app, user): (&App, &User), to: Topic, articles: Option<u64>) -> Redirect {
+fn redirect_after_move(sent: &SentForm, to: Topic, articles: Option<u64>) -> Redirect {
     match articles {
         Some(_) => Redirect::to(&choice_address(&to.into())),
-        None => Notice::MovingTopic.redirect(app, user, "/topics"),
+        None => Notice::MovingTopic.redirect(&sent.app, &sent.form.user, "/topics"),
     }
 }
 
