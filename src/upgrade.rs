@@ -1,7 +1,6 @@
 //! Before a store is served: whether this program can use it, the migrations that it needs, with a
 //! backup first, and whether home timelines can be where the settings say.
 
-use crate::backup::disk::SystemDisk;
 use crate::backup::schedule;
 use crate::backup::take;
 use crate::cli::terminal::progress_bar;
@@ -164,7 +163,7 @@ async fn back_up(
     let progress = Progress::new("making a backup before the store is migrated", tell);
     progress.advance(0, state.keys);
     let report = Box::new(move |done, total| progress.advance(done, total));
-    let taken = take::to_file(&site.store, SystemDisk, path.clone(), report).await;
+    let taken = take::to_file(&site.store, path.clone(), report).await;
     let summary = taken.context("cannot make a backup before the store is migrated")?;
     tracing::info!(
         path = %path.display(),

@@ -7,8 +7,7 @@
 //! removed. A file with a time in the future comes from a wrong clock. It says nothing about when
 //! the last backup was made, is not counted among those that are kept, and is not removed.
 
-use super::disk::{Disk, SystemDisk};
-use super::take;
+use super::{disk, take};
 use crate::config;
 use anyhow::Context;
 use std::fs::File;
@@ -70,10 +69,10 @@ impl Schedule {
     async fn take(&self, site: &Site, now_ms: u64) -> anyhow::Result<()> {
         make_folder(&self.folder)?;
         for name in abandoned(&self.folder)? {
-            SystemDisk.remove(&self.folder.join(name));
+            disk::remove(&self.folder.join(name));
         }
         let path = self.folder.join(format!("{}.backup", stem(now_ms)));
-        let summary = take::to_file(&site.store, SystemDisk, path.clone(), Box::new(|_, _| {})).await?;
+        let summary = take::to_file(&site.store, path.clone(), Box::new(|_, _| {})).await?;
         tracing::info!(
             path = %path.display(),
             keys = summary.keys,
@@ -81,7 +80,7 @@ impl Schedule {
             "made a backup"
         );
         for old in beyond(names(&self.folder, now_ms)?, self.keep) {
-            SystemDisk.remove(&self.folder.join(&old));
+            disk::remove(&self.folder.join(&old));
             tracing::info!(name = old, "removed an old backup");
         }
         if self.after.is_some() {
@@ -105,7 +104,7 @@ impl Schedule {
                 }
                 return Err(error);
             }
-            SystemDisk.remove(&waiting);
+            disk::remove(&waiting);
         }
         Ok(())
     }

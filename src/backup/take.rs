@@ -1,6 +1,6 @@
 //! Takes a backup of a store.
 
-use super::disk::{Disk, NewFile};
+use super::disk::{NewFile, demand_absent};
 use super::format::{Header, Record, Summary};
 use super::writer::BackupWriter;
 use crate::config::folder_of;
@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow, bail};
 use indicatif::ProgressBar;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tidings_disk::RealFolder;
 use tidings_domain::keys::families::Family;
 use tidings_domain::migrations;
 use tidings_keyspace::{Entry, Snapshot, Store, give_way};
@@ -34,21 +35,13 @@ pub fn shown_on(bar: &ProgressBar) -> Progress {
 ///
 /// # Errors
 /// When the file exists or cannot be written, or the store cannot be read.
-pub async fn to_file<D: Disk + Send + 'static>(
-    store: &Store,
-    disk: D,
-    path: PathBuf,
-    progress: Progress,
-) -> anyhow::Result<Summary> {
-    let folder = folder_of(&path);
-    if disk.exists(&path) {
-        bail!("{} exists already; choose another name, or remove it first", path.display());
-    }
-    let (snapshot, header) = begin(store, &folder).await?;
+pub async fn to_file(store: &Store, path: PathBuf, progress: Progress) -> anyhow::Result<Summary> {
+    demand_absent(&RealFolder::of(&path), &path)?;
+    let (snapshot, header) = begin(store, &folder_of(&path)).await?;
     on_own_thread("backup", move |is_wanted, runtime| {
         let cannot = || format!("cannot write {}", path.display());
-        let mut new = NewFile::create(&disk, &path)?;
-        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, new.file()?);
+        let mut new = NewFile::create(&path)?;
+        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, &mut new);
         let source = Source { snapshot, header, everything: false, runtime, is_wanted, progress };
         let (mut out, summary) = source.write_to(out).with_context(cannot)?;
         out.flush().with_context(cannot)?;

@@ -1,7 +1,6 @@
 //! `tidings erase`: writes a copy of a backup without a post.
 
 use super::progress_bar;
-use crate::backup::disk::SystemDisk;
 use crate::backup::take;
 use crate::backup::temporary;
 use crate::config::Config;
@@ -44,7 +43,7 @@ impl EraseCommand {
             let erased = erasing::erase_in_copy(site, now, &thing).await;
             erased.with_context(|| format!("cannot erase {thing} from the backup"))?;
             let shown = take::shown_on(&progress_bar(0, "writing keys"));
-            take::to_file(&site.store, SystemDisk, self.out.clone(), shown).await
+            take::to_file(&site.store, self.out.clone(), shown).await
         };
         let written = written.await;
         site.store.close().await;

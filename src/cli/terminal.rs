@@ -5,7 +5,7 @@
 //! [`Local`] answers it too. So only the command line opens files: those that its own arguments name, with the
 //! rights and in the folder of the person.
 
-use crate::backup::disk::{NewFile, SystemDisk};
+use crate::backup::disk::NewFile;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub struct Local {
     input: Option<File>,
     /// Its length, if it can be read anywhere.
     input_bytes: Option<u64>,
-    output: Option<NewFile<'static, SystemDisk>>,
+    output: Option<NewFile>,
     account: String,
 }
 
@@ -87,9 +87,7 @@ impl Local {
                 let found = input.metadata().ok().filter(std::fs::Metadata::is_file);
                 Self { input: Some(input), input_bytes: found.map(|found| found.len()), ..Self::default() }
             }
-            Need::NewFile(path) => {
-                Self { output: Some(NewFile::create(&SystemDisk, &path)?), ..Self::default() }
-            }
+            Need::NewFile(path) => Self { output: Some(NewFile::create(&path)?), ..Self::default() },
             Need::Password(account) => Self { account, ..Self::default() },
         })
     }
@@ -114,12 +112,12 @@ impl Local {
             Call::Password => return self.ask_password().map(String::into_bytes),
             Call::Read(at) => return self.read(at),
             Call::Write(bytes) => match &mut self.output {
-                Some(output) => output.file()?.write_all(&bytes)?,
+                Some(output) => output.write_all(&bytes)?,
                 None => write_all(&mut io::stdout().lock(), &bytes)?,
             },
             Call::Finish => {
-                let Some(mut output) = self.output.take() else { return Ok(Vec::new()) };
-                let length = output.file()?.metadata()?.len();
+                let Some(output) = self.output.take() else { return Ok(Vec::new()) };
+                let length = output.length();
                 output.finish().map_err(|error| io::Error::other(format!("{error:#}")))?;
                 return Ok(length.to_le_bytes().into());
             }

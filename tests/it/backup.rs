@@ -9,7 +9,6 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
-use tidings::backup::disk::SystemDisk;
 use tidings::backup::{restore, take};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::{keys, migrations};
@@ -474,7 +473,7 @@ async fn a_large_key_is_restored_whole_on_every_engine() {
         large("z", Value::String("after".to_owned())),
     ];
     store.restore(entries).await.unwrap();
-    take::to_file(&store, SystemDisk, path.clone(), Box::new(|_, _| {})).await.unwrap();
+    take::to_file(&store, path.clone(), Box::new(|_, _| {})).await.unwrap();
     let redis = RedisServer::start();
     for target in [
         Store::in_memory().await.unwrap(),
@@ -494,7 +493,7 @@ async fn a_backup_is_checked_without_a_store() {
     alice.get("/").await;
     server.finish_jobs().await;
     let back_up = async |name: &str| {
-        take::to_file(server.store(), SystemDisk, path(name).into(), Box::new(|_, _| {})).await.unwrap();
+        take::to_file(server.store(), path(name).into(), Box::new(|_, _| {})).await.unwrap();
     };
     back_up("good.backup").await;
     let said = succeed(&["check", "backup", &path("good.backup")]);

@@ -3,7 +3,6 @@
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
-use tidings::backup::disk::SystemDisk;
 use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
 use tidings_domain::migrations;
@@ -181,7 +180,7 @@ async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer() {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backup");
-        take::to_file(server.store(), SystemDisk, path.clone(), Box::new(|_, _| {})).await.unwrap();
+        take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
         assert!(!backup_has(&path, WORD));
 
         // The place holds the thread, and the log has the reason.
@@ -426,7 +425,7 @@ async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave() {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("backup");
-        take::to_file(server.store(), SystemDisk, path.clone(), Box::new(|_, _| {})).await.unwrap();
+        take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
         assert!(!backup_has(&path, WORD));
         for kind in ["stories", "comments", "posts", "people"] {
             crate::search::finds(&alice, &format!("q={WORD}*&kind={kind}"), &[]).await;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use reqwest::StatusCode;
 use roxmltree::{Document, Node};
 use serde_json::Value;
-use tidings::backup::disk::SystemDisk;
 use tidings::backup::{restore, take};
 use tidings_keyspace::{Store, StoreOptions};
 
@@ -185,7 +184,7 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
         }
         if days == 400 {
             let backup = folder.path().join("site.backup");
-            take::to_file(server.store(), SystemDisk, backup.clone(), Box::new(|_, _| {})).await.unwrap();
+            take::to_file(server.store(), backup.clone(), Box::new(|_, _| {})).await.unwrap();
             let restored = Store::open(&file, &StoreOptions::default()).await.unwrap();
             restore::write_unverified(&restored, &backup, 0, |_, _| {}).await.unwrap();
             restored.close().await;

@@ -6,7 +6,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use tidings::backup::disk::SystemDisk;
 use tidings::backup::{restore, take};
 use tidings_domain::migrations;
 use tidings_domain::supervision::steps::ENDS_BEFORE;
@@ -61,7 +60,7 @@ impl Bench {
         let Community { server, .. } = Community::on(server).await;
         server.finish_jobs().await;
         let file = self.path("site.backup");
-        take::to_file(server.store(), SystemDisk, file.clone().into(), Box::new(|_, _| {})).await.unwrap();
+        take::to_file(server.store(), file.clone().into(), Box::new(|_, _| {})).await.unwrap();
         server.stop().await;
         file
     }

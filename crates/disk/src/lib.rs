@@ -28,6 +28,17 @@ pub trait Folder: Debug + Send + Sync {
     /// If the file cannot be created.
     fn create(&self, name: &OsStr) -> Result<Box<dyn DiskFile>>;
 
+    /// The same for this process alone. What another process writes stays as it is.
+    ///
+    /// # Errors
+    /// If the file cannot be created, or another process is writing it.
+    fn create_alone(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
+        self.create(name)
+    }
+
+    /// Whether there is anything of this name.
+    fn exists(&self, name: &OsStr) -> bool;
+
     /// Renames a file, and replaces one that has the new name. Durable after [`Self::sync`].
     ///
     /// # Errors

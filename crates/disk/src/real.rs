@@ -2,8 +2,8 @@
 
 use crate::{DiskFile, Folder};
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Result, Seek, SeekFrom, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Error, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,11 +26,26 @@ impl Folder for RealFolder {
     }
 
     fn create(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Box::new(RealFile(Mutex::new(options.open(self.0.join(name))?))))
+        let file = for_owner().truncate(true).open(self.0.join(name))?;
+        Ok(Box::new(RealFile(Mutex::new(file))))
+    }
+
+    fn create_alone(&self, name: &OsStr) -> Result<Box<dyn DiskFile>> {
+        let path = self.0.join(name);
+        let file = for_owner().open(&path)?;
+        // Not every file system has locks.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(Error::other("another process is writing it"));
+        }
+        if !is_still_at(&file, &path) {
+            return Err(Error::other("another process has just finished it"));
+        }
+        file.set_len(0)?;
+        Ok(Box::new(RealFile(Mutex::new(file))))
+    }
+
+    fn exists(&self, name: &OsStr) -> bool {
+        self.0.join(name).symlink_metadata().is_ok()
     }
 
     fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
@@ -44,6 +59,32 @@ impl Folder for RealFolder {
     fn sync(&self) -> Result<()> {
         File::open(&self.0)?.sync_all()
     }
+}
+
+/// To create a file that only its owner may read.
+fn for_owner() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Whether an open file still has this path: another process may have renamed it between
+/// opening and locking.
+#[cfg(unix)]
+fn is_still_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), path.metadata()) {
+        (Ok(file), Ok(path)) => place(file) == place(path),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 /// The lock keeps the position of the file for one caller.

@@ -301,6 +301,10 @@ impl Folder for SimulatedDisk {
         Ok(self.file(file))
     }
 
+    fn exists(&self, name: &OsStr) -> bool {
+        self.state().content.names.contains_key(name)
+    }
+
     fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
         self.rename_or_remove(|file| NameChange::Rename(from.to_owned(), to.to_owned(), file), from)
     }

@@ -6,7 +6,6 @@ use super::views::{Faults, note};
 use std::collections::BTreeSet;
 use std::path::Path;
 use strum::IntoEnumIterator;
-use tidings::backup::disk::SystemDisk;
 use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
 use tidings::compaction::compact;
@@ -52,7 +51,7 @@ impl Walk {
         words.retain(|word| !left.contains(word));
         let folder = tempfile::tempdir().unwrap();
         let backup = folder.path().join("backup");
-        take::to_file(self.server.store(), SystemDisk, backup.clone(), Box::new(|_, _| {})).await.unwrap();
+        take::to_file(self.server.store(), backup.clone(), Box::new(|_, _| {})).await.unwrap();
         let mut reader = BackupReader::open(std::fs::File::open(&backup).unwrap()).unwrap();
         while let Some(record) = reader.next_part().unwrap() {
             self.note_words(faults, ("a new backup", format!("{record:?}").as_bytes()), &words);
