@@ -98,8 +98,8 @@ impl<'a> Frame<'a> {
         Ok(Self { done, ..Self::made(app, brand, (now, here), visit.viewer().await?) })
     }
 
-    /// The frame of a page for a user who is logged in. [`SignedIn`](crate::request::viewer::SignedIn)
-    /// has read the identity of the site, and how many rows of the review queue wait.
+    /// The frame of a page that answers a form. [`SignedFields`](crate::request::viewer::SignedFields) has read the identity
+    /// of the site, and how many rows of the review queue wait.
     #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
         Self::known(app, here, Some(viewer))

@@ -4,7 +4,6 @@ use super::address::{client_address, is_from_this_machine};
 use super::cookies::{self, Prolonged};
 use super::form::{FORM_PAGE, Fields, Form, FromFields, SentFields, ShownAgain};
 use super::json;
-use super::local_path::LocalPath;
 use crate::App;
 use crate::error::{Malformed, RequestError};
 use crate::route::Route;
@@ -41,19 +40,6 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
-/// A visit that sees what is hidden, if the address asks for it.
-pub struct ShowingHidden(pub Visit);
-
-impl FromRequestParts<App> for ShowingHidden {
-    type Rejection = RequestError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
-        let visit = Visit::from_request_parts(parts, app).await?;
-        Ok(Self(visit.showing_hidden(here.shows_hidden())))
-    }
-}
-
 /// Whether somebody opens a page: not a call, not only its head, and not before anybody wants to see it.
 fn opens_page(parts: &Parts) -> bool {
     let is_prefetch = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains("prefetch"));
@@ -64,32 +50,6 @@ fn opens_page(parts: &Parts) -> bool {
     // A form that was refused changes nothing.
     let is_again = parts.extensions.get::<ShownAgain>().is_some();
     is_read && !is_early && !is_again && !Route::of(&parts.extensions).is_call()
-}
-
-/// A visit by a user who is logged in, for pages that require it.
-pub struct SignedIn {
-    /// The visit.
-    pub visit: Visit,
-    /// The user.
-    pub user: User,
-    /// The address of the page.
-    pub here: LocalPath,
-}
-
-impl FromRequestParts<App> for SignedIn {
-    type Rejection = RequestError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, RequestError> {
-        let mut visit = Visit::from_request_parts(parts, app).await?;
-        visit.viewer().await?;
-        // The page needs them; see `Frame::for_user`.
-        visit.identity().await;
-        visit.learn_waiting_rows().await;
-        visit.learn_badge().await;
-        let user = visit.recognise().await?.cloned().ok_or(RequestError::LoginRequired)?;
-        let Ok(here) = LocalPath::from_request_parts(parts, app).await;
-        Ok(Self { visit, user, here })
-    }
 }
 
 /// A form sent by a user who is logged in, from a page of their own session.

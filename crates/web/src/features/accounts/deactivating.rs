@@ -5,12 +5,11 @@ use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::request::cookies;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::deactivation::{self, Writings};
 
 /// The choices for stories and comments: to keep them, or to erase them.
@@ -46,8 +45,10 @@ fn deactivate_page(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    deactivate_page(&Frame::for_user(&app, &here, &user))
+pub async fn deactivate_form(
+    Page { app, mut visit, here, .. }: Page<Member>,
+) -> Result<Markup, RequestError> {
+    Ok(deactivate_page(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.
@@ -67,7 +68,7 @@ pub async fn deactivate(
 
 /// GET /settings/deactivated: where a deactivation leads, which has ended the session. Anybody can open it, so it says what
 /// is so for everybody.
-pub async fn deactivated(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn deactivated(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let is_active = frame.viewer.is_some();
     let heading = if is_active { "Your account is active" } else { "Deactivated accounts" };

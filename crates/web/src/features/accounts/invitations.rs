@@ -10,8 +10,9 @@ use crate::markup::addresses::{ACCOUNT_SETTINGS, invitation_address, profile_add
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -129,11 +130,11 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
 }
 
 /// GET /settings/invitations.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
     let page = InvitationsPage { own: &own, has_mail };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// The actions behind the forms of this file.

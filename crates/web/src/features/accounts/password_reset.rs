@@ -5,6 +5,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -12,7 +13,6 @@ use crate::request::viewer::ClientAddress;
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN, STAFF_PASSWORD_MIN};
 use tidings_domain::values::text::NewPassword;
 use tidings_domain::{Error, Refusal};
@@ -38,7 +38,7 @@ fn request_page(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /reset-password.
-pub async fn request_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if app.mailer.is_some() {
         return Ok(request_page(&frame));

@@ -1,16 +1,14 @@
 //! The tree of invitations: of all members, and of those below one of them.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, empty_but, no_more, paging};
-use crate::request::local_path::LocalPath;
 use crate::request::path::{AtName, ListPath, PathOf, Start};
 use maud::{Markup, html};
 use serde::Deserialize;
 use tidings_domain::accounts::invitations::tree::{self, Branch, BranchPage, TreePage};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::TREE_PAGE;
 use tidings_domain::values::words::counted;
 
@@ -92,9 +90,7 @@ fn branch_page(frame: &Frame<'_>, BranchPage { username, inviter, page }: &Branc
 /// GET /people/tree and /people/tree/:start.
 pub async fn tree(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let page = tree::tree(&mut visit, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -112,9 +108,7 @@ pub struct BranchPath {
 /// GET /@:name/invited and /@:name/invited/:start.
 pub async fn branch(
     PathOf(BranchPath { at_name: AtName(name), start: Start(start) }): PathOf<BranchPath>,
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let page = tree::branch(&mut visit, &name, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;

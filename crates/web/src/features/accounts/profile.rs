@@ -16,6 +16,7 @@ use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::identicon::{gravatar_url, identicon};
 use crate::markup::moderation_tools::is_moderator;
 use crate::markup::notices::Notice;
+use crate::markup::page::Page;
 use crate::markup::parts::{age, empty_page, number, search_within};
 use crate::markup::withheld::{insider_notice, insider_words, show_link};
 use crate::request::form::Fields;
@@ -229,9 +230,7 @@ fn avatar(user: &User, gravatars: bool) -> Markup {
 /// time for the owner.
 pub async fn profile(
     PathOf(name): PathOf<String>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     show(&app, visit, &here, &name, fields.read()?, true).await
@@ -240,9 +239,7 @@ pub async fn profile(
 /// GET /@:name. Without timelines, it leads to the other address.
 pub async fn at(
     PathOf(AtName(name)): PathOf<AtName>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let query = fields.read()?;

@@ -9,6 +9,7 @@ use crate::features::sessions::login::{WantedPage, enter};
 use crate::markup::addresses::profile_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::IsLocal;
@@ -219,9 +220,7 @@ async fn facts_of(
 
 /// GET /register: next, reason, invitation, token.
 pub async fn form(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     IsLocal(is_local): IsLocal,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
@@ -237,9 +236,7 @@ pub async fn form(
 /// The page of a refused form, which says itself what is wrong with an invitation. Without the token, once that is not
 /// good any more, the form is the one for everybody.
 pub async fn again(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     IsLocal(is_local): IsLocal,
     Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {

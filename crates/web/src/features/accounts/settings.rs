@@ -13,9 +13,10 @@ use crate::markup::addresses::{
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::tab;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::response::{Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
@@ -235,9 +236,9 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 }
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account.
-pub async fn settings(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
+pub async fn settings(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let page = SettingsPage { user: &user, has_mail: app.mailer.is_some() };
-    page.render(&Frame::for_user(&app, &here, &user))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// GET /.well-known/change-password: where password managers find the form.

@@ -13,9 +13,10 @@ use crate::features::action::begin_long;
 use crate::limits::ADMIN_STORIES;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::{Column, age, author, number, tab, title_link, wide_table};
 use crate::request::form::Fields;
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::SignedForm;
 use crate::server::figures as app_figures;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -250,11 +251,9 @@ fn cache_table(caches: &[CacheStatus]) -> Markup {
 
 /// GET /admin: tab.
 pub async fn admin(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Administrator>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    user.require_admin()?;
     app_figures::note(&app);
     let counts = statistics::counts(&mut visit).await?;
     let waiting = administration::waiting(&mut visit).await?;
@@ -278,7 +277,7 @@ pub async fn admin(
             _ => Tab::Today,
         },
     };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /admin/recompute: apisecret. On a large site it continues after the response.

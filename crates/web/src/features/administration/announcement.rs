@@ -1,17 +1,16 @@
 //! The announcement above every page, and the stories that are pinned to the top of the front page.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::calls::ModeratedResponse;
 use crate::features::moderation::form::hours;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
@@ -151,10 +150,8 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
     security(("session" = [])),
 )]
 pub async fn current(
-    app: App,
-    SignedIn { mut visit, user, .. }: SignedIn,
+    Page { app, mut visit, .. }: Page<Administrator>,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {
-    user.require_admin()?;
     let announcement = announcing::current(&mut visit).await;
     Ok(Json(AnnouncementResponse::of(&announcement, app.now())))
 }

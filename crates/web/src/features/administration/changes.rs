@@ -1,10 +1,9 @@
 //! The change log of the version that is running.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::request::viewer::SignedIn;
+use crate::markup::page::{Administrator, Page};
 use maud::{Markup, html};
 
 /// The version of the program.
@@ -13,9 +12,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const CHANGES: &str = include_str!("../../../../../CHANGELOG.md");
 
 /// GET /admin/changes.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    user.require_admin()?;
-    let frame = Frame::for_user(&app, &here, &user);
+pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Changes" }
         p { "This server is Tidings " (VERSION) "." }

@@ -8,11 +8,11 @@ use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::form::switch;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
@@ -214,15 +214,15 @@ impl From<ShownHook> for HookEntry {
     responses((status = 200, body = HooksResponse)),
     security(("session" = [])),
 )]
-pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<HooksResponse>, RequestError> {
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>, RequestError> {
     let hooks = hooks::all(&app.site, &user).await?;
     Ok(Json(HooksResponse { status: Status::Ok, hooks: hooks.into_iter().map(HookEntry::from).collect() }))
 }
 
 /// GET /admin/hooks.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let hooks = hooks::all(&app.site, &user).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Webhooks" }
         p {

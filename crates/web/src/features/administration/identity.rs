@@ -9,9 +9,10 @@ use crate::limits::MAX_FIELDS;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Administrator, Page};
 use crate::request::form::{FORM_PAGE, Fields, SentFields};
 use crate::request::json::read_body;
-use crate::request::viewer::{SignedFields, SignedIn, demand_secret};
+use crate::request::viewer::{SignedFields, demand_secret};
 use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -177,11 +178,10 @@ fn stored(identity: &Identity, name: &str) -> String {
 }
 
 /// GET /admin/site.
-pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
-    user.require_admin()?;
+pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
     let identity: Shared<Identity> = visit.identity().await;
     let page = AdminSitePage { identity: &identity };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so
@@ -207,8 +207,7 @@ impl FromRequest<App> for SentLogo {
 
     /// Refuses anybody who is not an administrator before the body is read.
     async fn from_request(mut request: Request, app: &App) -> Result<Self, RequestError> {
-        let signed_in: SignedIn = request.extract_parts_with_state(app).await?;
-        signed_in.user.require_admin()?;
+        let signed_in: Page<Administrator> = request.extract_parts_with_state(app).await?;
         let sent = request.extensions().get::<SentFields>().cloned();
         let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
         let mut whole = Request::new(Body::from(read_body(request).await?));

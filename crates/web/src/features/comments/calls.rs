@@ -8,12 +8,13 @@ use crate::error::RequestError;
 use crate::features::stories::form::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::markup::markdown::formatted;
+use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
-use crate::request::viewer::{ShowingHidden, SignedFields};
+use crate::request::viewer::SignedFields;
 use crate::request::{paging, values};
 use axum::Json;
 use axum::http::{HeaderValue, header};
@@ -335,7 +336,7 @@ impl ThreadPartQuery {
 )]
 pub async fn thread(
     PathOf(id): PathOf<NewsId>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
     Form(query): Form<ThreadPartQuery>,
 ) -> Result<Response, RequestError> {
     let wanted = |lines: &ThreadLines| query.part(lines).unwrap_or_default().collect();

@@ -2,16 +2,15 @@
 
 use super::comment_item::{CommentContext, comment_item};
 use super::thread::title_link;
-use crate::App;
 use crate::error::RequestError;
 use crate::limits::{LISTED_COMMENT_BYTES, PAGE_LIST_BYTES, SITE_COMMENTS};
 use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::page::Page;
 use crate::markup::parts::{empty_page, fitting, more_link};
 use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::Sight;
@@ -25,12 +24,7 @@ use tidings_domain::values::size;
 const ITEM_NUMBER: &str = "it must be an item number, such as 17";
 
 /// GET /comments: before, which leaves only comments with lower item numbers.
-pub async fn page(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
-    fields: Fields,
-) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Result<Markup, RequestError> {
     let before = fields.parsed_optional("before", ITEM_NUMBER)?;
     let page = lists::newest(&mut visit, before, SITE_COMMENTS).await?;
     let (shown, rest) = page

@@ -3,7 +3,6 @@
 use super::thread_list::{ThreadList, jump_address};
 use super::thread_part::{Sorting, ThreadPart, ThreadQuery};
 use super::writing::CommentEditor;
-use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::stories::item::{leading_story, news_buttons};
@@ -17,12 +16,11 @@ use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, excerpt};
 use crate::markup::markdown::markdown;
+use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_STORY, DELETED_USER, news_anchor};
 use crate::markup::withheld::{lock_notice, shown_title};
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::ShowingHidden;
 use crate::route::LoginReason;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -352,9 +350,7 @@ pub async fn one_comment(
 /// GET /news/:id?page=N&at=C&posted=C&sort=O.
 pub async fn thread(
     PathOf(news): PathOf<NewsId>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     Form(query): Form<ThreadQuery>,
 ) -> Result<Response, RequestError> {
     // Which comments are on a page does not depend on the links of the page.

@@ -19,12 +19,13 @@ use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::markdown::markdown;
 use crate::markup::moderation_tools::is_moderator;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{KEPT_AFTER_DELETION, empty_page, paging};
 use crate::markup::withheld::unlisted_note;
 use crate::request::form::{Fields, ShownAgain, id_or_none};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use crate::request::viewer::{ShowingHidden, SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -248,25 +249,23 @@ fn edit_page(
 /// GET /reply/:news/:comment.
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
-    app: App,
-    SignedIn { visit, user, here }: SignedIn,
+    Page { app, visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_gone(&user)?;
     thread.news.news.refuse_if_locked()?;
-    reply_page(&Frame::for_user(&app, &here, &user), &thread, Some(parent))
+    reply_page(&Frame::of(&app, &mut visit, &here).await?, &thread, Some(parent))
 }
 
 /// GET /editcomment/:news/:comment.
 pub async fn edit(
     PathOf((news, id)): PathOf<(NewsId, CommentId)>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let thread = thread_with(&mut visit, news, Some(id)).await?;
-    edit_page(&Frame::for_user(&app, &here, &user), &thread, id, false)
+    edit_page(&Frame::of(&app, &mut visit, &here).await?, &thread, id, false)
 }
 
 /// POST /postcomment: news_id, comment_id (-1 = new), parent_id, comment, apisecret; `preview` to
@@ -302,8 +301,7 @@ fn is_edit(fields: &Fields) -> bool {
 
 /// The page of a comment that was refused or is to be previewed. Buttons on it return to the page with the form.
 pub async fn again(
-    app: App,
-    SignedIn { mut visit, user, .. }: SignedIn,
+    Page { app, mut visit, .. }: Page<Member>,
     Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
 ) -> Result<Markup, RequestError> {
     let NewsIdForm { news_id: news } = fields.read()?;
@@ -316,7 +314,7 @@ pub async fn again(
         (None, None) => news_address(news),
     };
     let here = LocalPath::parse(&here);
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     match edited {
         Some(edited) => edit_page(&frame, &thread, edited, true),
         None => reply_page(&frame, &thread, parent),
@@ -342,9 +340,7 @@ fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
 /// GET /usercomments/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::of_user(&mut visit, user.id, &user.username, start, PAGE_ROWS).await?;

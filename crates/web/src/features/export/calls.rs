@@ -1,10 +1,10 @@
 //! Everything of one's own, as a file.
 
 use super::Owner;
-use crate::App;
 use crate::error::RequestError;
 use crate::features::export;
-use crate::request::viewer::{ClientAddress, SignedIn};
+use crate::markup::page::{Member, Page};
+use crate::request::viewer::ClientAddress;
 use crate::server::compression::ZIP;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -25,9 +25,8 @@ const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
     security(("session" = [])),
 )]
 pub async fn export(
-    app: App,
     ClientAddress(address): ClientAddress,
-    SignedIn { visit, user, .. }: SignedIn,
+    Page { app, visit, user, .. }: Page<Member>,
 ) -> Result<Response, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?.clone();
     let headers = [

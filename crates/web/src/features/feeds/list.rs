@@ -10,8 +10,7 @@ use crate::markup::addresses::{TOPICS, login_to};
 use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedIn;
+use crate::markup::page::{Member, Page};
 use crate::settings::SiteSettings;
 use axum::response::IntoResponse;
 use maud::{Markup, html};
@@ -30,7 +29,7 @@ const FOLLOWING: &str = "/feeds/following.opml";
 const OPML_TYPE: &str = "text/x-opml; charset=utf-8";
 
 /// GET /feeds.
-pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {
@@ -121,8 +120,7 @@ pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
 
 /// GET /feeds/following.opml: the topics and people that the viewer follows. Rounds: 5.
 pub async fn following(
-    app: App,
-    SignedIn { mut visit, user, .. }: SignedIn,
+    Page { app, mut visit, user, .. }: Page<Member>,
 ) -> Result<impl IntoResponse, RequestError> {
     let reader = visit.reader().await?;
     let topics = reader.iter().flat_map(|reader| reader.followed.iter().cloned()).take(FEED_FOLLOWED);

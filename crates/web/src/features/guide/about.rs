@@ -1,15 +1,13 @@
 //! The page that explains the site and how it ranks stories.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::register::ways_in;
 use crate::markup::addresses::FEEDS;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
+use crate::markup::page::Page;
 use crate::markup::parts::number;
-use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{OPEN_SECONDS, VOTE_SCORE};
 use tidings_domain::keys::kept::{CLASSES, Class};
 use tidings_domain::values::limits::{MAX_PINNED, SESSION_SECONDS};
@@ -20,7 +18,7 @@ use tidings_search::asking::{AGE_HALF_DAYS, AGE_WEIGHT, VOTES_WEIGHT, WEIGHTS};
 const SECONDS_A_DAY: u64 = 86_400;
 
 /// GET /about.
-pub async fn about(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn about(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let (site, brand) = (frame.site(), &frame.brand);
     let content = html! {
@@ -345,7 +343,7 @@ fn window(seconds: u64) -> String {
 }
 
 /// GET /ranking.
-pub async fn ranking_page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn ranking_page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(RankingPage { rules: &app.site.rules }.render(&frame))
 }

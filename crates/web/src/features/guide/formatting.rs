@@ -1,12 +1,10 @@
 //! How to format comments and the texts of stories.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::request::local_path::LocalPath;
+use crate::markup::page::Page;
 use maud::{Markup, html};
-use tidings_domain::accounts::visit::Visit;
 
 /// The kinds of formatting, each with its instructions and an example.
 const EXAMPLES: [(&str, &str, &str); 6] = [
@@ -41,7 +39,7 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
 ];
 
 /// GET /formatting.
-pub async fn formatting(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn formatting(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Formatting" }

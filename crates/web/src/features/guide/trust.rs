@@ -1,18 +1,16 @@
 //! When accounts are trusted, and what that changes.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
-use crate::request::local_path::LocalPath;
+use crate::markup::page::Page;
 use maud::{Markup, html};
 use tidings_domain::accounts::trust;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::MAX_LINKS_OF_NEW;
 use tidings_domain::values::rules::{Rules, TrustRules};
 use tidings_domain::values::words::{counted, grouped_signed};
 
 /// GET /about/trust.
-pub async fn page(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         div.prose {

@@ -9,6 +9,7 @@ use crate::features::accounts::first_administrator;
 use crate::features::accounts::form::welcome_token;
 use crate::features::accounts::register::ways_in;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::request::form::{Fields, Next};
 use crate::request::local_path::LocalPath;
 use axum::http::{HeaderMap, header};
@@ -150,9 +151,7 @@ fn now(frame: &Frame<'_>) -> Markup {
 /// GET /welcome: next, token. With the token of the link in the server's log, the page leads to
 /// the role of the administrator.
 pub async fn welcome(
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Markup, RequestError> {

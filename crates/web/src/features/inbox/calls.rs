@@ -3,11 +3,11 @@
 use super::form::InboxQuery;
 use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES};
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
 use crate::request::answers::Status;
 use crate::request::form::Form;
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage};
@@ -75,7 +75,7 @@ struct EntryResponse {
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, user, .. }: SignedIn,
+    Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<InboxQuery>,
 ) -> Result<Json<InboxResponse>, RequestError> {
     let page = inbox::page(&mut visit, user.id, &query.into()).await?;

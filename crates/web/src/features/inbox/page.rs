@@ -9,10 +9,11 @@ use crate::features::stories::form::NewsIdForm;
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{more_link, number, tab};
 use crate::request::form::{Form, Next};
 use crate::request::local_path::add_parameter;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -192,8 +193,7 @@ fn feed_section(frame: &Frame<'_>, viewer: &User) -> Markup {
 
 /// GET /inbox?kind=K&before=B.
 pub async fn show(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
     Form(query): Form<InboxPageQuery>,
 ) -> Result<Markup, RequestError> {
     let page = inbox::page(&mut visit, user.id, &(&query).into()).await?;
@@ -210,7 +210,7 @@ pub async fn show(
         marked: query.marked,
         viewer: &user,
     };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 fn message_of(entry: &InboxEntry) -> Option<OnPage> {

@@ -8,11 +8,12 @@ use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, SignedFields, SignedIn};
+use crate::request::viewer::{Call, SignedFields};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -89,11 +90,10 @@ pub(super) fn login_fields(stranger: Stranger<'_>) -> Markup {
 /// GET /appeal/:id: the decision, and the form or the appeal.
 pub async fn form(
     PathOf(id): PathOf<ModerationId>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let decision = appeals::decision_about(&mut visit, user.id, id).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(decision_page(&frame, &decision))
 }
 
@@ -153,9 +153,7 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
 
 /// POST /appeal: moderation_id, text, and apisecret or username, password and code.
 pub async fn send(
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {

@@ -4,10 +4,11 @@ use super::ban_form::BanForm;
 use super::bans::add_ban;
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::Status;
 use crate::request::description::FORM;
 use crate::request::values;
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::SignedForm;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::moderation::origins::{self, ListedBan};
@@ -99,7 +100,7 @@ pub struct BanTriedResponse {
     responses((status = 200, body = BansResponse)),
     security(("session" = [])),
 )]
-pub async fn list(app: App, SignedIn { user, .. }: SignedIn) -> Result<Json<BansResponse>, RequestError> {
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
     let bans = origins::all(&app.site, app.now(), &user).await?;
     Ok(Json(BansResponse { status: Status::Ok, bans: bans.into_iter().map(BanEntry::from).collect() }))
 }

@@ -9,9 +9,10 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
+use crate::markup::page::{Member, Page};
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use crate::route::LONG;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -27,11 +28,7 @@ use tidings_domain::values::words::{counted, grouped};
 pub const ADDRESS: &str = "/moderate/bans";
 
 /// The page, with the fields of a trial and how many people the ban would stop, if that can be counted.
-async fn show(
-    app: &App,
-    (user, here): (&User, &LocalPath),
-    tried: Option<(&Fields, Option<u64>)>,
-) -> Result<Markup, RequestError> {
+fn show(bans: &[ListedBan], frame: &Frame<'_>, tried: Option<(&Fields, Option<u64>)>) -> Markup {
     let value = Field::new("value", "Network or domain").exact().required().with("autocomplete", "off");
     let value = value.hint(html! {
         "A network such as 192.0.2.0/24 or 2001:db8:1::/48, an address, or a domain such as example.com."
@@ -42,7 +39,6 @@ async fn show(
     let hours = hours.hint(html! { "Until it ends by itself; 0 or empty until it is lifted." });
     let kinds = OriginKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let scopes = BanScope::iter().map(|scope| (scope.name(), scope_words(scope)));
-    let bans = origins::all(&app.site, app.now(), user).await?;
     let list = KeptList {
         address: ADDRESS,
         heading: "Banned networks and domains",
@@ -65,7 +61,7 @@ async fn show(
         noun: "ban",
         entries: bans.iter().map(|ban| (ban.ban.id.0, ban_line(ban), ban.ban.reason.as_str())).collect(),
     };
-    Ok(list.render(&Frame::for_user(app, here, user), tried.map(|(fields, _)| fields)))
+    list.render(frame, tried.map(|(fields, _)| fields))
 }
 
 const fn kind_words(kind: OriginKind) -> &'static str {
@@ -104,8 +100,9 @@ fn ban_line(ListedBan { ban, stopped }: &ListedBan) -> Markup {
 }
 
 /// GET /moderate/bans.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    show(&app, (&user, &here), None).await
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+    let bans = origins::all(&app.site, app.now(), &user).await?;
+    Ok(show(&bans, &Frame::of(&app, &mut visit, &here).await?, None))
 }
 
 /// POST /moderate/bans: what, value, scope, reason, hours, dry_run, apisecret.
@@ -113,8 +110,9 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
     let ban: BanForm = form.fields.read()?;
     if ban.dry_run {
         let stopped = origins::stops(&app.site, app.now(), &form.user, &ban.value).await?;
-        let tried = Some((&form.fields, stopped));
-        return Ok(show(&app, (&form.user, &here), tried).await?.into_response());
+        let bans = origins::all(&app.site, app.now(), &form.user).await?;
+        let frame = Frame::for_user(&app, &here, &form.user);
+        return Ok(show(&bans, &frame, Some((&form.fields, stopped))).into_response());
     }
     add_ban(&app, &form.user, &ban.into()).await?;
     Ok(Redirect::to(ADDRESS).into_response())

@@ -4,12 +4,13 @@ use super::flag_calls::QueueItem;
 use super::form::{AppealForm, LogQuery, ModerationForm};
 use crate::App;
 use crate::error::{RequestError, unknown_name};
+use crate::markup::page::{Member, Page};
 use crate::request::answers::{DONE, DoneResponse, ErrorResponse, ErrorStatus, Status};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::{Call, SignedFields, SignedIn};
+use crate::request::viewer::{Call, SignedFields};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -190,8 +191,7 @@ pub struct RowChangedResponse {
     security((), ("session" = [])),
 )]
 pub async fn appeal(
-    app: App,
-    visit: Visit,
+    Page { app, visit, .. }: Page,
     call: Call,
     fields: Fields,
 ) -> Result<Json<DoneResponse>, RequestError> {
@@ -248,7 +248,7 @@ impl From<Neighbourhood> for NetworkResponse {
 )]
 pub async fn network(
     PathOf(name): PathOf<String>,
-    SignedIn { mut visit, .. }: SignedIn,
+    Page { mut visit, .. }: Page<Member>,
 ) -> Result<Json<NetworkResponse>, RequestError> {
     let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(unknown_name)?;
     Ok(Json(found.into()))

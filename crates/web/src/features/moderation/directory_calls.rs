@@ -3,11 +3,12 @@
 use super::directory::{DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::Status;
 use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::values;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::moderation::directory::{AccountRow, AccountState};
@@ -100,8 +101,7 @@ impl From<Vec<AccountRow>> for DirectoryResponse {
     security(("session" = [])),
 )]
 pub async fn list(
-    app: App,
-    SignedIn { mut visit, .. }: SignedIn,
+    Page { app, mut visit, .. }: Page<Member>,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Json<DirectoryResponse>, RequestError> {
     Ok(Json(find(&app, &mut visit, &query).await?.into()))

@@ -8,9 +8,10 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
+use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{DELETED_USER, age, date, more_link, number};
 use crate::request::form::{Form, Next};
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use strum::VariantArray;
@@ -28,8 +29,7 @@ const ACTIONS: [(Action, &str); 3] =
 
 /// GET /people: count, before, q, state, network, invited_by, since, sort.
 pub async fn page(
-    app: App,
-    SignedIn { mut visit, here, .. }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Moderator>,
     Form(query): Form<DirectoryQuery>,
 ) -> Result<Markup, RequestError> {
     let part = find(&app, &mut visit, &query).await?;

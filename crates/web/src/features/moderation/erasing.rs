@@ -1,12 +1,11 @@
 //! The page on which an administrator confirms that a post is erased.
 
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::reason_field;
+use crate::markup::page::{Member, Page};
 use crate::request::path::PathOf;
-use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::Role;
 use tidings_domain::moderation::erasing;
@@ -30,13 +29,12 @@ pub fn erase_link(frame: &Frame<'_>, thing: &Thing, is_erased: bool) -> Markup {
 
 /// GET /moderate/erase/{kind}/{id}.
 pub async fn page(
-    app: App,
     PathOf((kind, id)): PathOf<(String, String)>,
-    SignedIn { user, here, .. }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     let sentence = erasing::sentence(&app.site, &user, &thing).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let mut letters = sentence.chars();
     let sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     let content = html! {

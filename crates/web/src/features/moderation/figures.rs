@@ -1,21 +1,20 @@
 //! The review queue and the decisions of moderators in numbers.
 
 use super::log::moderator_name;
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{age, number};
-use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use tidings_domain::moderation::figures::{self, QueueFigures};
 use tidings_domain::values::limits::{FIGURES_DAYS, FIGURES_LINES};
 use tidings_domain::values::words::{grouped, span};
 
 /// GET /moderate/figures.
-pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup, RequestError> {
     let QueueFigures { waiting, oldest, median_seconds, deeds, is_cut } =
         figures::figures(&mut visit).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Moderation in figures" }
         dl.facts {

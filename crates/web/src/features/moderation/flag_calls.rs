@@ -2,10 +2,10 @@
 
 use super::flag_form::QueueQuery;
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::Status;
 use crate::request::form::Form;
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::moderation::queue::{self, Row};
@@ -90,7 +90,7 @@ impl From<Row> for QueueItem {
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, .. }: SignedIn,
+    Page { mut visit, .. }: Page<Member>,
     Form(query): Form<QueueQuery>,
 ) -> Result<Json<QueueResponse>, RequestError> {
     let page = queue::page(&mut visit, query.before.as_ref(), query.count).await?;

@@ -2,15 +2,14 @@
 //! also takes the flag back.
 
 use super::flag_form::{FlagForm, UnflagForm};
-use crate::App;
 use crate::error::{RequestError, sentence, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::path::PathOf;
-use crate::request::viewer::SignedIn;
 use crate::route::{LONG, LoginReason, SHORT};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
@@ -153,8 +152,7 @@ impl FlagPage<'_> {
 /// GET /flag/:kind/:id: asks for the reason.
 pub async fn show(
     PathOf((kind, id)): PathOf<(String, String)>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let thing = Thing::parse(&kind, &id).map_err(|_| RequestError::NotFound)?;
     if FlagReason::of(&thing).is_empty() {
@@ -162,7 +160,7 @@ pub async fn show(
     }
     let facts = flags::facts(&mut visit, &thing).await?;
     let page = FlagPage { thing: &thing, facts: &facts };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// The actions behind the forms of this file.

@@ -2,18 +2,16 @@
 
 use super::calls::UNNAMED;
 use super::form::LogQuery;
-use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::moderation_tools::{is_moderator, target_name, undo_form};
+use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use maud::{Markup, html};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
 use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
@@ -25,9 +23,7 @@ use url::form_urlencoded::Serializer;
 
 /// GET /moderations: count, before, moderator, kind, action, person, part_of.
 pub async fn page(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     Form(query): Form<LogQuery>,
 ) -> Result<Markup, RequestError> {
     let window: LogWindow = query.into();

@@ -2,18 +2,17 @@
 
 use super::message_form::{MessageForm, MessagesQuery};
 use super::messages::{self, THE_MODERATORS};
-use crate::App;
 use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS};
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
 use crate::request::answers::{ErrorResponse, Status};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form};
 use crate::request::values;
-use crate::request::viewer::{Call, SignedIn};
+use crate::request::viewer::Call;
 use axum::Json;
 use serde::Serialize;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
 };
@@ -129,8 +128,7 @@ impl From<ShownThread> for ThreadEntry {
     security((), ("session" = [])),
 )]
 pub async fn write(
-    app: App,
-    visit: Visit,
+    Page { app, visit, .. }: Page,
     call: Call,
     fields: Fields,
 ) -> Result<Json<WrittenResponse>, RequestError> {
@@ -148,7 +146,7 @@ pub async fn write(
     security(("session" = [])),
 )]
 pub async fn list(
-    SignedIn { mut visit, user, .. }: SignedIn,
+    Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<MessagesQuery>,
 ) -> Result<Json<ThreadsResponse>, RequestError> {
     let MessagesQuery { thread, before, start } = query;

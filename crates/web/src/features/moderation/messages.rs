@@ -14,11 +14,12 @@ use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
 use crate::markup::head::shortened;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, thing_name, tools};
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, empty_page, more_link};
 use crate::request::form::{Fields, ShownAgain, optional};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{Call, SignedFields, SignedIn};
+use crate::request::viewer::{Call, SignedFields};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -97,12 +98,11 @@ impl MessageFields<'_> {
 
 /// GET /moderators: moderation_id. The form.
 pub async fn form(
-    app: App,
-    SignedIn { user, here, .. }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let about = optional(message_form::line)(&fields, "moderation_id")?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
 }
 
@@ -119,8 +119,7 @@ fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
 
 /// GET /messages: start. The viewer's threads; for moderators those of all members.
 pub async fn list(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let start = message_form::start(&fields, "start")?;
@@ -197,8 +196,7 @@ fn sender(from: &Sender) -> &str {
 /// GET /messages/:id: before. A thread.
 pub async fn show(
     PathOf(id): PathOf<MessageThreadId>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let before = optional(message_form::number)(&fields, "before")?;
@@ -282,9 +280,7 @@ fn shown_message(frame: &Frame<'_>, message: &ShownMessage) -> Markup {
 
 /// POST /messages: text, thread or moderation_id, anonymous, after, and apisecret or username, password and code.
 pub async fn send(
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     call: Call,
     fields: Fields,
 ) -> Result<Response, RequestError> {

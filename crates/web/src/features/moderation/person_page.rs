@@ -5,14 +5,13 @@ use super::flagging::reason_name;
 use super::log::moderator_name;
 use super::messages::state_name;
 use super::person_tools::{PersonFile, form};
-use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{address_of_thing, message_thread_address, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{may_moderate, thing_name};
+use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{age, number};
 use crate::request::path::PathOf;
-use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
@@ -27,10 +26,8 @@ use url::form_urlencoded::Serializer;
 /// GET /moderate/person/:name.
 pub async fn page(
     PathOf(name): PathOf<String>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Moderator>,
 ) -> Result<Markup, RequestError> {
-    user.require_moderator()?;
     let person = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?;
     let file = PersonFile::read(&mut visit, &person).await?.ok_or(Refusal::ModeratorsOnly)?;
     let who = (person.user.id, person.user.username.as_str());

@@ -1,15 +1,14 @@
 //! The reasons that moderators have at hand: the list, and changing it.
 
 use super::form::switch;
-use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
+use crate::markup::page::{Moderator, Page};
 use crate::request::answers::Status;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
@@ -127,9 +126,9 @@ pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestErro
 }
 
 /// GET /moderate/reasons.
-pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Moderator>) -> Result<Markup, RequestError> {
     let reasons = saved_reasons::all(&mut visit).await?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Saved reasons" }
         p {

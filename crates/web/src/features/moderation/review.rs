@@ -9,9 +9,10 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_name};
+use crate::markup::page::{Moderator, Page};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
 use crate::request::form::Form;
-use crate::request::viewer::{SignedForm, SignedIn};
+use crate::request::viewer::SignedForm;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -43,8 +44,7 @@ const KEYS: [(&str, &str); 7] = [
 
 /// GET /moderate: before.
 pub async fn page(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Moderator>,
     Form(query): Form<QueueQuery>,
 ) -> Result<Markup, RequestError> {
     let page = queue::page(&mut visit, query.before.as_ref(), QUEUE_ROWS).await?;

@@ -11,10 +11,11 @@ use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
 use crate::request::form::Fields;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use crate::route::LONG;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -31,11 +32,7 @@ use tidings_domain::values::words::counted;
 pub const ADDRESS: &str = "/moderate/rules";
 
 /// The page, with the fields of a trial and the posts that the rule would have caught.
-async fn show(
-    app: &App,
-    (user, here): (&User, &LocalPath),
-    tried: Option<(&Fields, &DryRun)>,
-) -> Result<Markup, RequestError> {
+fn show(rules: &[PostRule], frame: &Frame<'_>, tried: Option<(&Fields, &DryRun)>) -> Markup {
     let most = MAX_PATTERN.to_string();
     let pattern = Field::new("pattern", "Pattern").with("maxlength", &most).with("autocomplete", "off");
     let pattern = pattern.with("spellcheck", "false").required().hint(html! {
@@ -46,7 +43,6 @@ async fn show(
     let reason = reason.hint(html! { "Shown to authors of refused posts, and in the moderation log." });
     let kinds = RuleKind::iter().map(|kind| (kind.name(), kind_words(kind)));
     let effects = RuleEffect::iter().map(|effect| (effect.name(), effect_words(effect)));
-    let rules = rules::rules(&app.site, app.moment(), user).await?;
     let list = KeptList {
         address: ADDRESS,
         heading: "Rules for new content",
@@ -68,7 +64,7 @@ async fn show(
         noun: "rule",
         entries: rules.iter().map(|rule| (rule.id.0, rule_line(rule), rule.reason.as_str())).collect(),
     };
-    Ok(list.render(&Frame::for_user(app, here, user), tried.map(|(fields, _)| fields)))
+    list.render(frame, tried.map(|(fields, _)| fields))
 }
 
 const fn kind_words(kind: RuleKind) -> &'static str {
@@ -128,8 +124,9 @@ fn rule_line(rule: &PostRule) -> Markup {
 }
 
 /// GET /moderate/rules.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    show(&app, (&user, &here), None).await
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+    let rules = rules::rules(&app.site, app.moment(), &user).await?;
+    Ok(show(&rules, &Frame::of(&app, &mut visit, &here).await?, None))
 }
 
 /// POST /moderate/rules: what, pattern, effect, reason, dry_run, apisecret.
@@ -140,8 +137,9 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
     if is_trial {
         let how = (&rule, LONG_ACTION_WAIT);
         let found = rules::dry_run(&app.site, app.moment(), &form.user, how).await?;
-        let tried = Some((&form.fields, &found));
-        return Ok(show(&app, (&form.user, &here), tried).await?.into_response());
+        let rules = rules::rules(&app.site, app.moment(), &form.user).await?;
+        let frame = Frame::for_user(&app, &here, &form.user);
+        return Ok(show(&rules, &frame, Some((&form.fields, &found))).into_response());
     }
     add_rule(&app, &form.user, &rule).await?;
     Ok(Redirect::to(ADDRESS).into_response())

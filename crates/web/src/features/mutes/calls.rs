@@ -1,9 +1,9 @@
 //! Muting and blocking.
 
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::Status;
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::mutes::{self, Avoided, Block, Mute};
@@ -71,6 +71,6 @@ impl MutesResponse {
     responses((status = 200, body = MutesResponse)),
     security(("session" = [])),
 )]
-pub async fn list(SignedIn { mut visit, user, .. }: SignedIn) -> Result<Json<MutesResponse>, RequestError> {
+pub async fn list(Page { mut visit, user, .. }: Page<Member>) -> Result<Json<MutesResponse>, RequestError> {
     Ok(Json(MutesResponse::of(&mut visit, user.id).await?))
 }

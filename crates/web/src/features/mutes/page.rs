@@ -3,16 +3,15 @@
 
 use super::calls::MutesResponse;
 use super::form::{BlockForm, MuteForm, MuteTarget};
-use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{age, small_form};
 use crate::request::form::Next;
-use crate::request::viewer::SignedIn;
 use crate::route::SHORT;
 use axum::response::Redirect;
 use futures_util::TryFutureExt;
@@ -197,10 +196,10 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 }
 
 /// GET /settings/mutes.
-pub async fn page(app: App, SignedIn { mut visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
     let page = MutesPage { avoided: &avoided };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// The actions behind the forms of this file.

@@ -3,11 +3,11 @@
 use super::page::{SearchQuery, Wanted};
 use super::searching::{NoResults, Results, find};
 use super::suggesting::{SUGGESTED, stories_like, suggestions};
-use crate::App;
 use crate::error::RequestError;
 use crate::features::comments::calls::FoundComment;
 use crate::features::stories::calls::{NewsEntry, entry};
 use crate::features::timelines::calls::TweetEntry;
+use crate::markup::page::Page;
 use crate::request::answers::Status;
 use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
@@ -17,7 +17,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
 use tidings_domain::values::limits::MAX_TITLE;
 use tidings_search::asking::Hit;
@@ -132,8 +131,7 @@ struct FoundSite {
     responses((status = 200, body = SearchResponse)),
 )]
 pub async fn search(
-    app: App,
-    mut visit: Visit,
+    Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
 ) -> Result<Response, RequestError> {
@@ -236,8 +234,7 @@ const SUGGESTIONS: usize = 8;
     responses((status = 200, description = "What was typed, and at most 8 suggestions", content_type = SUGGESTED)),
 )]
 pub async fn suggest(
-    app: App,
-    mut visit: Visit,
+    Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     fields: Fields,
 ) -> Result<Response, RequestError> {
@@ -262,8 +259,7 @@ pub struct SimilarResponse {
     responses((status = 200, body = SimilarResponse)),
 )]
 pub async fn similar(
-    app: App,
-    mut visit: Visit,
+    Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,
     fields: Fields,
 ) -> Result<Json<SimilarResponse>, RequestError> {

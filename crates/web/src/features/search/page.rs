@@ -1,7 +1,6 @@
 //! The page of a search.
 
 use super::searching::{Asked, NoResults, Results, find};
-use crate::App;
 use crate::error::RequestError;
 use crate::features::stories::item::found_story;
 use crate::features::timelines::tweets::tweet_list;
@@ -10,9 +9,9 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, s
 use crate::markup::feed_links::FeedKind;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::page::Page;
 use crate::markup::parts::{age, author, no_more, number, tab};
 use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::viewer::ClientAddress;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -22,7 +21,6 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::Instant;
 use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::found::Finding;
 use tidings_domain::values::words::counted;
 use tidings_search::asking::{Hit, Relevance, Sort};
@@ -176,9 +174,7 @@ impl SearchQuery {
 
 /// GET /search.
 pub async fn page(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     ClientAddress(from): ClientAddress,
     Form(query): Form<SearchQuery>,
 ) -> Result<Response, RequestError> {

@@ -9,6 +9,7 @@ use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::addresses::login_to;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::request::cookies;
 use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
 use crate::request::local_path::LocalPath;
@@ -23,7 +24,6 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
-use tidings_domain::accounts::visit::Visit;
 
 /// The page that asks for name and password.
 pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage) -> Markup {
@@ -116,9 +116,7 @@ impl WantedPage {
 
 /// GET /login: next, reason.
 pub async fn login_form(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {
     Ok(credentials_page(&app, &Frame::of(&app, &mut visit, &here).await?, &wanted))
@@ -160,7 +158,7 @@ pub fn enter(app: &App, session: &Session, next: &str) -> Response {
 }
 
 /// GET /logout: a button; a link alone logs nobody out.
-pub async fn logout_form(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Log out" }

@@ -6,9 +6,10 @@ use crate::features::accounts::form::EndedSession;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::agent_name::agent_name;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
@@ -81,11 +82,11 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 }
 
 /// GET /settings/sessions.
-pub async fn page(app: App, SignedIn { visit, user, here }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
     let page = SessionsPage { sessions: &sessions };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.

@@ -8,9 +8,10 @@ use crate::error::RequestError;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -106,12 +107,11 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
 
 /// GET /settings/two-factor/passkeys.
 pub async fn add_form(
-    app: App,
-    SignedIn { user, here, .. }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Member>,
     again: Option<Extension<ShownAgain>>,
-) -> Markup {
+) -> Result<Markup, RequestError> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
-    add_page(&Frame::for_user(&app, &here, &user), name)
+    Ok(add_page(&Frame::of(&app, &mut visit, &here).await?, name))
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
@@ -161,12 +161,11 @@ async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestE
 
 /// GET /settings/two-factor/passkeys/remove: passkey.
 pub async fn remove_form(
-    app: App,
-    SignedIn { user, here, .. }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let passkey = find(&app, &user, fields.required("passkey")?).await?;
-    Ok(remove_page(&Frame::for_user(&app, &here, &user), &passkey))
+    Ok(remove_page(&Frame::of(&app, &mut visit, &here).await?, &passkey))
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.

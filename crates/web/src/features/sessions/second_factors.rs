@@ -8,10 +8,11 @@ use crate::error::RequestError;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::markup::qr_code::qr_code;
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
@@ -130,10 +131,10 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 }
 
 /// GET /settings/two-factor.
-pub async fn page(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
+pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
     let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app) };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// The page that sets up an authenticator app, or removes it.
@@ -187,8 +188,8 @@ fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
 }
 
 /// GET /settings/two-factor/app.
-pub async fn app_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    app_page(&Frame::for_user(&app, &here, &user), user.second_factors.totp)
+pub async fn app_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+    Ok(app_page(&Frame::of(&app, &mut visit, &here).await?, user.second_factors.totp))
 }
 
 /// POST /settings/two-factor/app: current_password, apisecret.
@@ -198,8 +199,8 @@ pub async fn begin_app(app: App, here: LocalPath, form: SignedFields) -> Result<
 }
 
 /// The page of a refused code: the secret again, as long as it waits for one.
-pub async fn confirm_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Result<Markup, RequestError> {
-    let frame = Frame::for_user(&app, &here, &user);
+pub async fn confirm_form(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(match setup::new_totp(&app.site, &user, &frame.site().name).await? {
         Some(new) => confirm_page(&frame, &new),
         None => app_page(&frame, user.second_factors.totp),
@@ -235,8 +236,8 @@ fn codes_page(frame: &Frame<'_>) -> Markup {
 }
 
 /// GET /settings/two-factor/codes.
-pub async fn codes_form(app: App, SignedIn { user, here, .. }: SignedIn) -> Markup {
-    codes_page(&Frame::for_user(&app, &here, &user))
+pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
+    Ok(codes_page(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.

@@ -8,6 +8,7 @@ use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::appeals::{Stranger, banned_page};
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
 use axum::Extension;
@@ -17,7 +18,6 @@ use maud::{Markup, html};
 use tidings_domain::accounts::log_in::{self, SecondStep};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::two_factor::{Answer, passkeys};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::{Error, Refusal};
 
 const HEADING: &str = "Log in: second step";
@@ -147,9 +147,7 @@ fn passkey_page(frame: &Frame<'_>, wanted: &WantedPage, is_again: bool) -> Marku
 
 /// GET /login/passkey: next, reason.
 pub async fn passkey_form(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     again: Option<Extension<ShownAgain>>,
     Form(wanted): Form<WantedPage>,
 ) -> Result<Markup, RequestError> {

@@ -4,10 +4,11 @@ use super::open_sessions::end_session;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::accounts::form::EndedSessionForm;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::{DONE, DoneResponse, Status};
 use crate::request::description::FORM;
 use crate::request::values;
-use crate::request::viewer::{SignedFields, SignedIn};
+use crate::request::viewer::SignedFields;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::session_store::OpenSession;
@@ -60,10 +61,7 @@ impl From<OpenSession> for SessionEntry {
     responses((status = 200, body = SessionsResponse)),
     security(("session" = [])),
 )]
-pub async fn list(
-    app: App,
-    SignedIn { visit, .. }: SignedIn,
-) -> Result<Json<SessionsResponse>, RequestError> {
+pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?.into_iter().map(Into::into).collect();
     Ok(Json(SessionsResponse { status: Status::Ok, sessions }))

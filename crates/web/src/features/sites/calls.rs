@@ -4,13 +4,13 @@
 use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::request::answers::Status;
 use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;
 use crate::request::response_cache::has_current_version;
 use crate::request::values;
-use crate::request::viewer::SignedIn;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -302,9 +302,8 @@ pub async fn prefix(
     security(("session" = [])),
 )]
 pub async fn voter(
-    app: App,
     PathOf(voter): PathOf<String>,
-    SignedIn { user, .. }: SignedIn,
+    Page { app, user, .. }: Page<Member>,
 ) -> Result<Json<VoterFoundResponse>, RequestError> {
     let details = sites::voter_details(&app.site, &user, voter_id(&voter)?).await?;
     let voter = VoterEntry {
@@ -325,9 +324,8 @@ pub async fn voter(
     security(("session" = [])),
 )]
 pub async fn voter_votes(
-    app: App,
     PathOf(voter): PathOf<String>,
-    SignedIn { user, .. }: SignedIn,
+    Page { app, user, .. }: Page<Member>,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
 ) -> Result<Json<VoterVotesResponse>, RequestError> {
     let votes = sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?;
@@ -348,9 +346,8 @@ pub async fn voter_votes(
     security(("session" = [])),
 )]
 pub async fn top_voters(
-    app: App,
     PathOf(date): PathOf<String>,
-    SignedIn { user, .. }: SignedIn,
+    Page { app, user, .. }: Page<Member>,
 ) -> Result<Json<TopVotersResponse>, RequestError> {
     let day: Day = parse(&date, "date", "it must be a date like 2023-02-02")?;
     let voters = sites::top_voters(&app.site, &user, day).await?;

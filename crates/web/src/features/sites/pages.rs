@@ -15,6 +15,7 @@ use crate::markup::feed_links::FeedKind;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind};
+use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
 use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
@@ -137,9 +138,7 @@ fn search() -> Markup {
 
 /// GET /sites: the best sites of all time. With `host`, redirects to the page of that site.
 pub async fn sites(
-    app: App,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     fields: Fields,
 ) -> Result<Response, RequestError> {
     let sought = fields.text("host");
@@ -167,10 +166,8 @@ fn find_host(sought: &str) -> Result<Hostname, HostnameError> {
 
 /// GET /sites/:list/:span.
 pub async fn board(
-    app: App,
     PathOf((board, span)): PathOf<(String, String)>,
-    mut visit: Visit,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let (Ok(board), Ok(span)) = (board.parse::<Board>(), span.parse::<Span>()) else {
         return Err(RequestError::NotFound);
@@ -290,10 +287,8 @@ fn too_few_networks(shortage: Shortage) -> String {
 
 /// GET /site/:host.
 pub async fn site(
-    app: App,
     PathOf(host): PathOf<String>,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
 ) -> Result<Response, RequestError> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();
@@ -321,9 +316,7 @@ fn stories_address(host: &Hostname, start: u64) -> String {
 /// GET /site/:host/stories/:start: the stories that link to a site.
 pub async fn stories(
     PathOf((host, Start(start))): PathOf<(String, Start)>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
 ) -> Result<Response, RequestError> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();

@@ -9,10 +9,10 @@ use crate::markup::addresses::site_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{Column, number, wide_table};
 use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
-use crate::request::viewer::SignedIn;
 use crate::route::{SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -193,13 +193,12 @@ const ADDRESS: &str = "/admin/sites";
 const MAXIMUM: &str = "maximum_votes_per_user_per_day";
 
 /// GET /admin/sites: voter, from, to; day.
-pub async fn page(app: App, mut signed_in: SignedIn, fields: Fields) -> Result<Response, RequestError> {
-    match find(&app, &signed_in.user, &fields).await {
-        Ok((found, day)) => {
-            Ok(show(&app, &mut signed_in, (&fields, found.as_ref(), day)).await?.into_response())
-        }
+pub async fn page(mut page: Page<Member>, fields: Fields) -> Result<Response, RequestError> {
+    match find(&page.app, &page.user, &fields).await {
+        Ok((found, day)) => Ok(show(&mut page, (&fields, found.as_ref(), day)).await?.into_response()),
         Err(failure) => {
-            let page = show(&app, &mut signed_in, (&Fields::default(), None, Day::of(app.now()))).await?;
+            let today = Day::of(page.app.now());
+            let page = show(&mut page, (&Fields::default(), None, today)).await?;
             Sent { is_post: false, action: ADDRESS, fields: &fields }.page(&page, failure)
         }
     }
@@ -223,8 +222,7 @@ async fn find(app: &App, user: &User, fields: &Fields) -> Result<(Option<FoundVo
 
 /// The page with the fields of a lookup and what was found.
 async fn show(
-    app: &App,
-    SignedIn { visit, user, here }: &mut SignedIn,
+    Page { app, visit, user, here }: &mut Page<Member>,
     (fields, found, day): (&Fields, Option<&FoundVoter>, Day),
 ) -> Result<Markup, RequestError> {
     let audit = sites::audit_lines(&app.site, user).await?;
@@ -232,7 +230,7 @@ async fn show(
     let voters = sites::top_voters(&app.site, user, day).await?;
     let lookup = [fields.text("voter"), fields.text("from"), fields.text("to")];
     let page = AdminSitesPage { settings, lookup, found, day, voters: &voters, audit: &audit };
-    Ok(page.render(&Frame::for_user(app, here, user)))
+    Ok(page.render(&Frame::of(app, visit, here).await?))
 }
 
 /// The actions of administrators on votes on sites.

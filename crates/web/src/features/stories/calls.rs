@@ -4,13 +4,14 @@ use super::form::{NewsIdForm, SubmissionForm, VoteType};
 use super::sending::{delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, VotesOnResponse, is_false};
 use crate::request::description::FORM;
 use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
-use crate::request::viewer::{ShowingHidden, SignedFields, SignedForm, SignedIn};
+use crate::request::viewer::{SignedFields, SignedForm};
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::recent_votes::VotedOn;
@@ -137,7 +138,7 @@ pub async fn delete(
 )]
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let (start, count) = part(start, &count)?;
     let mut page = match sort.as_str() {
@@ -162,7 +163,7 @@ pub async fn list(
 )]
 pub async fn past(
     PathOf((day, start, count)): PathOf<(String, String, String)>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let period: Period =
         parse(&day, "day", "it must be a day such as 2026-11-21, or a month such as 2026-11")?;
@@ -246,8 +247,7 @@ pub struct VotesListResponse {
     security(("session" = [])),
 )]
 pub async fn votes(
-    app: App,
-    SignedIn { user, .. }: SignedIn,
+    Page { app, user, .. }: Page<Member>,
     Form(query): Form<VotesQuery>,
 ) -> Result<Json<VotesListResponse>, RequestError> {
     let states = votes::states(&app.site, app.now(), &user, &query.of).await?;

@@ -10,10 +10,10 @@ use crate::markup::feed_links::{FeedKind, Written};
 use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{empty_page, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
-use crate::request::viewer::{ShowingHidden, SignedIn};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
@@ -166,9 +166,7 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError>
 /// GET / and /top/:start.
 pub async fn top(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let mut page = lists::top(&mut visit, start, PAGE_ROWS).await?;
     let title = if start == 0 { "" } else { "Top stories" };
@@ -191,9 +189,7 @@ pub async fn top(
 /// GET /latest and /latest/:start.
 pub async fn latest(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let page = lists::latest(&mut visit, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS };
@@ -205,8 +201,7 @@ pub async fn latest(
 /// GET /saved and /saved/:start: the stories that the viewer saved.
 pub async fn saved(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let page = lists::saved(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/saved", more: "/saved/", size: PAGE_ROWS };
@@ -222,8 +217,7 @@ pub async fn saved(
 /// GET /upvoted and /upvoted/:start: the stories that the viewer voted up.
 pub async fn upvoted(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let page = lists::upvoted(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/upvoted", more: "/upvoted/", size: PAGE_ROWS };
@@ -238,8 +232,7 @@ pub async fn upvoted(
 /// GET /hidden/:start: the stories that the viewer has hidden.
 pub async fn hidden(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let page = lists::hidden(&mut visit, user.id, start, PAGE_ROWS).await?;
     let address = ListAddress { first: "/hidden/0", more: "/hidden/", size: PAGE_ROWS };
@@ -254,9 +247,7 @@ pub async fn hidden(
 /// GET /usernews/:name/:start.
 pub async fn of_user(
     PathOf((name, Start(start))): PathOf<(String, Start)>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let user = profiles::profile(&mut visit, &name).await?.user.clone();
     let page = lists::posted(&mut visit, user.id, start, PAGE_ROWS).await?;

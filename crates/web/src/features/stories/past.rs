@@ -1,19 +1,16 @@
 //! The past: the best stories of a day or a month, and the way to them.
 
 use super::lists::{ListAddress, NewsListPage, list_page};
-use crate::App;
 use crate::error::RequestError;
 use crate::limits::PAGE_ROWS;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::markup::parts::empty_but;
-use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
-use crate::request::viewer::ShowingHidden;
 use jiff::civil::Date;
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::past;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::Day;
@@ -122,7 +119,7 @@ fn around(period: Period, reach: Reach) -> Markup {
 }
 
 /// GET /past: links to days and months.
-pub async fn index(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn index(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let first = past::first_day(&mut visit).await?;
     let reach = Reach::new(first, visit.now());
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -168,9 +165,7 @@ pub struct PeriodPath {
 /// GET /past/:day and /past/:day/:start: the best of a day or month.
 pub async fn period(
     PathOf(PeriodPath { day, start: Start(start) }): PathOf<PeriodPath>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let period: Period = day.parse().map_err(|_| RequestError::NotFound)?;
     if period.start() > visit.now() {

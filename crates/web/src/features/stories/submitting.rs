@@ -11,12 +11,13 @@ use crate::features::comments::writing::CommentEditor;
 use crate::features::search::suggesting::stories_like;
 use crate::markup::addresses::news_address;
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{KEPT_AFTER_DELETION, age, author};
 use crate::markup::withheld::lock_notice;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{SignedFields, SignedForm, SignedIn};
+use crate::request::viewer::{SignedFields, SignedForm};
 use axum::Extension;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -41,8 +42,7 @@ async fn offered(visit: &mut Visit) -> Result<Vec<TopicLine>, RequestError> {
 
 /// GET /submit, filled with `u` and `t` by the bookmarklet.
 pub async fn submit_form(
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, here, .. }: Page<Member>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
@@ -57,7 +57,7 @@ pub async fn submit_form(
         form_address: form_address(&app.settings.site, &headers),
         ..SubmissionPage::default()
     };
-    Ok(page.render(&Frame::for_user(&app, &here, &user)))
+    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
 }
 
 /// POST /submit: title, url, text, topics, news_id (-1), apisecret; and what a button sends, see
@@ -219,23 +219,22 @@ impl PostedForm {
 }
 
 /// The story, if the viewer may change it.
-async fn changeable(app: &App, signed_in: &mut SignedIn, id: NewsId) -> Result<Arc<News>, RequestError> {
-    let news = lists::get(&mut signed_in.visit, id).await?.news.clone();
-    news.may_change(&signed_in.user, app.now(), app.site.rules.limits.news_edit_seconds)?;
+async fn changeable(page: &mut Page<Member>, id: NewsId) -> Result<Arc<News>, RequestError> {
+    let news = lists::get(&mut page.visit, id).await?.news.clone();
+    news.may_change(&page.user, page.app.now(), page.app.site.rules.limits.news_edit_seconds)?;
     Ok(news)
 }
 
 /// GET /editnews/:id. A refused text is shown again even if the story cannot be changed any more.
 pub async fn edit_form(
     PathOf(id): PathOf<NewsId>,
-    app: App,
-    mut signed_in: SignedIn,
+    mut page: Page<Member>,
     again: Option<Extension<ShownAgain>>,
 ) -> Result<Markup, RequestError> {
     let typed = if again.is_some() {
         TypedStory::default()
     } else {
-        let news = changeable(&app, &mut signed_in, id).await?;
+        let news = changeable(&mut page, id).await?;
         let text = news.text();
         TypedStory {
             title: news.title.clone(),
@@ -244,19 +243,15 @@ pub async fn edit_form(
             topics: news.topics.typed(),
         }
     };
-    let offered = offered(&mut signed_in.visit).await?;
-    let page = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
-    Ok(page.render(&Frame::for_user(&app, &signed_in.here, &signed_in.user)))
+    let offered = offered(&mut page.visit).await?;
+    let form = SubmissionPage { edited: Some(id), typed, offered: &offered, ..SubmissionPage::default() };
+    Ok(form.render(&page.frame().await?))
 }
 
 /// GET /delnews/:id: asks for confirmation.
-pub async fn delete_form(
-    PathOf(id): PathOf<NewsId>,
-    app: App,
-    mut signed_in: SignedIn,
-) -> Result<Markup, RequestError> {
-    let news = changeable(&app, &mut signed_in, id).await?;
-    let frame = Frame::for_user(&app, &signed_in.here, &signed_in.user);
+pub async fn delete_form(PathOf(id): PathOf<NewsId>, mut page: Page<Member>) -> Result<Markup, RequestError> {
+    let news = changeable(&mut page, id).await?;
+    let frame = page.frame().await?;
     let content = html! {
         h1 { "Delete this story?" }
         p { (title_link(&news_address(id), Some(&news.title))) }

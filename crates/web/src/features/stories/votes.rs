@@ -3,17 +3,16 @@
 
 use super::form::NewsVoteForm;
 use super::marks::story_on_page;
-use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::features::comments::calls::CommentVotedResponse;
 use crate::features::comments::form::CommentVoteForm;
 use crate::markup::addresses::{comment_address, news_address};
 use crate::markup::frame::Frame;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
 use crate::request::form::Next;
 use crate::request::path::PathOf;
-use crate::request::viewer::SignedIn;
 use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
@@ -66,8 +65,7 @@ impl Question {
 /// after the login. A link alone votes for nobody.
 pub async fn ask(
     PathOf((kind, id)): PathOf<(String, String)>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Response, RequestError> {
     let Question { subject, form: (action, name), back } = match Thing::parse(&kind, &id) {
         Ok(Thing::Story(id)) => Question::about_story(&mut visit, id).await?,
@@ -75,7 +73,7 @@ pub async fn ask(
         _ => return Err(RequestError::NotFound),
     };
     let Some(subject) = subject else { return Ok(Redirect::to(&back).into_response()) };
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 dir="auto" { "Vote for " (subject) " now?" }
         form.form method="post" action=(action) {

@@ -4,6 +4,7 @@ use super::form::TweetDeletion;
 use super::tweets::delete_tweet;
 use crate::App;
 use crate::error::{RequestError, unknown_name};
+use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{DONE, DoneResponse, Status, is_false};
 use crate::request::description::FORM;
@@ -11,7 +12,7 @@ use crate::request::form::Form;
 use crate::request::paging::WindowQuery;
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::{ShowingHidden, SignedForm};
+use crate::request::viewer::SignedForm;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::profiles;
@@ -127,7 +128,7 @@ pub async fn delete(
     security(("session" = [])),
 )]
 pub async fn home(
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
     if !visit.has_token() {
@@ -145,7 +146,7 @@ pub async fn home(
     responses((status = 200, body = TimelineResponse)),
 )]
 pub async fn everyone(
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
@@ -160,7 +161,7 @@ pub async fn everyone(
 )]
 pub async fn of_user(
     PathOf(name): PathOf<String>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
 ) -> Result<Json<TimelineResponse>, RequestError> {
     let user = profiles::profile(&mut visit, &name).await.map_err(unknown_name)?.user.clone();

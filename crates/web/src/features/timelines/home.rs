@@ -4,18 +4,16 @@ use super::calls::TweetedResponse;
 use super::form::TweetForm;
 use super::people::who_to_follow;
 use super::tweets::{rest_of_timeline, tweet_list};
-use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::HOME_SUGGESTIONS;
 use crate::markup::addresses::tweet_address;
 use crate::markup::fields::{Field, draft_key};
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::markup::parts::{empty_page, no_more, tab};
 use crate::request::form::Form;
-use crate::request::local_path::LocalPath;
 use crate::request::paging::PageQuery;
-use crate::request::viewer::ShowingHidden;
 use crate::route::{LONG, LoginReason, Wing};
 use axum::response::Redirect;
 use maud::{Markup, html};
@@ -132,9 +130,7 @@ impl HomePage<'_> {
 
 /// GET /home: before, a cursor.
 pub async fn home(
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
     if !visit.has_token() {
@@ -170,9 +166,7 @@ pub fn actions() -> Vec<ActionEntry> {
 
 /// GET /everyone: before, a cursor.
 pub async fn everyone(
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
     let later = query.before.as_ref().map(|_| ("posts", "/everyone"));

@@ -11,6 +11,7 @@ use crate::limits::{
     SESSION_LOOK, SHARED_SESSION_LOOK, STREAM_KEEP_ALIVE, STREAM_LIFETIME, STREAM_QUEUE, STREAM_RETRY_MS,
     STREAM_RETRY_STEP_MS,
 };
+use crate::markup::page::Page;
 use crate::request::cookies;
 use crate::request::form::Fields;
 use crate::request::paging::cursor;
@@ -392,8 +393,7 @@ impl Counter {
 /// whenever it changes; 100 means 100 or more. Without a session the response is 204, which
 /// stops browsers from reconnecting.
 pub async fn events(
-    app: App,
-    mut visit: Visit,
+    Page { app, mut visit, .. }: Page,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     fields: Fields,

@@ -9,6 +9,7 @@ use crate::features::action::{Action, ActionEntry};
 use crate::limits::SUGGESTIONS;
 use crate::markup::addresses::profile_address;
 use crate::markup::frame::Frame;
+use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, no_more};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
@@ -96,7 +97,7 @@ pub fn who_to_follow(frame: &Frame<'_>, suggestions: &[Suggestion]) -> Markup {
 }
 
 /// GET /suggestions.
-pub async fn suggestions(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let suggestions = suggestions::suggestions(&mut visit, SUGGESTIONS).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     if frame.viewer.is_none() {
@@ -183,9 +184,7 @@ async fn people_of(
 /// GET /@:name/followers.
 pub async fn followers(
     PathOf(AtName(name)): PathOf<AtName>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followers, query).await
@@ -194,9 +193,7 @@ pub async fn followers(
 /// GET /@:name/followings.
 pub async fn followings(
     PathOf(AtName(name)): PathOf<AtName>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
     people_of(&app, visit, &here, &name, Side::Followings, query).await

@@ -12,11 +12,11 @@ use crate::markup::fragments::{
 };
 use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age_as, ago, more_link, number, title_link};
 use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::{ShowingHidden, SignedForm, SignedIn};
+use crate::request::viewer::SignedForm;
 use crate::settings::SiteSettings;
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
@@ -199,9 +199,7 @@ fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> M
 /// GET /tweet/:id.
 pub async fn show(
     PathOf(id): PathOf<TweetId>,
-    app: App,
-    ShowingHidden(mut visit): ShowingHidden,
-    here: LocalPath,
+    Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     let sight = line.sight(visit.perspective());
@@ -233,12 +231,11 @@ pub async fn show(
 /// GET /deltweet/:id: asks for confirmation.
 pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
-    app: App,
-    SignedIn { mut visit, user, here }: SignedIn,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
     let line = reading::tweet(&mut visit, id).await?;
     line.tweet.may_delete(&user)?;
-    let frame = Frame::for_user(&app, &here, &user);
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {
         h1 { "Delete this post?" }
         article.tweet.alone { (tweet(&frame, &line)) }

@@ -10,12 +10,12 @@ use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{OUTSIDE, age, empty_but, no_more, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
-use crate::request::viewer::SignedIn;
 use maud::{Markup, html};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -220,9 +220,7 @@ pub struct ArticlesPath {
 /// GET /best and /topic/:topics, with the number of the page: page.
 pub async fn best(
     PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     let list = topics.map_or(ArticleList::All, ArticleList::Topics);
@@ -232,9 +230,7 @@ pub async fn best(
 /// GET /best/new and /topic/:topics/new: page.
 pub async fn newest(
     PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    app: App,
-    visit: Visit,
-    here: LocalPath,
+    Page { app, visit, here, .. }: Page,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     let list = topics.map_or(ArticleList::All, ArticleList::Topics);
@@ -243,8 +239,7 @@ pub async fn newest(
 
 /// GET /topics/followed: page.
 pub async fn best_of_followed(
-    app: App,
-    SignedIn { visit, here, .. }: SignedIn,
+    Page { app, visit, here, .. }: Page<Member>,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Score).await
@@ -252,8 +247,7 @@ pub async fn best_of_followed(
 
 /// GET /topics/followed/new: page.
 pub async fn newest_of_followed(
-    app: App,
-    SignedIn { visit, here, .. }: SignedIn,
+    Page { app, visit, here, .. }: Page<Member>,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
     show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Time).await

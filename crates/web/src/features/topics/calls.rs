@@ -1,11 +1,11 @@
 //! Articles and topics: listing, following, muting, describing, renaming, merging.
 
 use crate::error::RequestError;
+use crate::markup::page::Page;
 use crate::request::answers::Status;
 use crate::request::form::parse;
 use crate::request::path::PathOf;
 use crate::request::values;
-use crate::request::viewer::ShowingHidden;
 use axum::Json;
 use serde::{Serialize, Serializer};
 use tidings_domain::accounts::visit::Visit;
@@ -97,7 +97,7 @@ pub struct TopicMovedResponse {
 )]
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let (order, page) = (order_of(&order)?, page_of(&page)?);
     Ok(Json(lists::all(&mut visit, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
@@ -116,7 +116,7 @@ pub async fn all(
 )]
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
-    ShowingHidden(mut visit): ShowingHidden,
+    Page { mut visit, .. }: Page,
 ) -> Result<Json<ArticlesResponse>, RequestError> {
     let topics: TopicChoice = parse(
         &name,

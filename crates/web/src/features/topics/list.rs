@@ -10,15 +10,14 @@ use crate::markup::addresses::{FOLLOWED, MUTES, choice_address, described, list_
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
+use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, fitting, number, small_form};
-use crate::request::local_path::LocalPath;
 use crate::route::{LONG, LoginReason, SHORT};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::articles::topic_choices::{self, Stance};
 use tidings_domain::articles::topic_moves::{self, Move};
@@ -254,7 +253,7 @@ fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
 }
 
 /// GET /topics.
-pub async fn topics(app: App, mut visit: Visit, here: LocalPath) -> Result<Markup, RequestError> {
+pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(TopicsPage { overview: &overview }.render(&frame))
