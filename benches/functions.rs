@@ -10,7 +10,8 @@ use divan::{Bencher, black_box};
 use maud::Render;
 use std::sync::LazyLock;
 use tidings::config::{CommandLineSettings, Config};
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::reader::Perspective;
+use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::cache::{Caches, MEBIBYTE, Shared};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::{ThreadLine, arrange};
@@ -175,11 +176,13 @@ fn show_30_cached_news(bencher: Bencher) {
 
 #[divan::bench(args = LENGTHS)]
 fn show_a_comment(bencher: Bencher, length: u64) {
-    let mut comment = comments().swap_remove(0);
-    comment.body = words::body(&mut Random::of("shown", length), length);
+    let body = words::body(&mut Random::of("shown", length), length);
+    let json = serde_json::json!({"body": body, "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": [1], "down": []});
+    let comment = Comment::from_field(NewsId(7), "1", &json.to_string()).unwrap();
     let line = || ThreadLine { comment: &comment, depth: 2, username: Some("somebody") };
     let place = CommentContext { news: NewsId(1), news_deleted: false, is_open: true, among_others: false };
     bencher.with_inputs(line).bench_values(|line| {
-        comment_item(&frame(), place, (black_box(line), Sight::Shown), line.depth).render()
+        comment_item(&frame(), place, Perspective::default().view(black_box(line), ShownIn::List), line.depth)
+            .render()
     });
 }

@@ -108,6 +108,8 @@ const WEB_LAYERS: [&[&str]; 6] = [
 ];
 /// The one file that may repeat an action.
 const ACTION_FILE: &str = "crates/domain/src/action.rs";
+/// The one file that tells states of posts apart.
+const STATES_FILE: &str = "crates/domain/src/values/withheld.rs";
 /// The one file that may spell keys.
 const KEYS_FILE: &str = "crates/domain/src/keys.rs";
 /// The file whose tests may spell keys too.
@@ -457,6 +459,28 @@ fn comments_have_plain_subjects(source: &Source) -> Vec<Finding> {
         .filter(|(_, line)| is_clause(line))
         .map(|(index, line)| source.finding(index + 1, format!("name the subject: {}", line.trim())))
         .collect()
+}
+
+/// States of posts are told apart in one file, which has a row of answers for each. Elsewhere they are made, and asked:
+/// nothing matches on one, or compares it.
+fn states_are_told_apart_in_one_place(source: &Source) -> Vec<Finding> {
+    if source.path == STATES_FILE {
+        return Vec::new();
+    }
+    let is_told_apart = |line: &str| {
+        let Some((before, state)) = line.split_once("Withheld::") else { return false };
+        if !state.starts_with(char::is_uppercase) {
+            return false;
+        }
+        let rest = state.trim_start_matches(char::is_alphanumeric).trim_start_matches('(');
+        let after = rest.trim_start_matches(char::is_alphanumeric).trim_start_matches([')', ' ']);
+        ["matches!(", "let Some(", "if let ", "== ", "!= "].iter().any(|begin| before.contains(begin))
+            || rest.starts_with('_')
+            || ["=>", "|", "if ", "= "].iter().any(|end| after.starts_with(end))
+    };
+    let lines = source.bare.lines().enumerate().filter(|(_, line)| is_told_apart(line));
+    let message = "ask the state; only its table tells one from another";
+    lines.map(|(index, _)| source.finding(index + 1, message.to_owned())).collect()
 }
 
 /// The keyspace knows nothing of what its keys mean.
@@ -813,6 +837,12 @@ fn no_action_writes_its_own_loop() {
 }
 
 #[test]
+fn each_state_of_a_post_is_one_row_of_answers() {
+    assert!(!source_of(STATES_FILE).text.is_empty());
+    check_sources("one file tells states apart", states_are_told_apart_in_one_place);
+}
+
+#[test]
 fn key_text_is_in_one_file() {
     let starts = key_starts();
     check_sources("keys are spelled in one place", |source| keys_are_spelled_in_one_place(source, &starts));
@@ -886,6 +916,20 @@ mod the_rules_can_fail {
         let findings = names_of_types_differ(&sources);
         assert_eq!(lines(&findings), [2]);
         assert_eq!(findings[0].path, "crates/domain/src/b.rs");
+    }
+
+    #[test]
+    fn states_told_apart() {
+        let text = "let a = matches!(state, Some(Withheld::Held(_)));\nlet made = Some(Withheld::Held(why));\n\
+            Some(Withheld::Flagged) => 1,\nWithheld::Held(_)\nif state == &Withheld::Flagged {}\n\
+            write(Some(&Withheld::Flagged));\nstate.is_some_and(Withheld::is_held);\n\
+            Withheld::Held(reason) | Withheld::Removed(reason)\nlet Withheld::Merged(into) = state else {\n";
+        let source = |path| Source::new(path, text, false);
+        assert_eq!(
+            lines(&states_are_told_apart_in_one_place(&source("crates/web/src/a.rs"))),
+            [1, 3, 4, 5, 8, 9]
+        );
+        assert_eq!(lines(&states_are_told_apart_in_one_place(&source(STATES_FILE))), [0; 0]);
     }
 
     fn lines(findings: &[Finding]) -> Vec<usize> {

@@ -4,8 +4,8 @@
 pub(crate) mod erasing;
 pub(crate) mod store_rules;
 
-use crate::accounts::reader::{Perspective, Written};
-use crate::accounts::seen::ProfileTexts;
+use crate::accounts::reader::Perspective;
+use crate::accounts::seen::{ProfileTexts, ShownIn};
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::articles::stories::StoredStory;
 use crate::comments::comment::{self, Comment, StoredComment};
@@ -25,7 +25,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
 use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{Closed, PostKind, PostState, WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Hash, read};
 
 /// The characters of a text that a message to its author repeats.
@@ -54,7 +54,7 @@ impl Contribution {
             Thing::Story(id) => {
                 let story = site.store.fetch(StoredStory::by_id(*id)).await?.ok_or(Refusal::NoSuchNews)?;
                 if story.deleted {
-                    Err(Refusal::NewsDeleted.into())
+                    Err(Refusal::Closed(PostKind::Story, Closed::Deleted).into())
                 } else {
                     Ok(Self::Story(Box::new(story)))
                 }
@@ -62,7 +62,7 @@ impl Contribution {
             Thing::Comment(address) => {
                 let stored = comment::read_stored(site, *address).await?;
                 if stored.comment.deleted {
-                    return Err(Refusal::CommentDeleted.into());
+                    return Err(Refusal::Closed(PostKind::Comment, Closed::Deleted).into());
                 }
                 Ok(Self::Comment(Box::new(stored)))
             }
@@ -85,36 +85,25 @@ impl Contribution {
     /// # Errors
     /// [`Refusal::RemovedAlready`], or the refusal for what is not there.
     pub(crate) fn demand_shown(&self) -> Result<(), Refusal> {
-        let secret = match self {
-            Self::Story(news) => news.is_secret().then_some(Refusal::NoSuchNews),
-            Self::Comment(stored) if stored.news.is_secret() => Some(Refusal::NoSuchNews),
-            Self::Comment(stored) => stored.comment.is_secret().then_some(Refusal::NoSuchComment),
-            Self::Tweet(tweet) => tweet.is_secret().then_some(Refusal::NoSuchTweet),
-            Self::Profile(_) => None,
+        let of_story = match self {
+            Self::Comment(stored) => Some(stored.news.state()),
+            Self::Story(_) | Self::Tweet(_) | Self::Profile(_) => None,
         };
-        if let Some(refusal) = secret {
-            return Err(refusal);
-        }
-        match self.withheld() {
-            None | Some(Withheld::Flagged) => Ok(()),
-            Some(Withheld::Removed(_)) => Err(Refusal::RemovedAlready),
-            Some(Withheld::Erased) => Err(Refusal::ErasedAlready),
-            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
-            // Only a profile is left.
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::NoSuchUser),
-        }
+        let secret = of_story.into_iter().chain([self.state()]).find(PostState::is_secret);
+        secret.map_or(Ok(()), |state| Err(Refusal::no_such(state.kind)))?;
+        self.demand_not_removed()
     }
 
-    /// Refuses what is removed already, or merged into another story.
+    /// Refuses what is removed already, erased, or merged into another story.
     ///
     /// # Errors
-    /// [`Refusal::NothingToModerate`] and [`Refusal::NewsMerged`].
+    /// [`Refusal::RemovedAlready`], [`Refusal::ErasedAlready`] and [`Refusal::Closed`].
     pub(crate) fn demand_not_removed(&self) -> Result<(), Refusal> {
-        match self.withheld() {
-            Some(Withheld::Removed(_)) => Err(Refusal::NothingToModerate("this has already been removed")),
-            Some(Withheld::Erased) => Err(Refusal::ErasedAlready),
-            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
-            Some(Withheld::Held(_) | Withheld::Flagged | Withheld::Unreadable(_)) | None => Ok(()),
+        match self.state().closed() {
+            Some(Closed::Removed) => Err(Refusal::RemovedAlready),
+            Some(Closed::Erased) => Err(Refusal::ErasedAlready),
+            Some(merged @ Closed::Merged(_)) => Err(Refusal::Closed(PostKind::Story, merged)),
+            Some(Closed::Held | Closed::Deleted) | None => Ok(()),
         }
     }
 
@@ -123,9 +112,9 @@ impl Contribution {
     /// # Errors
     /// [`Refusal::NothingToModerate`].
     pub(crate) fn demand_held(&self) -> Result<(), Refusal> {
-        match self.withheld() {
-            Some(Withheld::Held(_)) => Ok(()),
-            _ => Err(Refusal::NothingToModerate("this is not waiting for approval")),
+        match self.withheld().is_some_and(Withheld::is_held) {
+            true => Ok(()),
+            false => Err(Refusal::NothingToModerate("this is not waiting for approval")),
         }
     }
 
@@ -155,9 +144,9 @@ impl Contribution {
     ) -> Result<(), Error> {
         match self {
             Self::Story(story) => {
-                if !story.is_unlisted()
+                if story.state().is_listed()
                     && let Some(tweet) = read_announcement(site, story).await?
-                    && !tweet.is_gone()
+                    && tweet.state().is_listed()
                 {
                     let reason = state.reason().unwrap_or("its story was merged into another");
                     let mut removed = Tweet::clone(&tweet);
@@ -188,7 +177,7 @@ impl Contribution {
     /// # Errors
     /// [`Refusal::NothingToModerate`] if it is not removed, or was rejected before anybody saw it.
     pub(crate) fn removal(&self) -> Result<&RemovedBy, Refusal> {
-        if !matches!(self.withheld(), Some(Withheld::Removed(_))) {
+        if !self.withheld().is_some_and(Withheld::is_removed) {
             return Err(Refusal::NothingToModerate("this has not been removed"));
         }
         let removed = match self {
@@ -216,7 +205,7 @@ impl Contribution {
             Self::Story(story) => {
                 let mut news = News::clone(story);
                 news.put_back();
-                let returns = !news.is_gone();
+                let returns = news.state().is_listed();
                 story.change(batch, site, now.timestamp(), news);
                 let line = story.removed.as_ref().map(|removed| removed.line);
                 let tweet = if returns { read_announcement(site, story).await? } else { None };
@@ -234,7 +223,7 @@ impl Contribution {
         let Some(tweet) = tweet else { return Ok(None) };
         let mut after = Tweet::clone(&tweet);
         after.put_back();
-        if after.is_gone() {
+        if !after.state().is_listed() {
             tweets::change(batch, &tweet, &after);
             return Ok(None);
         }
@@ -251,21 +240,21 @@ impl Contribution {
 
     /// Its author.
     pub(crate) fn author(&self) -> UserId {
-        match self {
-            Self::Story(news) => news.user_id,
-            Self::Comment(stored) => stored.comment.user_id,
-            Self::Tweet(tweet) => tweet.user_id,
-            Self::Profile(user) => user.id,
-        }
+        self.state().author
     }
 
     /// Why readers do not see it, if they do not.
     pub(crate) fn withheld(&self) -> Option<&Withheld> {
+        self.state().withheld
+    }
+
+    /// Its state.
+    pub(crate) fn state(&self) -> PostState<'_> {
         match self {
-            Self::Story(news) => news.withheld.as_ref(),
-            Self::Comment(stored) => stored.comment.withheld.as_ref(),
-            Self::Tweet(tweet) => tweet.withheld.as_ref(),
-            Self::Profile(user) => user.withheld.as_ref(),
+            Self::Story(news) => news.state(),
+            Self::Comment(stored) => stored.comment.state(),
+            Self::Tweet(tweet) => tweet.state(),
+            Self::Profile(user) => user.state(),
         }
     }
 
@@ -276,8 +265,7 @@ impl Contribution {
             let text = [fullname, about].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
             return (!text.is_empty()).then(|| shortened(text.join("\n\n")));
         }
-        let written = Written { author: self.author(), withheld: self.withheld(), unseen: false };
-        perspective.of_withheld(written).is_shown().then(|| self.text())
+        perspective.sees(&self.state(), ShownIn::Page).then(|| self.text())
     }
 
     /// Its content as plain text, shortened if it is too long.

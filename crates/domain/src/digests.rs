@@ -6,14 +6,13 @@
 use crate::accounts::outbox::DigestsDue;
 use crate::accounts::people::UserNames;
 use crate::accounts::reader::{Perspective, Reader};
-use crate::accounts::seen::Seen;
+use crate::accounts::seen::{Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::keys;
 use crate::news::item::News;
-use crate::news::listing;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::day::Day;
@@ -128,8 +127,7 @@ fn choose<'a>(
     new: &[&'a News],
 ) -> (Vec<Seen<&'a News>>, Vec<Seen<&'a News>>) {
     let perspective = Perspective { reader: Some(reader), shows_all: false };
-    let seen = || new.iter().filter_map(|news| perspective.see(*news));
-    let listed = || seen().filter(|news| listing::marks(perspective, news).is_listed());
+    let listed = || new.iter().filter_map(|news| perspective.see(*news, ShownIn::List));
     let is_of_topic = |news: &News| {
         reader.followed.is_empty() || news.topics.iter().any(|topic| reader.followed.contains(topic))
     };

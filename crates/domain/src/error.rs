@@ -4,7 +4,7 @@ use crate::passwords::PasswordError;
 use crate::values::day;
 use crate::values::hook::NotAHook;
 use crate::values::hostname::HostnameError;
-use crate::values::ids::{ModerationId, NewsId, OriginBanId};
+use crate::values::ids::{ModerationId, OriginBanId};
 use crate::values::limits::STAFF_PASSWORD_MIN;
 use crate::values::origin_ban::{BanScope, NotBannable, OriginKind};
 use crate::values::post_rule::PatternError;
@@ -16,6 +16,7 @@ use crate::values::secrets::NoRandomness;
 use crate::values::text::InputError;
 use crate::values::urls::UrlError;
 use crate::values::vote_state::VoteState;
+use crate::values::withheld::{Closed, PostKind};
 use crate::values::words::{counted, every, grouped, grouped_signed, wait};
 use tidings_keyspace::{CommitError, KeyspaceError};
 
@@ -228,14 +229,9 @@ pub enum Refusal {
     UrlPostedRecently,
     #[error("there is no such story")]
     NoSuchNews,
-    #[error("this story has been deleted")]
-    NewsDeleted,
-    #[error("a moderator has removed this story")]
-    NewsRemoved,
-    #[error("this story is waiting for a moderator's approval")]
-    NewsHeld,
-    #[error("this story has been merged into story {0}. Please comment and vote there")]
-    NewsMerged(NewsId),
+    /// Nobody answers it, votes on it or changes it.
+    #[error("{}", closed(*.0, *.1))]
+    Closed(PostKind, Closed),
     #[error("only the author can edit this story")]
     NotYourNews,
     #[error("you can no longer change this. The limit is {0} after posting", wait(*.window_seconds))]
@@ -270,12 +266,6 @@ pub enum Refusal {
     TooManySaved { limit: u64 },
     #[error("there is no such comment")]
     NoSuchComment,
-    #[error("this comment has been deleted")]
-    CommentDeleted,
-    #[error("a moderator has removed this comment")]
-    CommentRemoved,
-    #[error("this comment is waiting for a moderator's approval")]
-    CommentHeld,
     #[error("the comment you are replying to does not exist")]
     NoSuchParent,
     #[error("only the author can edit this comment")]
@@ -475,8 +465,8 @@ pub enum Refusal {
     /// The kind of thing takes no flags.
     #[error("{} can't be flagged", with_article(.0))]
     CannotBeFlagged(&'static str),
-    /// A moderator has removed it, so nobody needs to flag it.
-    #[error("a moderator has already removed this")]
+    /// A moderator has removed it, so nobody needs to flag or remove it.
+    #[error("this has already been removed by a moderator")]
     RemovedAlready,
     #[error("{} can't be flagged as {reason}", with_article(.kind))]
     ReasonDoesNotFit { reason: &'static str, kind: &'static str },
@@ -523,7 +513,30 @@ fn with_article(kind: &str) -> String {
     format!("{article} {kind}")
 }
 
+/// Why nobody takes part in something.
+fn closed(kind: PostKind, why: Closed) -> String {
+    let kind = kind.name();
+    match why {
+        Closed::Deleted | Closed::Erased => format!("this {kind} has been deleted"),
+        Closed::Removed => format!("a moderator has removed this {kind}"),
+        Closed::Held => format!("this {kind} is waiting for a moderator's approval"),
+        Closed::Merged(into) => {
+            format!("this {kind} has been merged into story {into}. Please comment and vote there")
+        }
+    }
+}
+
 impl Refusal {
+    /// There is nothing of a kind, as far as somebody may know.
+    pub(crate) const fn no_such(kind: PostKind) -> Self {
+        match kind {
+            PostKind::Story => Self::NoSuchNews,
+            PostKind::Comment => Self::NoSuchComment,
+            PostKind::Tweet => Self::NoSuchTweet,
+            PostKind::Profile => Self::NoSuchUser,
+        }
+    }
+
     /// The refusal of a vote that needs so much karma.
     pub const fn of_vote(needed: i64, rules: &KarmaRules) -> Self {
         let KarmaRules { visit_increment, visit_seconds, .. } = *rules;

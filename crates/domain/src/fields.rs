@@ -68,7 +68,7 @@ pub(crate) fn seconds_left(expiry: Expiry) -> u64 {
 /// logged, and withholds it.
 pub(crate) fn withheld(stored: Option<&str>, key: impl FnOnce() -> String) -> Option<Withheld> {
     let state = Withheld::stored(stored?);
-    if matches!(state, Withheld::Unreadable(_)) {
+    if state.is_unreadable() {
         report_state(&key());
     }
     Some(state)

@@ -14,6 +14,7 @@ mod of_thing;
 pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags, erase_note};
 
 use crate::accounts::actor::Actor;
+use crate::accounts::seen::ShownIn;
 use crate::accounts::trust;
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
@@ -123,7 +124,7 @@ pub async fn unflag(site: &Site, now: Moment, actor: Actor<'_>, thing: &Thing) -
         };
         let mut batch = Batch::new();
         let is_hidden =
-            subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged));
+            subject.as_ref().is_some_and(|subject| subject.withheld().is_some_and(Withheld::is_flagged));
         flags.remove(&mut batch, actor.id, now, is_hidden);
         batch.sorted_remove(keys::user_flags(actor.id), thing.key());
         Decision::commit(batch, ()).once(actor.request.as_ref(), &())
@@ -171,7 +172,7 @@ pub async fn facts(visit: &mut Visit, thing: &Thing) -> Result<FlagFacts, Error>
     visit.reader().await?;
     let perspective = visit.perspective();
     // A post that announces a story has its title.
-    let is_seen = announced.flatten().is_none_or(|news| perspective.see(news).is_some());
+    let is_seen = announced.flatten().is_none_or(|news| perspective.sees(&news, ShownIn::Chosen));
     let text = subject.text_for(perspective, visit.now()).filter(|_| is_seen);
     Ok(FlagFacts { text, own, refusal })
 }
@@ -187,7 +188,7 @@ async fn demand_other_story(site: &Site, person: &User, thing: &Thing, note: &Fl
     }
     let news = site.store.fetch(News::by_id(other)).await?;
     match news {
-        Some(news) if !news.deleted && news.is_seen_by(person) => Ok(()),
+        Some(news) if !news.deleted && news.state().is_known_to(person) => Ok(()),
         _ => Err(Refusal::DuplicateOfWhat.into()),
     }
 }

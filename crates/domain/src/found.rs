@@ -1,6 +1,6 @@
 //! The findings of a search, as one viewer sees them now: whatever an index says, nobody reads here what they may not.
 
-use crate::accounts::seen::Seen;
+use crate::accounts::seen::{Seen, ShownIn};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::changes::Findable;
@@ -18,11 +18,11 @@ use tidings_keyspace::Fetch;
 #[derive(Debug)]
 pub enum Finding {
     /// A story.
-    Story(Seen<Box<NewsLine>>),
+    Story(Seen<NewsLine>),
     /// A comment.
-    Comment(Seen<Box<SiteComment>>),
+    Comment(Box<Seen<SiteComment>>),
     /// A tweet.
-    Tweet(Seen<Box<TweetLine>>),
+    Tweet(Seen<TweetLine>),
     /// A person.
     Person(Seen<Box<User>>),
     /// A site.
@@ -57,17 +57,17 @@ pub async fn read(visit: &mut Visit, things: &[Findable]) -> Result<HashMap<Find
         }
     }
     if !stories.is_empty() {
-        let lines = news_lists::chosen(visit, &stories).await?.into_iter().map(Box::new);
-        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Story));
+        let lines = news_lists::chosen(visit, &stories).await?.into_iter();
+        findings.extend(
+            lines.filter_map(|line| visit.perspective().see(line, ShownIn::List)).map(Finding::Story),
+        );
     }
     if !comments.is_empty() {
         let (lines, _) = comment_lists::chosen(visit, &comments, comments.len()).await?;
-        let lines = lines.into_iter().map(Box::new);
-        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Comment));
+        findings.extend(lines.into_iter().map(|line| Finding::Comment(Box::new(line))));
     }
     if !tweets.is_empty() {
-        let lines = reading::chosen(visit, &tweets).await?.into_iter().map(Box::new);
-        findings.extend(lines.filter_map(|line| visit.perspective().see(line)).map(Finding::Tweet));
+        findings.extend(reading::chosen(visit, &tweets).await?.into_iter().map(Finding::Tweet));
     }
     if !people.is_empty() {
         let users = people.into_iter().map(|id| User::by_id(id).or_absent()).collect::<Vec<_>>();

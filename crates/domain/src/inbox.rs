@@ -11,8 +11,8 @@ use crate::accounts::inbox::{
 use crate::accounts::mentioned::names_in;
 use crate::accounts::message_threads::message_at;
 use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight, Written};
-use crate::accounts::seen::{Seen, Viewed};
+use crate::accounts::reader::{Collapsed, Perspective, Reader};
+use crate::accounts::seen::{Seen, ShownIn, Viewed};
 use crate::accounts::users::User;
 use crate::accounts::visit::{COUNTED_UNREAD, Visit};
 use crate::cache::MEBIBYTE;
@@ -294,8 +294,8 @@ impl InboxOwner {
 
 /// The subject of an entry, as the owner of the inbox sees it.
 enum EntrySubject {
-    Comment { comment: Seen<Box<Comment>>, title: (Option<String>, bool), story_author: Option<UserId> },
-    Tweet(Seen<Box<Tweet>>),
+    Comment { comment: Box<Seen<Comment>>, title: (Option<String>, bool), story_author: Option<UserId> },
+    Tweet(Box<Seen<Tweet>>),
     Follow(UserId),
     Message(String),
     Answer(MessageAddress, StoredMessage),
@@ -318,7 +318,7 @@ impl EntrySubject {
                     // An edit may have taken the mention away.
                     let comment = comment
                         .filter(|comment| !is_mention || names_in(comment.stored_text()).contains(&name))?;
-                    Self::of(perspective.view(Box::new(comment)), |comment| {
+                    Self::of(perspective.view(comment, ShownIn::List), |comment| {
                         let author = story.get(STORY_AUTHOR).cloned().flatten();
                         let story_author = fields::read(author.as_deref(), || key, "user_id");
                         Self::Comment { comment, title: title_of(perspective, story), story_author }
@@ -328,14 +328,12 @@ impl EntrySubject {
             }
             EntryId::Tweet(id) => {
                 let tweet = Tweet::by_id(id).or_absent();
-                tweet.map(move |tweet| Self::of(perspective.view(Box::new(tweet?)), Self::Tweet)).boxed()
+                tweet.map(move |tweet| Self::of(perspective.view(tweet?, ShownIn::List), Self::Tweet)).boxed()
             }
             EntryId::Follow(id) => {
-                let written = Written { author: id, withheld: None, unseen: false };
-                let follow = match perspective.of_text(written, "") {
-                    Sight::Collapsed(why) => Self::Collapsed(why),
-                    Sight::Shown | Sight::LeftOut => Self::Follow(id),
-                };
+                let is_muted = perspective.muting().is_some_and(|reader| reader.avoids(id));
+                let follow =
+                    if is_muted { Self::Collapsed(Collapsed::MutedPerson) } else { Self::Follow(id) };
                 let since = read::score(keys::followers(user), id.to_string()).or_absent();
                 since.map(|since| since.map(|_| follow)).boxed()
             }
@@ -350,10 +348,10 @@ impl EntrySubject {
     }
 
     /// The subject made of something that the owner of the inbox sees; a line if they see a line.
-    fn of<T>(view: Viewed<T>, subject: impl FnOnce(Seen<T>) -> Self) -> Option<Self> {
+    fn of<T>(view: Viewed<T>, subject: impl FnOnce(Box<Seen<T>>) -> Self) -> Option<Self> {
         match view {
-            Viewed::Whole(seen) => Some(subject(seen)),
-            Viewed::Line(why) => Some(Self::Collapsed(why)),
+            Viewed::Whole(seen) => Some(subject(Box::new(seen))),
+            Viewed::Line(_, why) => Some(Self::Collapsed(why)),
             Viewed::Nothing => None,
         }
     }
@@ -387,9 +385,9 @@ impl EntrySubject {
                     ReplyTarget::Thread
                 };
                 let (title, is_open) = title;
-                InboxEvent::Comment { text: comment.into_inner().body, title, is_open, target }
+                InboxEvent::Comment { text: comment.line().body().to_owned(), title, is_open, target }
             }
-            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.into_inner().text },
+            Self::Tweet(tweet) => InboxEvent::Tweet { id: tweet.id, text: tweet.text.clone() },
             Self::Follow(_) => InboxEvent::Follow,
             Self::Message(text) => InboxEvent::Message { text },
             Self::Answer(address, message) => {

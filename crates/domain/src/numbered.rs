@@ -95,7 +95,7 @@ impl ItemState {
     /// That of the story of a thread.
     pub(crate) fn of_story(thread: &Thread) -> Self {
         match thread.news.marks.sight {
-            _ if thread.news.news.is_gone() => Self::Gone,
+            _ if !thread.news.news.state().is_open() => Self::Gone,
             Sight::Shown => Self::Shown,
             _ => Self::Hidden,
         }
@@ -118,7 +118,7 @@ pub struct NumberedComment {
 impl NumberedComment {
     /// A comment in this state.
     pub(crate) fn of(line: &ThreadLine<'_>, state: ItemState, parent: Option<ItemNumber>) -> Self {
-        let body = if state == ItemState::Shown { line.comment.body.clone() } else { String::new() };
+        let body = Seen::by_visitors(*line).map(|line| line.body().to_owned()).unwrap_or_default();
         let username = line.username.filter(|_| state != ItemState::Gone).map(Arc::from);
         Self { parent, ctime: line.comment.ctime, username, body }
     }
@@ -173,8 +173,7 @@ async fn numbered_comment(
     let (state, parent) = match (place, lines.deleted(id)) {
         (Some(place), _) => match place.sight {
             Sight::LeftOut => return Ok(None),
-            Sight::Collapsed(Collapsed::Removed) => (ItemState::Gone, place.parent),
-            _ if place.deleted => (ItemState::Gone, place.parent),
+            Sight::Collapsed(Collapsed::Removed | Collapsed::Deleted) => (ItemState::Gone, place.parent),
             Sight::Shown => (ItemState::Shown, place.parent),
             Sight::Collapsed(_) => (ItemState::Hidden, place.parent),
         },
@@ -393,10 +392,9 @@ impl SecrecyOf {
 
     /// Whether they may not, because it or its story waits for approval or cannot be read.
     fn is_secret(&self) -> bool {
-        let hides = |comment: &Option<Comment>| {
-            comment.as_ref().is_none_or(|comment| comment.sight(Default::default()) == Sight::LeftOut)
-        };
-        // A comment that is taken away before readers saw it is left out, like one that waits.
-        self.news.as_ref().is_none_or(News::is_secret) || self.comment.as_ref().is_some_and(hides)
+        let hides =
+            |comment: &Option<Comment>| comment.as_ref().is_none_or(|comment| comment.state().is_secret());
+        self.news.as_ref().is_none_or(|news| news.state().is_secret())
+            || self.comment.as_ref().is_some_and(hides)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::values::ids::ModerationId;
 use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::Withheld;
+use crate::values::withheld::{Withheld, stays_secret};
 
 /// The fields of a post that say who sees it.
 pub(crate) struct StateFields<'a> {
@@ -18,25 +18,24 @@ pub(crate) struct StateFields<'a> {
 /// A post that moderators can remove.
 pub(crate) trait Moderated {
     /// The fields that say who sees it.
-    fn state(&mut self) -> StateFields<'_>;
+    fn state_fields(&mut self) -> StateFields<'_>;
 
     /// Withholds it, or shows it again. Returns the former state.
     fn withhold(&mut self, state: Option<Withheld>) -> Option<Withheld> {
-        let StateFields { withheld, unseen, .. } = self.state();
-        let is_secret = *unseen || withheld.as_ref().is_some_and(Withheld::is_secret);
-        *unseen = is_secret && Withheld::keeps_secret(state.as_ref());
+        let StateFields { withheld, unseen, .. } = self.state_fields();
+        *unseen = stays_secret((withheld.as_ref(), *unseen), state.as_ref());
         std::mem::replace(withheld, state)
     }
 
     /// Takes it out of all lists by a decision of moderators, until [`Moderated::put_back`].
     fn remove(&mut self, line: ModerationId, state: Withheld) {
         let earlier = self.withhold(Some(state));
-        *self.state().removed = Some(Box::new(RemovedBy { line, earlier }));
+        *self.state_fields().removed = Some(Box::new(RemovedBy { line, earlier }));
     }
 
     /// Takes its removal back.
     fn put_back(&mut self) {
-        let earlier = self.state().removed.take().and_then(|removed| removed.earlier);
+        let earlier = self.state_fields().removed.take().and_then(|removed| removed.earlier);
         self.withhold(earlier);
     }
 }
@@ -44,6 +43,6 @@ pub(crate) trait Moderated {
 /// Whether a post in this state, deleted or not, may be in no list of its author but `unseen:<user id>`. That has the posts
 /// that wait for approval, were rejected, removed or deleted before it, and removed tweets. With `user.posted:`,
 /// `user.comments:` and `user:<id>:user_timeline` it has everything that is left of what somebody posted.
-pub(crate) const fn may_be_unseen(state: Option<&Withheld>) -> bool {
-    matches!(state, Some(Withheld::Held(_) | Withheld::Removed(_)))
+pub(crate) fn may_be_unseen(state: Option<&Withheld>) -> bool {
+    state.is_some_and(|state| state.is_held() || state.is_removed())
 }

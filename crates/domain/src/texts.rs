@@ -139,7 +139,7 @@ impl AccountTags {
 
 impl Text {
     fn of_story(news: &News) -> Option<Self> {
-        (!news.is_gone()).then(|| Self {
+        news.state().is_listed().then(|| Self {
             title: news.title.clone(),
             body: news.text().unwrap_or_default().to_owned(),
             author: Some(news.user_id),
@@ -156,7 +156,7 @@ impl Text {
     fn of_comment(news: &News, comment: &Comment) -> Option<Self> {
         let address = comment.address();
         let audience = TextAudience::of(comment.user_id, comment.withheld.as_ref());
-        (!news.is_gone() && !comment.is_gone()).then(|| Self {
+        (news.state().is_listed() && comment.state().is_listed()).then(|| Self {
             body: comment.body.clone(),
             author: Some(comment.user_id),
             story_author: Some(news.user_id),
@@ -172,7 +172,7 @@ impl Text {
     fn of_tweet(tweet: &Tweet) -> Option<Self> {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let time = Timestamp(tweet.created_at.max(0.0) as u64);
-        (!tweet.is_gone() && tweet.news_id.is_none()).then(|| Self {
+        (tweet.state().is_listed() && tweet.news_id.is_none()).then(|| Self {
             body: tweet.text.clone(),
             author: Some(tweet.user_id),
             audience: TextAudience::of(tweet.user_id, tweet.withheld.as_ref()),

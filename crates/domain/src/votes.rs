@@ -31,7 +31,7 @@ use tidings_keyspace::{Batch, Committed, Fetch, read};
 /// and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::VotedAlready`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::VotedAlready`],
 /// [`Refusal::VotesDiscounted`], [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_news(
     site: &Site,
@@ -133,7 +133,7 @@ const fn state_of(news: &News, vote: Option<Direction>) -> VoteState {
 /// Rounds: 2, and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::NoVoteToTakeBack`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::NoVoteToTakeBack`],
 /// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn take_back_news_vote(
@@ -224,7 +224,7 @@ impl VotedItem {
         let reads = (News::by_id(id), vote_of(id, voter.id), recent, VoterStanding::of(id, voter.id, now));
         reads.map(|(news, my_vote, recent, standing)| {
             let news = news.ok_or(Refusal::NoSuchNews)?;
-            news.refuse_if_gone(voter)?;
+            news.state().demand_open(voter)?;
             Ok(Self { news, my_vote, recent, standing: standing? })
         })
     }
@@ -366,8 +366,7 @@ fn write_taken_back(batch: &mut Batch, (id, voter): (NewsId, UserId), saved_at: 
 /// Votes on a comment. Rounds: 2, and 1 more if it gives the author karma.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`],
-/// [`Refusal::NewsDeleted`], [`Refusal::VotedAlready`], [`Refusal::NotEnoughKarma`],
+/// [`Refusal::NoSuchComment`], [`Refusal::Closed`], [`Refusal::VotedAlready`], [`Refusal::NotEnoughKarma`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_comment(
     site: &Site,
@@ -411,7 +410,7 @@ pub async fn vote_comment(
 /// Takes the voter's own vote on a comment back, and the karma that it moved then. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchComment`], [`Refusal::CommentDeleted`], [`Refusal::NewsDeleted`],
+/// [`Refusal::NoSuchComment`], [`Refusal::Closed`],
 /// [`Refusal::NoVoteToTakeBack`], [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`],
 /// [`Refusal::VotesAreFinal`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn take_back_comment_vote(
@@ -458,9 +457,9 @@ fn read_comment(
     let reads = (StoredComment::at(address), recent, VoterStanding::of(address.news, voter.id, now));
     reads.map(|(stored, recent, standing)| {
         let stored = stored?;
-        stored.news.refuse_if_gone(voter)?;
+        stored.news.state().demand_open(voter)?;
         let standing = standing?;
-        stored.comment.refuse_if_gone(voter)?;
+        stored.comment.state().demand_open(voter)?;
         Ok((stored, recent, standing))
     })
 }

@@ -1,8 +1,8 @@
 //! A reader's choices of what to see and not to see: stories hidden and saved, topics followed,
 //! mutes, blocks; and how they see posts that moderators and flags withhold.
 //!
-//! This is the one filter of the site. Everything that lists what people wrote asks a
-//! [`Perspective`]: lists of stories, threads, timelines, inboxes. A cached value is the same
+//! Everything that shows what people wrote asks a [`Perspective`], whose one function decides
+//! (`accounts::seen`): lists of stories, threads, timelines, inboxes. A cached value is the same
 //! for all readers; it is filtered for each reader after it was cached, so that everything keeps
 //! its page and a page may be shorter than others.
 //!
@@ -25,7 +25,6 @@ use crate::values::preferences::SHOW_HIDDEN;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::rules::Rules;
 use crate::values::topic::Topic;
-use crate::values::withheld::Withheld;
 use tidings_keyspace::{Fetch, Hash, KnownOr, Order, read};
 
 crate::cache_kind! {
@@ -166,6 +165,15 @@ impl Reader {
         self.has_muted(person) || self.has_blocked(person)
     }
 
+    /// Why the reader does not want to read what a person wrote, if so.
+    pub(crate) fn mutes_post(&self, author: UserId, text: &str) -> Option<Collapsed> {
+        if self.avoids(author) {
+            Some(Collapsed::MutedPerson)
+        } else {
+            self.words.are_in(text).then_some(Collapsed::MutedWord)
+        }
+    }
+
     /// Whether the reader has muted a topic.
     pub fn has_muted_topic(&self, topic: &Topic) -> bool {
         self.muted_topics.contains(topic)
@@ -235,17 +243,10 @@ pub enum Collapsed {
     MutedPerson,
     /// It has a word that the reader has muted.
     MutedWord,
-}
-
-/// The facts about a post that decide who sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Written<'a> {
-    /// The author.
-    pub author: UserId,
-    /// Why it is withheld, if it is.
-    pub withheld: Option<&'a Withheld>,
-    /// Whether it was taken away before readers saw it.
-    pub unseen: bool,
+    /// It is a story, or is about one, that the reader has hidden, or of a site or a topic that they have muted.
+    Unwanted,
+    /// It is deleted or erased.
+    Deleted,
 }
 
 /// The viewer: a reader or a visitor, and whether the page was asked to show hidden things.
@@ -263,39 +264,9 @@ impl Perspective<'_> {
         self.reader.is_some_and(|reader| reader.id == author || reader.is_moderator)
     }
 
-    /// How something is seen, whatever the reader has muted.
-    pub fn of_withheld(self, written: Written<'_>) -> Sight {
-        let shows_flagged = self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
-        match written.withheld {
-            // A merged story is in no list, and its address leads to the other one. Erased posts are deleted.
-            Some(_) if self.is_insider(written.author) => Sight::Shown,
-            Some(_) if written.unseen => Sight::LeftOut,
-            None | Some(Withheld::Merged(_) | Withheld::Erased) => Sight::Shown,
-            Some(Withheld::Removed(_)) => Sight::Collapsed(Collapsed::Removed),
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Sight::LeftOut,
-            Some(Withheld::Flagged) if shows_flagged => Sight::Shown,
-            Some(Withheld::Flagged) => Sight::Collapsed(Collapsed::Flagged),
-        }
-    }
-
     /// The reader whose mutes count here: nobody's, if the page was asked to show all.
     pub fn muting(&self) -> Option<&Reader> {
         self.reader.filter(|_| !self.shows_all)
-    }
-
-    /// How a text is seen: `text` is searched for muted words.
-    pub fn of_text(self, written: Written<'_>, text: &str) -> Sight {
-        let sight = self.of_withheld(written);
-        let Some(reader) = self.muting().filter(|_| sight.is_shown()) else {
-            return sight;
-        };
-        if reader.avoids(written.author) {
-            Sight::Collapsed(Collapsed::MutedPerson)
-        } else if reader.words.are_in(text) {
-            Sight::Collapsed(Collapsed::MutedWord)
-        } else {
-            Sight::Shown
-        }
     }
 }
 
@@ -396,12 +367,27 @@ pub(crate) mod test_support {
 mod tests {
     use super::test_support::reader;
     use super::*;
+    use crate::accounts::seen::{ShownIn, Visible};
+    use crate::values::withheld::{PostKind, PostState, Withheld};
 
     const AUTHOR: UserId = UserId(7);
 
     fn sight(reader: Option<&Reader>, shows_all: bool, withheld: Option<&Withheld>) -> Sight {
-        Perspective { reader, shows_all }
-            .of_text(Written { author: AUTHOR, withheld, unseen: false }, "Some words")
+        struct Post<'a>(PostState<'a>);
+
+        impl Visible for Post<'_> {
+            fn state(&self) -> PostState<'_> {
+                self.0
+            }
+
+            fn unwanted_by(&self, reader: &Reader, _: ShownIn) -> Option<Collapsed> {
+                reader.mutes_post(AUTHOR, "Some words")
+            }
+        }
+
+        let state =
+            PostState { kind: PostKind::Tweet, author: AUTHOR, withheld, deleted: false, unseen: false };
+        Perspective { reader, shows_all }.sight(&Post(state), ShownIn::Thread { has_replies: false })
     }
 
     #[test]

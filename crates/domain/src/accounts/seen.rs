@@ -1,58 +1,136 @@
 //! Things that their reader may see, as a type.
 //!
-//! Lists, threads and inboxes hold what is deleted, removed, held and hidden beside the rest. Whatever makes an entry of
-//! a feed, an inbox or a mail, a message of a webhook or a finding of something takes a [`Seen`], and only
-//! [`Perspective::view`] makes one. So a list that holds what is gone cannot be turned into entries by mistake.
+//! Lists, threads and inboxes hold what is deleted, removed, held and hidden beside the rest. Texts are read from a
+//! [`Seen`] alone: by pages, calls, feeds, inboxes, mails, webhooks and findings. Only [`Perspective::view`] makes one,
+//! from the state of the thing, the reader's choices and the place. So what is gone is shown nowhere by mistake.
 
-use super::reader::{Collapsed, Perspective, Reader, Sight, Written};
+use super::reader::{Collapsed, Perspective, Reader, Sight};
 use super::users::User;
+use crate::error::Refusal;
 use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
+use crate::values::withheld::{PostState, ReadBy};
 use std::ops::Deref;
+
+/// Where something is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownIn {
+    /// On its own page, also if no list has it. Its reader has asked for it, whatever they mute.
+    Page,
+    /// In the thread of its story, where a line keeps the place of what has replies.
+    Thread {
+        /// Whether something below it is shown.
+        has_replies: bool,
+    },
+    /// In a list, a feed, an inbox or a search.
+    List,
+    /// In a list of what its reader has chosen, whatever they mute. A line tells that its author has deleted it.
+    Chosen,
+    /// In the list of what its author has posted, which has all of it for them and for moderators.
+    Posted,
+}
 
 /// Something that a person wrote, with all that decides who sees it.
 pub trait Visible {
-    /// Whether it, or what it is a part of, is deleted, removed, merged or held: then it is in no list, also for those
-    /// who may still open its page.
-    fn is_gone(&self) -> bool;
+    /// Its state.
+    fn state(&self) -> PostState<'_>;
 
-    /// How somebody sees it: the worse of it and of what it is a part of.
-    fn sight(&self, perspective: Perspective<'_>) -> Sight;
+    /// The state of the story that it is on or announces, if it is shown apart from that.
+    fn state_of_story(&self) -> Option<PostState<'_>> {
+        None
+    }
+
+    /// Why a reader does not want it in such a place, if so.
+    fn unwanted_by(&self, _reader: &Reader, _place: ShownIn) -> Option<Collapsed> {
+        None
+    }
 }
 
 impl<T: Visible> Visible for &T {
-    fn is_gone(&self) -> bool {
-        T::is_gone(self)
+    fn state(&self) -> PostState<'_> {
+        T::state(self)
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        T::sight(self, perspective)
-    }
-}
-
-impl<T: Visible> Visible for Box<T> {
-    fn is_gone(&self) -> bool {
-        T::is_gone(self)
+    fn state_of_story(&self) -> Option<PostState<'_>> {
+        T::state_of_story(self)
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        T::sight(self, perspective)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        T::unwanted_by(self, reader, place)
     }
 }
 
-/// Something of which its reader may see all.
+impl Visible for PostState<'_> {
+    fn state(&self) -> PostState<'_> {
+        *self
+    }
+}
+
+/// Something of which its reader may see all. Texts of posts are read from nothing else:
+///
+/// ```
+/// use tidings_domain::accounts::seen::Seen;
+/// use tidings_domain::comments::outline::ThreadLine;
+///
+/// fn entry(line: ThreadLine<'_>) -> Option<String> {
+///     let seen = Seen::by_visitors(line)?;
+///     Some(seen.body().to_owned())
+/// }
+/// ```
+///
+/// So there is no entry of a feed about what nobody has asked for:
+///
+/// ```compile_fail
+/// use tidings_domain::accounts::seen::Seen;
+/// use tidings_domain::comments::outline::ThreadLine;
+///
+/// fn entry(line: ThreadLine<'_>) -> Option<String> {
+///     let seen = line;
+///     Some(seen.body().to_owned())
+/// }
+/// ```
+///
+/// Only [`Perspective::view`] makes one:
+///
+/// ```compile_fail
+/// use tidings_domain::accounts::seen::Seen;
+/// use tidings_domain::comments::outline::ThreadLine;
+///
+/// fn entry(line: ThreadLine<'_>) -> Option<String> {
+///     let seen = Seen(line);
+///     Some(seen.body().to_owned())
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen<T>(T);
 
-/// How somebody sees something in a list.
-#[derive(Debug)]
+/// How somebody sees something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Viewed<T> {
     /// All of it.
     Whole(Seen<T>),
     /// A line in its place, which says why.
-    Line(Collapsed),
+    Line(T, Collapsed),
     /// Nothing at all.
     Nothing,
+}
+
+impl<T> Viewed<T> {
+    /// All of it, if its reader sees that, borrowed.
+    pub const fn as_whole(&self) -> Option<&Seen<T>> {
+        match self {
+            Self::Whole(seen) => Some(seen),
+            Self::Line(..) | Self::Nothing => None,
+        }
+    }
+
+    /// All of it, if its reader sees that.
+    pub fn whole(self) -> Option<Seen<T>> {
+        match self {
+            Self::Whole(seen) => Some(seen),
+            Self::Line(..) | Self::Nothing => None,
+        }
+    }
 }
 
 impl<T> Deref for Seen<T> {
@@ -63,15 +141,20 @@ impl<T> Deref for Seen<T> {
     }
 }
 
-impl<T> Seen<Box<T>> {
+impl<T> Seen<T> {
     /// The same, borrowed.
-    pub fn unboxed(&self) -> Seen<&T> {
+    pub const fn by_ref(&self) -> Seen<&T> {
         Seen(&self.0)
     }
 
-    /// The thing itself.
-    pub fn into_inner(self) -> T {
-        *self.0
+    /// The same, to add what was read once it was seen.
+    pub(crate) const fn filled(&mut self) -> &mut T {
+        &mut self.0
+    }
+
+    /// A part of it.
+    pub(crate) fn part<'a, U>(&'a self, part: impl FnOnce(&'a T) -> U) -> Seen<U> {
+        Seen(part(&self.0))
     }
 }
 
@@ -83,9 +166,42 @@ impl<T: Clone> Seen<&T> {
 }
 
 impl<T: Visible> Seen<T> {
-    /// Something as visitors without a session see it; `None` if they do not.
+    /// Something as visitors without a session see it in lists; `None` if they do not.
     pub fn by_visitors(thing: T) -> Option<Self> {
-        Perspective::default().see(thing)
+        Perspective::default().see(thing, ShownIn::List)
+    }
+}
+
+impl PostState<'_> {
+    /// Whether somebody may know of it. Every action asks this first.
+    pub fn is_known_to(&self, viewer: &User) -> bool {
+        !self.is_secret() || viewer.is_insider(self.author)
+    }
+
+    /// Refuses what somebody may not know of.
+    ///
+    /// # Errors
+    /// The refusal for what is not there.
+    pub fn demand_known(&self, viewer: &User) -> Result<(), Refusal> {
+        if self.is_known_to(viewer) { Ok(()) } else { Err(Refusal::no_such(self.kind)) }
+    }
+
+    /// Refuses to answer it, to vote on it, to save it and the like, if it is closed to that.
+    ///
+    /// # Errors
+    /// The refusal for what is not there, if they may not know of it; else [`Refusal::Closed`].
+    pub fn demand_open(&self, viewer: &User) -> Result<(), Refusal> {
+        self.demand_known(viewer)?;
+        self.closed().map_or(Ok(()), |why| Err(Refusal::Closed(self.kind, why)))
+    }
+
+    /// Refuses to its author to change it, if it is closed to that.
+    ///
+    /// # Errors
+    /// Those of [`PostState::demand_open`].
+    pub fn demand_editable(&self, viewer: &User) -> Result<(), Refusal> {
+        self.demand_known(viewer)?;
+        if self.is_editable() { Ok(()) } else { self.demand_open(viewer) }
     }
 }
 
@@ -103,32 +219,73 @@ impl Perspective<'_> {
     /// them.
     pub fn profile_of(self, user: &User, now: Timestamp) -> ProfileTexts<'_> {
         let is_banned = user.ban(now).is_some() && !self.reader.is_some_and(|reader| reader.is_moderator);
-        let written = Written { author: user.id, withheld: user.withheld.as_ref(), unseen: false };
-        let about = if is_banned || !self.of_withheld(written).is_shown() { "" } else { &user.about };
+        let about = if is_banned || !self.of_state(&user.state()).is_shown() { "" } else { &user.about };
         ProfileTexts { fullname: if is_banned { "" } else { &user.fullname }, about }
     }
 
-    /// Something as this viewer sees it in lists.
-    pub fn view<T: Visible>(self, thing: T) -> Viewed<T> {
-        match thing.sight(self) {
-            _ if thing.is_gone() => Viewed::Nothing,
+    /// How something in a state is seen, whatever its reader mutes.
+    fn of_state(self, state: &PostState<'_>) -> Sight {
+        let is_insider = self.is_insider(state.author);
+        let is_curious = || self.reader.is_some_and(|reader| reader.shows_flagged || self.shows_all);
+        match state.readers() {
+            _ if state.is_secret() && !is_insider => Sight::LeftOut,
+            ReadBy::Nobody => Sight::Collapsed(Collapsed::Deleted),
+            _ if is_insider => Sight::Shown,
+            ReadBy::Told => Sight::Collapsed(Collapsed::Removed),
+            ReadBy::Curious if !is_curious() => Sight::Collapsed(Collapsed::Flagged),
+            ReadBy::All | ReadBy::Curious | ReadBy::Insiders => Sight::Shown,
+        }
+    }
+
+    /// How this viewer sees something. This is the one function that decides it.
+    pub fn sight(self, thing: &impl Visible, place: ShownIn) -> Sight {
+        let state = thing.state();
+        let states = [thing.state_of_story(), Some(state)];
+        let states = || states.iter().flatten();
+        let withheld = states().map(|state| self.of_state(state)).find(|sight| !sight.is_shown());
+        let is_listed = states().all(PostState::is_listed);
+        let is_own = place == ShownIn::Posted && self.is_insider(state.author);
+        let wanted = || {
+            let unwanted = self.muting().and_then(|reader| thing.unwanted_by(reader, place));
+            unwanted.map_or(Sight::Shown, Sight::Collapsed)
+        };
+        match (place, withheld) {
+            (ShownIn::Page, withheld) => withheld.unwrap_or_default(),
+            (ShownIn::Thread { has_replies: true }, Some(Sight::LeftOut)) => {
+                Sight::Collapsed(Collapsed::Held)
+            }
+            (ShownIn::Thread { .. }, Some(withheld)) => withheld,
+            (ShownIn::Chosen | ShownIn::Posted, Some(Sight::Collapsed(Collapsed::Deleted)))
+                if state.withheld.is_none() || is_own =>
+            {
+                Sight::Collapsed(Collapsed::Deleted)
+            }
+            (ShownIn::Posted, None) if is_own => Sight::Shown,
+            (ShownIn::List | ShownIn::Chosen | ShownIn::Posted, _) if !is_listed => Sight::LeftOut,
+            (ShownIn::Chosen, Some(_)) => Sight::LeftOut,
+            (ShownIn::Chosen, None) => Sight::Shown,
+            (ShownIn::List | ShownIn::Posted, Some(withheld)) => withheld,
+            (ShownIn::Thread { .. } | ShownIn::List | ShownIn::Posted, None) => wanted(),
+        }
+    }
+
+    /// Something as this viewer sees it.
+    pub fn view<T: Visible>(self, thing: T, place: ShownIn) -> Viewed<T> {
+        match self.sight(&thing, place) {
             Sight::Shown => Viewed::Whole(Seen(thing)),
-            Sight::Collapsed(why) => Viewed::Line(why),
+            Sight::Collapsed(why) => Viewed::Line(thing, why),
             Sight::LeftOut => Viewed::Nothing,
         }
     }
 
-    /// Something of which this viewer sees all in lists; `None` if they do not.
-    pub fn see<T: Visible>(self, thing: T) -> Option<Seen<T>> {
-        match self.view(thing) {
-            Viewed::Whole(seen) => Some(seen),
-            Viewed::Line(_) | Viewed::Nothing => None,
-        }
+    /// Something of which this viewer sees all; `None` if they do not.
+    pub fn see<T: Visible>(self, thing: T, place: ShownIn) -> Option<Seen<T>> {
+        self.view(thing, place).whole()
     }
 
-    /// Whether this viewer sees all of something in lists.
-    pub fn sees(self, thing: &impl Visible) -> bool {
-        self.see(thing).is_some()
+    /// Whether this viewer sees all of something.
+    pub fn sees(self, thing: &impl Visible, place: ShownIn) -> bool {
+        self.sight(thing, place).is_shown()
     }
 
     /// A person whom this viewer may find: nobody finds who is banned, or whose profile is withheld, and readers find
@@ -146,5 +303,55 @@ impl Perspective<'_> {
     pub fn find_site(self, host: Hostname) -> Option<Seen<Hostname>> {
         let is_muted = |reader: &Reader| reader.has_muted_site(&host) || reader.words().are_in(host.as_str());
         (!self.reader.is_some_and(is_muted)).then_some(Seen(host))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::ids::{NewsId, UserId};
+    use crate::values::withheld::{PostKind, Withheld};
+
+    #[test]
+    fn each_state_is_seen_in_each_place_as_the_table_says() {
+        let places = [
+            ShownIn::Page,
+            ShownIn::Thread { has_replies: false },
+            ShownIn::Thread { has_replies: true },
+            ShownIn::List,
+            ShownIn::Chosen,
+            ShownIn::Posted,
+        ];
+        let author = Reader::new(UserId(7));
+        let [removed, held] = [Withheld::removed("spam"), Withheld::Held("first".into())];
+        for (withheld, deleted, to_visitors, to_author) in [
+            (None, false, "ssssss", "ssssss"),
+            (None, true, "ddd-dd", "ddd-dd"),
+            (Some(&Withheld::Flagged), false, "ffff-f", "ssssss"),
+            (Some(&removed), false, "rrr---", "sss--s"),
+            (Some(&held), false, "--h---", "sss--s"),
+            (Some(&Withheld::Merged(NewsId(3))), false, "sss---", "sss--s"),
+            (Some(&Withheld::Erased), true, "ddd---", "ddd--d"),
+        ] {
+            let state =
+                PostState { kind: PostKind::Story, author: author.id, withheld, deleted, unseen: false };
+            let seen = |reader| -> String {
+                let sight = |place| match (Perspective { reader, shows_all: false }).sight(&state, place) {
+                    Sight::Shown => 's',
+                    Sight::LeftOut => '-',
+                    Sight::Collapsed(Collapsed::Deleted) => 'd',
+                    Sight::Collapsed(Collapsed::Flagged) => 'f',
+                    Sight::Collapsed(Collapsed::Removed) => 'r',
+                    Sight::Collapsed(Collapsed::Held) => 'h',
+                    Sight::Collapsed(_) => '?',
+                };
+                places.map(sight).into_iter().collect()
+            };
+            assert_eq!(
+                (&*seen(None), &*seen(Some(&author))),
+                (to_visitors, to_author),
+                "{withheld:?} {deleted}"
+            );
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::values::session_token::{SessionHash, SessionToken};
 use crate::values::signing::{Purpose, SigningKey};
 use crate::values::size;
 use crate::values::voter_id::VoterId;
-use crate::values::withheld::{WITHHELD, Withheld};
+use crate::values::withheld::{PostKind, PostState, WITHHELD, Withheld};
 use tidings_keyspace::{Batch, Fetch, Hash, read};
 
 /// The field of a user that says when the account was deactivated, in Unix seconds.
@@ -297,6 +297,12 @@ impl User {
     pub(crate) fn role_at(&self, rules: &Rules, now: Timestamp) -> Role {
         let is_barred = self.has_short_password || self.ban(now).is_some();
         Role::counting(self.given_role(), self.second_factors, is_barred, rules)
+    }
+
+    /// The state of their text about themselves.
+    pub fn state(&self) -> PostState<'_> {
+        let (kind, withheld) = (PostKind::Profile, self.withheld.as_ref());
+        PostState { kind, author: self.id, withheld, deleted: false, unseen: false }
     }
 
     /// Whether the user sees what `author` wrote even if it is withheld from readers: authors and

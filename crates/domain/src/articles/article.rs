@@ -111,7 +111,7 @@ pub(crate) struct StoredArticle {
 impl StoredArticle {
     /// The article of a news item, which knows who has posted it, when, and the votes that count.
     pub(crate) fn of(news: &News, article: Article) -> Self {
-        Self { id: news.id, article, topics: news.topics.clone(), is_listed: !news.is_gone() }
+        Self { id: news.id, article, topics: news.topics.clone(), is_listed: news.state().is_listed() }
     }
 
     /// Whether lists have it.

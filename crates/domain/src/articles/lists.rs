@@ -7,6 +7,7 @@
 
 use super::topics::{self, TopicFacts};
 use super::{combinations, topic_lists};
+use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::Visit;
 use crate::articles::article::Article;
 use crate::error::Error;
@@ -203,7 +204,7 @@ fn sort(lines: &mut [ArticleLine], order: ArticleOrder) {
 
 /// A page without what its viewer does not want listed.
 fn page_of(visit: &Visit, mut lines: Vec<ArticleLine>, total: u64) -> ArticlePage {
-    let unlisted = listing::keep_listed(visit, &mut lines, |line| line.line.as_ref());
+    let unlisted = listing::keep(visit, &mut lines, |line| line.line.as_ref(), ShownIn::List);
     ArticlePage { lines, total, hidden: 0, unlisted, about: TopicFacts::default() }
 }
 
@@ -234,7 +235,7 @@ async fn read_lines<F: Fetch>(
         let Some(article) = article else {
             continue;
         };
-        if item.as_ref().is_some_and(|item| item.news().is_gone()) {
+        if item.as_ref().is_some_and(|item| !item.news().state().is_listed()) {
             continue;
         }
         let score = score.unwrap_or_else(|| article.score());

@@ -53,7 +53,7 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
     let hashes: Vec<_> = ids.iter().map(|id| read::hash(keys::news(*id))).collect();
     let hashes = site.store.fetch(hashes).await?;
     let listed = hashes.into_iter().filter_map(|hash| {
-        let news = News::from_hash(&hash).filter(|news| !news.is_gone())?;
+        let news = News::from_hash(&hash).filter(|news| news.state().is_listed())?;
         Some(ItemWithArticle::of(news, &hash, now))
     });
     Ok(site.store.fetch(listed.collect::<Vec<_>>()).await?)
@@ -280,7 +280,7 @@ impl ArticleOwner {
     pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
         match News::from_hash(news) {
             Some(news) if news.deleted => Self::Nobody,
-            Some(news) if news.is_unlisted() => Self::Withheld(Box::new(news)),
+            Some(news) if !news.state().is_listed() => Self::Withheld(Box::new(news)),
             Some(news) => Self::Shown(Box::new(news)),
             None if news.is_empty() && Article::from_hash(id, article).is_some() => Self::OtherProgram,
             None => Self::Nobody,

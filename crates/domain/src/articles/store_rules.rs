@@ -52,7 +52,7 @@ fn articles<'a>(
 ) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
     Box::pin(async move {
         let shown = subjects.iter().map(|subject| {
-            let is_shown = News::from_hash(subject.hash()?).is_some_and(|news| !news.is_gone());
+            let is_shown = News::from_hash(subject.hash()?).is_some_and(|news| news.state().is_listed());
             subject.id::<NewsId>().filter(|_| is_shown)
         });
         let ids: Vec<Option<NewsId>> = shown.collect();

@@ -44,7 +44,7 @@ impl StoredStory {
 
     /// Adds to a batch that the story becomes another. The batch fails if the story has changed since it was read.
     pub(crate) fn change(&self, batch: &mut Batch, site: &Site, now: Timestamp, mut after: News) {
-        if self.is_gone() && !after.is_gone() {
+        if !self.state().is_listed() && after.state().is_listed() {
             // Moderators can take votes out while it is away.
             for (field, count) in ["up", "down"].into_iter().zip(&self.stored_votes) {
                 batch.field_unchanged(keys::news(self.id), field, count.as_deref());

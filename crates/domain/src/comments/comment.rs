@@ -3,8 +3,8 @@
 //! All comments of an item are one hash, `thread:comment:<news id>`, with the comments as
 //! JSON by id. So a thread is one read.
 
-use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Reader};
+use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::users::{Role, User};
 use crate::draws::NEXT_ID;
 use crate::error::{Error, Refusal};
@@ -21,7 +21,7 @@ use crate::values::moderation::Thing;
 use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::text::Body;
 use crate::values::vote_state::VoteState;
-use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ pub struct Comment {
     /// The comment's number in its thread.
     pub id: CommentId,
     /// The text; must not be shown when deleted.
-    pub body: String,
+    pub(crate) body: String,
     /// When it was written.
     pub ctime: Timestamp,
     /// When its text was last edited, if it was.
@@ -150,12 +150,12 @@ pub(crate) fn unreadable_votes(json: &str) -> Vec<&'static str> {
 }
 
 impl Visible for Comment {
-    fn is_gone(&self) -> bool {
-        Self::is_gone(self)
+    fn state(&self) -> PostState<'_> {
+        Self::state(self)
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        Self::sight(self, perspective)
+    fn unwanted_by(&self, reader: &Reader, _: ShownIn) -> Option<Collapsed> {
+        reader.mutes_post(self.user_id, &self.body)
     }
 }
 
@@ -239,10 +239,11 @@ impl Comment {
         let comment = Self::from_field(news, field, json);
         match &comment {
             None if field != NEXT_ID => fields::report(&keys::thread(news), Some(field)),
-            Some(Self { withheld: Some(Withheld::Unreadable(_)), .. }) => {
+            None => {}
+            Some(comment) if comment.withheld.as_ref().is_some_and(Withheld::is_unreadable) => {
                 fields::report_state(&format!("{}, comment {field}", keys::thread(news)));
             }
-            _ => {}
+            Some(_) => {}
         }
         comment
     }
@@ -321,7 +322,7 @@ impl Comment {
     }
 
     /// Its text, as pages show it.
-    pub const fn stored_text(&self) -> StoredText<'_> {
+    pub(crate) const fn stored_text(&self) -> StoredText<'_> {
         StoredText::Formatted(self.body.as_str())
     }
 
@@ -337,7 +338,7 @@ impl Comment {
         put("up", self.up.as_slice().into());
         put("down", self.down.as_slice().into());
         // Lamer News shows what has no `del`.
-        if self.deleted || matches!(self.withheld, Some(Withheld::Removed(_))) {
+        if self.deleted || self.withheld.as_ref().is_some_and(Withheld::has_del) {
             put("del", 1.into());
         }
         if let Some(withheld) = &self.withheld {
@@ -365,16 +366,10 @@ impl Comment {
         Value::Object(stored).to_string()
     }
 
-    /// How somebody sees it.
-    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        let (author, unseen) = (self.user_id, self.unseen);
-        let written = Written { author, withheld: self.withheld.as_ref(), unseen };
-        perspective.of_text(written, &self.body)
-    }
-
-    /// Whether it is in no list or count: it is deleted, removed, or waits for approval.
-    pub fn is_gone(&self) -> bool {
-        self.deleted || self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+    /// Its state.
+    pub fn state(&self) -> PostState<'_> {
+        let (withheld, unseen) = (self.withheld.as_ref(), self.unseen);
+        PostState { kind: PostKind::Comment, author: self.user_id, withheld, deleted: self.deleted, unseen }
     }
 
     /// When its text was last changed.
@@ -390,17 +385,12 @@ impl Comment {
 
     /// Whether it was erased.
     pub fn is_erased(&self) -> bool {
-        self.withheld == Some(Withheld::Erased)
-    }
-
-    /// Whether only its author and moderators know of it.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
+        self.withheld.as_ref().is_some_and(Withheld::is_erased)
     }
 
     /// Whether it was ever in the lists: it does not wait for approval, and did not when it was taken away.
     pub(crate) fn was_shown(&self) -> bool {
-        !self.unseen && !matches!(self.withheld, Some(Withheld::Held(_)))
+        !self.unseen && !self.withheld.as_ref().is_some_and(Withheld::is_held)
     }
 
     /// Leaves nothing but its place, its author, its time and its votes.
@@ -411,22 +401,6 @@ impl Comment {
         self.withhold(Some(Withheld::Erased));
         self.removed = None;
         self.extra = Map::new();
-    }
-
-    /// Refuses what somebody cannot do with what is gone.
-    ///
-    /// # Errors
-    /// [`Refusal::NoSuchComment`] for what they may not see; otherwise the refusal that says why it is gone.
-    pub fn refuse_if_gone(&self, viewer: &User) -> Result<(), Refusal> {
-        match &self.withheld {
-            _ if self.is_secret() && !viewer.is_insider(self.user_id) => Err(Refusal::NoSuchComment),
-            _ if self.deleted => Err(Refusal::CommentDeleted),
-            Some(Withheld::Erased) => Err(Refusal::CommentDeleted),
-            Some(Withheld::Removed(_)) => Err(Refusal::CommentRemoved),
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::CommentHeld),
-            // Comments are not merged.
-            Some(Withheld::Flagged | Withheld::Merged(_)) | None => Ok(()),
-        }
     }
 
     /// The votes up and down that are shown and ranked: those here and those of the site that it was
@@ -500,17 +474,11 @@ impl Comment {
     /// # Errors
     /// The refusal that says why not.
     pub fn may_edit(&self, viewer: &User, now: Timestamp, window_seconds: u64) -> Result<(), Refusal> {
+        self.state().demand_known(viewer)?;
         if viewer.id != self.user_id {
-            return match self.refuse_if_gone(viewer) {
-                Err(Refusal::NoSuchComment) => Err(Refusal::NoSuchComment),
-                _ => Err(Refusal::NotYourComment),
-            };
+            return Err(Refusal::NotYourComment);
         }
-        match self.refuse_if_gone(viewer) {
-            // A comment that waits for approval can be changed.
-            Ok(()) | Err(Refusal::CommentHeld) => {}
-            gone => return gone,
-        }
+        self.state().demand_editable(viewer)?;
         if window_seconds > 0 && now.seconds_since(self.ctime) > window_seconds {
             return Err(Refusal::TooLateToChange { window_seconds });
         }
@@ -541,7 +509,7 @@ impl StoredComment {
         (News::by_id(address.news), Comment::as_read(address)).map(|(item, comment)| {
             let item = item.ok_or(Refusal::NoSuchNews)?;
             // People who may not see the story do not learn that it exists.
-            let missing = if item.is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
+            let missing = if item.state().is_secret() { Refusal::NoSuchNews } else { Refusal::NoSuchComment };
             Ok(Self { comment: comment.ok_or(missing)?, news: item })
         })
     }
@@ -553,7 +521,7 @@ pub(crate) async fn read_stored(site: &Site, address: CommentAddress) -> Result<
 }
 
 impl Moderated for Comment {
-    fn state(&mut self) -> StateFields<'_> {
+    fn state_fields(&mut self) -> StateFields<'_> {
         StateFields { withheld: &mut self.withheld, unseen: &mut self.unseen, removed: &mut self.removed }
     }
 }
@@ -576,7 +544,7 @@ impl Stored for Comment {
         } else if !self.is_erased() {
             entries.listed(keys::user_unseen(author), Thing::Comment(address).key(), time);
         }
-        if !self.is_gone() {
+        if self.state().is_counted() {
             entries.counted(keys::news(self.news), "comments");
         }
     }

@@ -1,20 +1,19 @@
 //! The comments of a user on any story, and the newest of the whole site.
 
 use super::comment::Comment;
-use super::outline::ThreadLine;
+use super::outline::{OneComment, ThreadLine};
 use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Perspective, Reader};
+use crate::accounts::seen::{Seen, ShownIn, Viewed, Visible};
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::{LOCKED, News};
-use crate::news::listing::{marks, sight_of};
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::text::printable;
-use crate::values::withheld::{WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{PostKind, PostState, WITHHELD, Withheld, is_deleted};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -35,18 +34,17 @@ pub struct UserComment {
 
 /// Its title is there only if the viewer may see it, whatever the comment is.
 impl Visible for UserComment {
-    fn is_gone(&self) -> bool {
-        self.comment.is_gone()
+    fn state(&self) -> PostState<'_> {
+        self.comment.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        self.comment.sight(perspective)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        self.comment.unwanted_by(reader, place)
     }
 }
 
-impl UserComment {
-    /// The comment as a line.
-    pub fn line(&self) -> ThreadLine<'_> {
+impl OneComment for UserComment {
+    fn as_line(&self) -> ThreadLine<'_> {
         ThreadLine { comment: &self.comment, depth: 0, username: Some(&self.username) }
     }
 }
@@ -55,7 +53,7 @@ impl UserComment {
 #[derive(Debug, PartialEq)]
 pub struct UserComments {
     /// The comments, newest first; without deleted ones, and those that the viewer does not see.
-    pub comments: Vec<UserComment>,
+    pub comments: Vec<Seen<UserComment>>,
     /// How many comments of the page the viewer does not see, because they are muted or flags
     /// have hidden them.
     pub unlisted: usize,
@@ -84,10 +82,10 @@ fn shown_title(
 ) -> Option<String> {
     let withheld: Option<Withheld> = withheld.map(|state| Withheld::stored(&state));
     // A removed story's title is shown to nobody else, whether readers have seen it or not.
-    let written = Written { author: author?.parse().ok()?, withheld: withheld.as_ref(), unseen: false };
-    let is_shown =
-        !is_deleted(deleted.is_some(), withheld.as_ref()) && perspective.of_withheld(written).is_shown();
-    title.filter(|_| is_shown).map(printable)
+    let (author, deleted) = (author?.parse().ok()?, is_deleted(deleted.is_some(), withheld.as_ref()));
+    let state =
+        PostState { kind: PostKind::Story, author, withheld: withheld.as_ref(), deleted, unseen: false };
+    title.filter(|_| perspective.sees(&state, ShownIn::Page)).map(printable)
 }
 
 /// A user's comments, newest first. Rounds: 2.
@@ -116,14 +114,12 @@ pub async fn of_user(
             .and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json))
             .filter(|comment| !comment.deleted);
         let Some(comment) = comment else { continue };
-        match comment.sight(perspective) {
-            Sight::Shown => {
-                let username = username.clone();
-                comments.push(UserComment { news_id: address.news, title, is_open, comment, username });
-            }
-            // A removed or held comment is gone; the others are only hidden from this viewer.
-            Sight::Collapsed(_) if !comment.is_gone() => unlisted += 1,
-            Sight::Collapsed(_) | Sight::LeftOut => {}
+        let username = username.clone();
+        let comment = UserComment { news_id: address.news, title, is_open, comment, username };
+        match perspective.view(comment, ShownIn::Posted) {
+            Viewed::Whole(comment) => comments.push(comment),
+            Viewed::Line(..) => unlisted += 1,
+            Viewed::Nothing => {}
         }
     }
     Ok(UserComments { comments, unlisted, total })
@@ -146,15 +142,22 @@ pub struct SiteComment {
 }
 
 impl Visible for SiteComment {
-    fn is_gone(&self) -> bool {
-        self.comment.is_gone() || self.news.is_gone()
+    fn state(&self) -> PostState<'_> {
+        self.comment.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        match sight_of(perspective, &self.news) {
-            Sight::Shown => self.comment.sight(perspective),
-            of_news => of_news,
-        }
+    fn state_of_story(&self) -> Option<PostState<'_>> {
+        Some(self.news.state())
+    }
+
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        self.comment.unwanted_by(reader, place).or_else(|| self.news.unwanted_by(reader, place))
+    }
+}
+
+impl OneComment for SiteComment {
+    fn as_line(&self) -> ThreadLine<'_> {
+        ThreadLine { comment: &self.comment, depth: 0, username: self.username.as_deref() }
     }
 }
 
@@ -163,18 +166,13 @@ impl SiteComment {
     pub const fn address(&self) -> CommentAddress {
         CommentAddress { news: self.news.id, comment: self.comment.id }
     }
-
-    /// The comment as a line.
-    pub fn line(&self) -> ThreadLine<'_> {
-        ThreadLine { comment: &self.comment, depth: 0, username: self.username.as_deref() }
-    }
 }
 
 /// A part of the comments of the whole site.
 #[derive(Debug, PartialEq)]
 pub struct SiteComments {
     /// The comments that the viewer sees, the newest first, with their item numbers.
-    pub comments: Vec<(ItemNumber, SiteComment)>,
+    pub comments: Vec<(ItemNumber, Seen<SiteComment>)>,
     /// The number below which the list goes on; `None` at its end.
     pub next: Option<ItemNumber>,
 }
@@ -206,7 +204,7 @@ pub async fn newest(
         Item::Story(_) => None,
     });
     let (comments, is_cut) = chosen(visit, &addresses.collect::<Vec<_>>(), count).await?;
-    let number = |comment: SiteComment| Some((*numbers.get(&comment.address())?, comment));
+    let number = |comment: Seen<SiteComment>| Some((*numbers.get(&comment.address())?, comment));
     let comments: Vec<_> = comments.into_iter().filter_map(number).collect();
     let next = if is_cut { comments.last().map(|(number, _)| *number) } else { end };
     Ok(SiteComments { comments, next })
@@ -219,7 +217,7 @@ pub async fn chosen(
     visit: &mut Visit,
     addresses: &[CommentAddress],
     count: usize,
-) -> Result<(Vec<SiteComment>, bool), Error> {
+) -> Result<(Vec<Seen<SiteComment>>, bool), Error> {
     visit.want_reader();
     let comment = |address: &CommentAddress| {
         let json = read::field(keys::thread(address.news), address.comment.to_string()).or_absent();
@@ -234,22 +232,21 @@ pub async fn chosen(
     let mut is_cut = false;
     for (address, json, news) in found {
         let comment = json.and_then(|json| Comment::read(address.news, &address.comment.to_string(), &json));
-        let comment = comment.filter(|comment| perspective.sees(comment));
-        let news = news.filter(|news| !news.is_gone() && marks(perspective, news).is_listed());
-        if let (Some(comment), Some(news)) = (comment, news) {
-            if shown.len() == count {
-                is_cut = true;
-                break;
-            }
-            shown.push((news, comment));
+        let (Some(comment), Some(news)) = (comment, news) else { continue };
+        let comment = SiteComment { news, comment, username: None, parent: None };
+        let Some(comment) = perspective.see(comment, ShownIn::List) else { continue };
+        if shown.len() == count {
+            is_cut = true;
+            break;
         }
+        shown.push(comment);
     }
-    let parents = shown.iter().filter_map(|(news, comment)| Some((news.id, comment.parent_id?)));
+    let parents = shown.iter().filter_map(|one| Some((one.news.id, one.comment.parent_id?)));
     let parents: Vec<(NewsId, CommentId)> = parents.collect();
     let parent =
         |(news, id): &(NewsId, CommentId)| read::field(keys::thread(*news), id.to_string()).or_absent();
     let reads: Vec<_> = parents.iter().map(parent).collect();
-    let names = UserNames::of(&visit.shared(), shown.iter().map(|(_, one)| one.user_id).collect());
+    let names = UserNames::of(&visit.shared(), shown.iter().map(|one| one.comment.user_id).collect());
     let (names, found) = visit.fetch((names, reads)).await?;
     let perspective = visit.perspective();
     let lines = parents.into_iter().zip(found).filter_map(|((news, id), json)| {
@@ -257,17 +254,18 @@ pub async fn chosen(
         Some(((news, id), first_line(perspective, &parent)?))
     });
     let lines: HashMap<(NewsId, CommentId), String> = lines.collect();
-    let comments = shown.into_iter().map(|(news, comment)| {
-        let parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
-        let username = names.get(comment.user_id);
-        SiteComment { news, comment, username, parent }
-    });
-    Ok((comments.collect(), is_cut))
+    for one in &mut shown {
+        let SiteComment { news, comment, username, parent } = one.filled();
+        *parent = comment.parent_id.and_then(|id| Some((id, lines.get(&(news.id, id))?.clone())));
+        *username = names.get(comment.user_id);
+    }
+    Ok((shown, is_cut))
 }
 
 /// The beginning of the first line of a comment, if somebody may read it.
 fn first_line(perspective: Perspective<'_>, comment: &Comment) -> Option<String> {
-    let line = perspective.see(comment)?.body.lines().next()?;
+    let seen = perspective.see(comment, ShownIn::List)?;
+    let line = seen.line().body().lines().next()?;
     Some(match line.char_indices().nth(PARENT_CHARACTERS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),

@@ -6,13 +6,13 @@
 //! but on the pages of the branch above it.
 
 use super::comment::Comment;
-use crate::accounts::reader::{Collapsed, Perspective, Sight};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
+use crate::accounts::seen::{Seen, ShownIn, Visible};
 use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentId, NewsId, UserId};
 use crate::values::limits::{THREAD_LEVELS, WHOLE_THREAD_BYTES};
 use crate::values::size;
-use crate::values::withheld::Withheld;
+use crate::values::withheld::{PostState, Withheld};
 use crate::values::words::first_words;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -31,12 +31,44 @@ pub struct ThreadLine<'a> {
 }
 
 impl Visible for ThreadLine<'_> {
-    fn is_gone(&self) -> bool {
-        self.comment.is_gone()
+    fn state(&self) -> PostState<'_> {
+        self.comment.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        self.comment.sight(perspective)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        self.comment.unwanted_by(reader, place)
+    }
+}
+
+impl<'a> Seen<ThreadLine<'a>> {
+    /// The text of the comment.
+    pub fn body(&self) -> &'a str {
+        &self.comment.body
+    }
+}
+
+/// Something that has one comment.
+pub trait OneComment {
+    /// The comment as a line.
+    fn as_line(&self) -> ThreadLine<'_>;
+}
+
+impl OneComment for Comment {
+    fn as_line(&self) -> ThreadLine<'_> {
+        ThreadLine { comment: self, depth: 0, username: None }
+    }
+}
+
+impl<T: OneComment> OneComment for &T {
+    fn as_line(&self) -> ThreadLine<'_> {
+        T::as_line(self)
+    }
+}
+
+impl<T: OneComment> Seen<T> {
+    /// The comment as a line.
+    pub fn line(&self) -> Seen<ThreadLine<'_>> {
+        self.part(T::as_line)
     }
 }
 
@@ -73,7 +105,7 @@ impl ThreadPlace {
             depth,
             username: None,
             deleted: comment.deleted,
-            sight: comment.sight(Perspective::default()),
+            sight: Perspective::default().sight(comment, ShownIn::Thread { has_replies: false }),
             user_id: comment.user_id,
             score: comment.score(),
             ctime: comment.ctime,
@@ -213,8 +245,8 @@ impl ThreadLines {
             depths.resize(place.depth + 1, false);
             let is_told = match place.sight {
                 Sight::LeftOut => tells_held && has_replies,
-                Sight::Collapsed(Collapsed::Removed) => has_replies,
-                _ => has_replies || !place.deleted,
+                Sight::Collapsed(Collapsed::Removed | Collapsed::Deleted) => has_replies,
+                Sight::Collapsed(_) | Sight::Shown => true,
             };
             if let Some(depth) = depths.last_mut() {
                 *depth |= is_told;
@@ -447,13 +479,14 @@ impl Arranged {
 /// The comments of a thread that are deleted, without those that readers never saw.
 fn deleted_of(comments: &[Comment]) -> Vec<DeletedComment> {
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
-    let deleted = comments.iter().filter(|comment| comment.deleted && !comment.is_secret()).map(|comment| {
-        DeletedComment {
-            id: comment.id,
-            parent: comment.parent_id.filter(|parent| ids.contains(parent)),
-            ctime: comment.ctime,
-        }
-    });
+    let deleted =
+        comments.iter().filter(|comment| comment.deleted && !comment.state().is_secret()).map(|comment| {
+            DeletedComment {
+                id: comment.id,
+                parent: comment.parent_id.filter(|parent| ids.contains(parent)),
+                ctime: comment.ctime,
+            }
+        });
     deleted.collect()
 }
 

@@ -57,8 +57,8 @@ pub type LogSpeaking =
 /// speaks as a moderator.
 ///
 /// # Errors
-/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::NewsDeleted`],
-/// [`Refusal::NoSuchParent`], [`Refusal::CommentDeleted`] for a deleted parent, [`Refusal::BlockedBy`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchNews`], [`Refusal::Closed`],
+/// [`Refusal::NoSuchParent`], [`Refusal::BlockedBy`],
 /// [`Refusal::ThreadFull`], the refusals of a story or parent that is removed or held,
 /// [`Refusal::TooManyRequests`], [`Refusal::RefusedByRule`], or the store's.
 pub async fn post_comment(
@@ -222,7 +222,7 @@ impl OpenThread {
         let reads = (News::by_id(news), numbers(news).stored(), above, Subscribers::of(news));
         let (news, counters, above, subscribers) = site.store.fetch(reads).await?;
         let news = news.ok_or(Refusal::NoSuchNews)?;
-        news.refuse_if_gone(viewer)?;
+        news.state().demand_open(viewer)?;
         news.refuse_if_locked()?;
         let drawn = counters.first().and_then(Option::as_deref);
         let drawn: u64 = fields::read(drawn, || thread, NEXT_ID).unwrap_or(0);
@@ -234,7 +234,7 @@ impl OpenThread {
         if parent.is_some() {
             let comment = above.as_ref().and_then(|(id, json)| Comment::read(news.id, &id.to_string(), json));
             let comment = comment.ok_or(Refusal::NoSuchParent)?;
-            comment.refuse_if_gone(viewer)?;
+            comment.state().demand_open(viewer)?;
             authors.push(comment.user_id);
         }
         let audience = CommentAudience { authors, subscribers };
@@ -256,7 +256,7 @@ impl OpenThread {
 /// which counts as a comment, so that nobody is told again and again.
 ///
 /// # Errors
-/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::NewsDeleted`], [`Refusal::ThreadLocked`],
+/// [`Refusal::Silenced`], [`Refusal::NoSuchComment`], [`Refusal::Closed`], [`Refusal::ThreadLocked`],
 /// [`Refusal::TooManyRequests`], the refusals of [`Comment::may_edit`], or the store's.
 pub async fn edit_comment(
     site: &Site,
@@ -270,11 +270,11 @@ pub async fn edit_comment(
     let request = viewer.user.request.as_ref();
     site.act(&keys::thread(address.news), || async {
         let stored = read_stored(site, address).await?;
-        stored.news.refuse_if_gone(&viewer)?;
+        stored.news.state().demand_open(&viewer)?;
         stored.news.refuse_if_locked()?;
         let before = &stored.comment;
         before.may_edit(&viewer, now, site.rules.limits.comment_edit_seconds)?;
-        let is_held = matches!(before.withheld, Some(Withheld::Held(_)));
+        let is_held = before.withheld.as_ref().is_some_and(Withheld::is_held);
         trust::refuse_many_links(site, now, viewer.user, StoredText::Formatted(body.as_str()))?;
         admission::admit_edit(site, now, viewer.user, (checked(body), is_held)).await?;
         let texts = [before.body.as_str(), body.as_str()].map(StoredText::Formatted);
@@ -311,9 +311,7 @@ pub async fn delete_comment(
     let (thread, request) = (keys::thread(address.news), viewer.request.as_ref());
     let deleted = site.act(&thread, || async {
         let stored = read_stored(site, address).await?;
-        if !stored.news.is_seen_by(viewer) {
-            return Err(Refusal::NoSuchNews.into());
-        }
+        stored.news.state().demand_known(viewer)?;
         let before = &stored.comment;
         if before.deleted && viewer.id == before.user_id {
             let done = Posted::changed(CommentChange::Delete, before);
@@ -325,7 +323,7 @@ pub async fn delete_comment(
         let mut batch = Batch::new();
         records::change(&mut batch, before, &comment);
         // A comment that readers have flagged still needs a decision: its row stays.
-        if matches!(comment.withheld, Some(Withheld::Held(_))) {
+        if comment.withheld.as_ref().is_some_and(Withheld::is_held) {
             review::settle(&mut batch, &Thing::Comment(address));
         }
         let done = Posted::changed(CommentChange::Delete, &comment);

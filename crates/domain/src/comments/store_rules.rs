@@ -51,7 +51,7 @@ pub(crate) fn comments_of(news: NewsId, hash: &Hash) -> (Vec<Comment>, Vec<&str>
     for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
         match Comment::from_field(news, field, json) {
             Some(comment) => {
-                if let Some(Withheld::Unreadable(_)) = comment.withheld {
+                if comment.withheld.as_ref().is_some_and(Withheld::is_unreadable) {
                     others.push(field.as_str());
                 }
                 comments.push(comment);
@@ -232,7 +232,7 @@ pub(crate) fn is_entry(
             }
             Some(json) => {
                 let comment = Comment::of_stored(address.news, field.clone(), json.to_owned())?;
-                let is_readable = !matches!(comment.withheld, Some(Withheld::Unreadable(_)));
+                let is_readable = !comment.withheld.as_ref().is_some_and(Withheld::is_unreadable);
                 list.stray(&comment, is_readable, &mut batch)?
             }
         };

@@ -10,7 +10,8 @@ use super::orders::Reordered;
 use super::outline::{Arranged, ThreadLine, ThreadLines, ThreadPlace};
 use crate::accounts::inbox::OnPage;
 use crate::accounts::people::UserNames;
-use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
+use crate::accounts::reader::{Perspective, Reader, Sight};
+use crate::accounts::seen::{ShownIn, Viewed};
 use crate::accounts::users::User;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{Flight, MEBIBYTE, Shared};
@@ -72,14 +73,10 @@ impl Thread {
         Perspective { reader: self.choices.as_deref(), shows_all: self.shows_all }
     }
 
-    /// How the viewer sees the comment at a position of the outline. A comment that waits for
-    /// approval leaves a line in its place if there are comments below it.
-    pub fn sight(&self, position: usize) -> Sight {
-        let Some(line) = self.line(position) else { return Sight::LeftOut };
-        match line.comment.sight(self.perspective()) {
-            Sight::LeftOut if self.has_replies(position) => Sight::Collapsed(Collapsed::Held),
-            sight => sight,
-        }
+    /// The line at a position of the outline, as the viewer sees it.
+    pub fn view(&self, position: usize) -> Viewed<ThreadLine<'_>> {
+        let place = ShownIn::Thread { has_replies: self.has_replies(position) };
+        self.line(position).map_or(Viewed::Nothing, |line| self.perspective().view(line, place))
     }
 
     fn has_replies(&self, position: usize) -> bool {
@@ -212,7 +209,7 @@ pub async fn get(
     let thread = Thread { news, lines, subscription, order, reordered, read, reader, choices, shows_all };
     let seen = |_: &User| {
         let shown =
-            wanted(thread.outline()).into_iter().filter(|position| thread.sight(*position).is_shown());
+            wanted(thread.outline()).into_iter().filter(|position| thread.view(*position).whole().is_some());
         let places = shown.filter_map(|position| thread.outline().places().get(position));
         places
             .map(|place| OnPage::Comment(CommentAddress { news: id, comment: place.id }))

@@ -128,7 +128,7 @@ async fn delete_held(
     });
     let tweets = site.store.fetch(tweets.collect::<Vec<_>>()).await?;
     for tweet in tweets.into_iter().flatten() {
-        if matches!(tweet.withheld, Some(Withheld::Held(_))) && tweet.user_id == user {
+        if tweet.withheld.as_ref().is_some_and(Withheld::is_held) && tweet.user_id == user {
             stored::delete(batch, &tweet);
         }
     }

@@ -5,7 +5,7 @@
 //! export takes does not grow with the site. Each part is read at its own time; what is posted after the
 //! beginning is left out.
 
-use crate::accounts::reader::Sight;
+use crate::accounts::reader::{Collapsed, Sight};
 use crate::accounts::users::User;
 use crate::accounts::visit::Visit;
 use crate::comments::outline::ThreadLines;
@@ -234,10 +234,7 @@ fn of_thread(
     let line = &thread.news;
     let news = line.news.id;
     // The comments of a merged story are shown with the other one.
-    let story = match line.news.withheld {
-        Some(Withheld::Merged(into)) => into,
-        _ => news,
-    };
+    let story = line.news.withheld.as_ref().and_then(Withheld::merged_into).unwrap_or(news);
     let state = ItemState::of_story(thread);
     let is_shown = state == ItemState::Shown;
     let content = ItemContent::Story(NumberedStory::of(&line.summary));
@@ -256,9 +253,8 @@ fn of_thread(
         };
         let Some(line) = thread.line(position) else { continue };
         let state = match place.sight {
-            _ if place.deleted => ItemState::Gone,
             Sight::Shown => ItemState::Shown,
-            Sight::Collapsed(_) if line.comment.withheld == Some(Withheld::Flagged) => ItemState::Hidden,
+            Sight::Collapsed(Collapsed::Flagged) => ItemState::Hidden,
             Sight::Collapsed(_) | Sight::LeftOut => ItemState::Gone,
         };
         let is_shown = state == ItemState::Shown;

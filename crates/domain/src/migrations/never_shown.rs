@@ -21,7 +21,10 @@ pub(super) async fn mark_all(site: &Site, advance: Advance<'_>) -> Result<(), Er
     while let Some(keys) = walk.next().await? {
         let removed: Vec<Thing> = keys.iter().filter_map(|key| thing_of(key)).collect();
         let waited = |record: &Option<Withdrawn>| {
-            record.as_ref().and_then(|record| record.earlier.as_ref()).is_some_and(Withheld::is_secret)
+            record
+                .as_ref()
+                .and_then(|record| record.earlier.as_ref())
+                .is_some_and(|earlier| earlier.is_held() || earlier.is_unreadable())
         };
         mark(site, with_record(site, removed, waited).await?).await?;
         let lines = first_parts(&keys, &families::MODERATION).filter_map(|id| id.parse().ok());
@@ -57,7 +60,7 @@ async fn mark(site: &Site, things: Vec<Thing>) -> Result<(), Error> {
 
 /// Does nothing if the post has changed meanwhile.
 async fn mark_one(site: &Site, thing: &Thing) -> Result<(), Error> {
-    let is_removed = |state: &Option<Withheld>| matches!(state, Some(Withheld::Removed(_)));
+    let is_removed = |state: &Option<Withheld>| state.as_ref().is_some_and(Withheld::is_removed);
     let mut batch = Batch::new();
     match thing {
         Thing::Story(id) => {

@@ -80,7 +80,7 @@ async fn of_story(site: &Site, id: NewsId) -> Result<(), Error> {
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(news) = news
-        && matches!(news.withheld, Some(Withheld::Removed(_) | Withheld::Merged(_)))
+        && news.withheld.as_ref().is_some_and(|state| state.is_removed() || state.is_merged())
     {
         let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         news.check_state(&mut batch);
@@ -116,7 +116,7 @@ async fn of_comment(site: &Site, address: CommentAddress) -> Result<(), Error> {
     let (Some(record), stored) = site.store.fetch(reads).await? else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(stored) = stored
-        && matches!(stored.withheld, Some(Withheld::Removed(_)))
+        && stored.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
         let mut comment = Comment::clone(&stored);
         comment.removed = Some(Box::new(RemovedBy { line: record.line, earlier: record.earlier.clone() }));
@@ -141,7 +141,7 @@ async fn of_tweet(site: &Site, id: TweetId) -> Result<(), Error> {
     let Some(record) = record else { return Ok(()) };
     let mut batch = Batch::new();
     if let Some(tweet) = tweet
-        && matches!(tweet.withheld, Some(Withheld::Removed(_)))
+        && tweet.withheld.as_ref().is_some_and(Withheld::is_removed)
     {
         let removed = RemovedBy { line: record.line, earlier: record.earlier.clone() };
         batch.key_present(keys::tweet(id));

@@ -94,7 +94,9 @@ impl Case<'_> {
         let lets_stay = [Some(FlagVerdict::Closed), Some(FlagVerdict::Rejected)];
         let was_hidden = self.undoes.and_then(|line| line.row).is_some_and(|row| row.is_hidden);
         match state {
-            Some(Withheld::Flagged) if lets_stay.contains(&self.deed.action().facts().verdict) => None,
+            Some(state) if state.is_flagged() && lets_stay.contains(&self.deed.action().facts().verdict) => {
+                None
+            }
             None if was_hidden && self.deed.action().facts().verdict.is_none() => Some(Withheld::Flagged),
             state => state.cloned(),
         }

@@ -250,7 +250,7 @@ fn digest(value: Option<&str>) -> Option<String> {
 }
 
 fn is_flagged(state: &str) -> bool {
-    Withheld::stored(state) == Withheld::Flagged
+    Withheld::stored(state).is_flagged()
 }
 
 fn reasons_of(field: Option<&str>) -> SavedReasons {

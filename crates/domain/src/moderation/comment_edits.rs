@@ -24,7 +24,7 @@ pub(super) async fn edit(case: &Case<'_>, text: Option<&Body>) -> Result<Effect,
     let before = stored.comment;
     let mut comment = Comment::clone(&before);
     let address = comment.address();
-    comment.refuse_if_gone(case.moderator)?;
+    comment.state().demand_open(case.moderator)?;
     let edited_before = comment.edited_at;
     let (after, edited_at) = match (case.undoes, text) {
         (Some(line), _) => {

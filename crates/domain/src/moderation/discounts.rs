@@ -208,11 +208,11 @@ impl<'a> Story<'a> {
         }
         let score = news.score_with(by, rules);
         news.check_state(batch);
-        if news.is_gone() {
-            batch.set_field(key, "score", score.to_string());
-        } else {
+        if news.state().is_listed() {
             let rank = ranking::rank(score, news.ctime, self.now, rules);
             write_rank(batch, (news.id, news.ctime), score, rank);
+        } else {
+            batch.set_field(key, "score", score.to_string());
         }
     }
 

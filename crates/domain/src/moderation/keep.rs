@@ -16,17 +16,16 @@ use crate::values::withheld::Withheld;
 pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
     let subject = case.row.subject().ok_or(Refusal::NothingWaits)?;
     let mut effect = about(case, subject).await?;
-    match subject.withheld() {
-        _ if !case.row.waits() => return Err(Refusal::NothingWaits.into()),
-        Some(Withheld::Merged(into)) => return Err(Refusal::NewsMerged(*into).into()),
-        Some(Withheld::Removed(_)) => return Err(Refusal::RemovedAlready.into()),
-        Some(Withheld::Erased) => return Err(Refusal::ErasedAlready.into()),
+    if !case.row.waits() {
+        return Err(Refusal::NothingWaits.into());
+    }
+    subject.demand_not_removed()?;
+    if !subject.state().is_open() {
         // A post that waits for approval is approved or rejected.
-        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => return Err(case.does_not_apply().into()),
-        Some(Withheld::Flagged) => {
-            subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), None);
-        }
-        None => {}
+        return Err(case.does_not_apply().into());
+    }
+    if subject.withheld().is_some() {
+        subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), None);
     }
     let states = (subject.withheld(), None);
     effect.changed.extend(ChangedFact::of_state(case.thing, Some(subject.author()), states));
@@ -51,7 +50,7 @@ pub(super) async fn reopen(case: &Case<'_>) -> Result<Effect, Error> {
 }
 
 fn was_hidden(line: Option<&Line>) -> bool {
-    line.and_then(Line::state_before) == Some(Withheld::Flagged)
+    line.and_then(Line::state_before).is_some_and(|state| state.is_flagged())
 }
 
 /// The mark of a line that decided about something deleted.

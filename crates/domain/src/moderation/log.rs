@@ -556,21 +556,25 @@ struct LineSubject {
     title: Option<String>,
     author: Option<UserId>,
     /// Whether it is a post that is no longer there.
-    is_gone: bool,
+    is_missing: bool,
 }
 
 impl LineSubject {
     fn gone() -> Self {
-        Self { is_gone: true, ..Self::default() }
+        Self { is_missing: true, ..Self::default() }
     }
 
     /// The subject of a line.
     fn of(thing: &Thing, sees: Sees) -> Boxed<'static, Self> {
         let shown = move |is_shown: bool| is_shown || sees.what_is_hidden;
         let of_story = move |news: News| {
-            let is_shown = shown(!news.deleted && news.withheld.is_none());
-            let is_gone = news.deleted;
-            Self { title: is_shown.then_some(news.title), author: is_shown.then_some(news.user_id), is_gone }
+            let is_shown = shown(news.state().is_public());
+            let is_missing = news.deleted;
+            Self {
+                title: is_shown.then_some(news.title),
+                author: is_shown.then_some(news.user_id),
+                is_missing,
+            }
         };
         match thing {
             Thing::Story(id) => {
@@ -580,17 +584,17 @@ impl LineSubject {
             Thing::Comment(address) => {
                 let stored = StoredComment::at(*address).or_absent().map(move |stored| {
                     let Ok(StoredComment { comment, news, .. }) = stored else { return Self::gone() };
-                    let is_shown = shown(!comment.deleted && comment.withheld.is_none());
-                    let (author, is_gone) = (is_shown.then_some(comment.user_id), comment.deleted);
-                    Self { author, is_gone, ..of_story(news) }
+                    let is_shown = shown(comment.state().is_public());
+                    let (author, is_missing) = (is_shown.then_some(comment.user_id), comment.deleted);
+                    Self { author, is_missing, ..of_story(news) }
                 });
                 stored.boxed()
             }
             Thing::Tweet(id) => {
                 let tweet = Tweet::by_id(*id).or_absent().map(move |tweet| {
-                    let is_gone = tweet.is_none();
-                    let tweet = tweet.filter(|tweet| shown(tweet.withheld.is_none()));
-                    Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_gone }
+                    let is_missing = tweet.is_none();
+                    let tweet = tweet.filter(|tweet| shown(tweet.state().is_public()));
+                    Self { title: None, author: tweet.map(|tweet| tweet.user_id), is_missing }
                 });
                 tweet.boxed()
             }
@@ -612,8 +616,9 @@ async fn show(visit: &mut Visit, lines: Vec<Line>, sees: Sees) -> Result<Vec<Log
     let authors = subjects.iter().filter_map(|subject| subject.author);
     let people = visit.fetch(People::of(lines.iter().map(|line| line.moderator).chain(authors))).await?;
     // Of what is gone, only a decision about its flags can be undone.
-    let is_there =
-        |(line, subject): &(&Line, &LineSubject)| !subject.is_gone || line.before.as_deref() == Some(DELETED);
+    let is_there = |(line, subject): &(&Line, &LineSubject)| {
+        !subject.is_missing || line.before.as_deref() == Some(DELETED)
+    };
     // A batch can be undone while one of its parts can.
     let open = lines.iter().filter(|line| line.undone_by.is_none() && sees.what_is_hidden);
     let parts: Vec<ModerationId> = open.flat_map(|line| line.parts.iter().copied()).take(LOG_PARTS).collect();

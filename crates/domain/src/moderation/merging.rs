@@ -21,12 +21,12 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
         return Err(Refusal::NothingToModerate("a story cannot be merged into itself").into());
     }
     let news = read_story(case, id).await?;
-    news.refuse_if_gone(case.moderator)?;
+    news.state().demand_open(case.moderator)?;
     if !news.merged.0.is_empty() {
         return Err(Refusal::HasMergedStories.into());
     }
     let target = read_story(case, into).await?;
-    target.refuse_if_gone(case.moderator)?;
+    target.state().demand_open(case.moderator)?;
     if target.merged.0.len() >= MAX_MERGED_STORIES {
         let limit = u64::try_from(MAX_MERGED_STORIES).unwrap_or(u64::MAX);
         return Err(Refusal::TooManyMerged { limit }.into());
@@ -49,7 +49,7 @@ pub(super) async fn merge(case: &Case<'_>, id: NewsId, into: NewsId) -> Result<E
 /// Makes a merged story one of its own again.
 pub(super) async fn split(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
-    let Some(Withheld::Merged(into)) = news.withheld else {
+    let Some(into) = news.withheld.as_ref().and_then(Withheld::merged_into) else {
         return Err(Refusal::NothingToModerate("the story has not been merged into another").into());
     };
     let merged_by = news.removed.as_deref().cloned();

@@ -39,7 +39,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
         effect.batch.set_fields(&key, [(field, ""), (kept, text)]);
     }
     // The text that was flagged is gone.
-    let earlier = person.user.withheld.clone().filter(|state| *state == Withheld::Flagged);
+    let earlier = person.user.withheld.clone().filter(Withheld::is_flagged);
     if earlier.is_some() {
         write_state(&mut effect.batch, &person.user, None);
     }

@@ -394,21 +394,16 @@ fn row((thing, flags, found): (Thing, ThingFlags, RowContent), person: Option<&R
         (Thing::Application(_), _) => Why::Application,
         (Thing::Appeal(_), _) => Why::Appeal,
         (Thing::Message(_), _) => Why::Message,
-        (_, Some(Withheld::Held(_))) => Why::Held,
-        (
-            _,
-            Some(Withheld::Removed(_) | Withheld::Merged(_) | Withheld::Erased | Withheld::Unreadable(_)),
-        ) => {
-            return None;
-        }
-        (_, None | Some(Withheld::Flagged)) => Why::Flagged,
+        (_, Some(state)) if state.is_held() => Why::Held,
+        (_, Some(state)) if !state.is_listed() => return None,
+        (_, _) => Why::Flagged,
     };
-    let held_because = match state {
-        Some(Withheld::Held(reason)) if !is_deleted => Some(reason.to_string()),
+    let held_because = match why {
+        Why::Held => state.and_then(Withheld::reason).map(str::to_owned),
         _ if is_application && person.is_some_and(RowPerson::was_held) => Some(SIGNUP_BURST.to_owned()),
         _ => None,
     };
-    let is_hidden = state == Some(&Withheld::Flagged);
+    let is_hidden = state.is_some_and(Withheld::is_flagged);
     let (mut host, mut decision, mut title, mut url) = (None, None, None, None);
     let text = match found {
         RowContent::Story(news) => {

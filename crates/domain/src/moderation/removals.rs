@@ -42,7 +42,7 @@ pub(super) async fn restore(case: &Case<'_>) -> Result<Effect, Error> {
     {
         // A tweet that announces a removed story comes back with the story.
         let news = case.site.store.fetch(News::by_id(news)).await?;
-        news.map_or(Ok(()), |news| news.refuse_if_gone(case.moderator))?;
+        news.map_or(Ok(()), |news| news.state().demand_open(case.moderator))?;
     }
     let message = format!("Your {} has been restored: {}", contribution.called(), case.reason);
     let effect = put_back(case, &contribution, &removed).await?;

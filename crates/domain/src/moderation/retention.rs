@@ -137,7 +137,7 @@ async fn erase_post(site: &Site, now: Moment, thing: &Thing, line: &Line) -> Res
                 // A rejected post names no line: the one that has rejected it is the one that was not undone.
                 let was_rejected = line.action == Action::Reject && line.undone_by.is_none();
                 let is_by_line = post.removal().map_or(was_rejected, |removed| removed.line == line.id);
-                is_by_line && matches!(post.withheld(), Some(Withheld::Removed(_)))
+                is_by_line && post.withheld().is_some_and(Withheld::is_removed)
             }
         };
         if !is_of_line {

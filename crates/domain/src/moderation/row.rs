@@ -66,18 +66,17 @@ impl ActedRow {
 
     /// Whether it waits for approval.
     fn is_held(&self) -> bool {
-        matches!(self.subject.as_ref().and_then(Contribution::withheld), Some(Withheld::Held(_)))
+        self.subject.as_ref().and_then(Contribution::withheld).is_some_and(Withheld::is_held)
     }
 
-    /// Whether it was removed, merged or erased.
-    fn is_gone(&self) -> bool {
-        let state = self.subject.as_ref().and_then(Contribution::withheld);
-        state.is_some_and(Withheld::is_unlisted) && !self.is_held()
+    /// Whether it was removed, merged or erased, or cannot be read.
+    fn is_taken_away(&self) -> bool {
+        self.subject.as_ref().is_some_and(|subject| !subject.state().is_open()) && !self.is_held()
     }
 
     /// Whether flags hide it.
     fn is_hidden(&self) -> bool {
-        self.subject.as_ref().is_some_and(|subject| subject.withheld() == Some(&Withheld::Flagged))
+        self.subject.as_ref().is_some_and(|subject| subject.withheld().is_some_and(Withheld::is_flagged))
     }
 
     /// Adds to the batch of an action what it does to the queue and to flags. Returns the row
@@ -119,7 +118,7 @@ impl ActedRow {
         };
         let Some(line) = case.undoes.or(read.as_ref()) else { return Ok(()) };
         // Nothing is left to decide about what was removed since, unless this brings it back.
-        if matches!(case.deed, Deed::Unlock | Deed::Edit { .. }) && self.is_gone() {
+        if matches!(case.deed, Deed::Unlock | Deed::Edit { .. }) && self.is_taken_away() {
             return Ok(());
         }
         let mut flags = if line.thing.key() == case.thing.key() {

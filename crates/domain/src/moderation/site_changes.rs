@@ -24,7 +24,7 @@ pub(super) async fn announce(
     let pinned = announcement.stories().iter().map(|id| News::by_id(*id).or_absent()).collect::<Vec<_>>();
     let (stories, [before]) =
         case.site.store.fetch((pinned, read::fields(keys::SITE, [ANNOUNCEMENT]))).await?;
-    let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| !news.is_gone());
+    let is_shown = |news: &Option<News>| news.as_ref().is_some_and(|news| news.state().is_listed());
     if !stories.iter().all(is_shown) {
         return Err(Refusal::NoSuchNews.into());
     }

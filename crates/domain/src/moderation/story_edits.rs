@@ -100,7 +100,7 @@ async fn undo(case: &Case<'_>, id: NewsId, line: &Line) -> Result<Effect, Error>
 /// A story that moderators can edit.
 async fn read_editable(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
     let news = read_story(case, id).await?;
-    news.refuse_if_gone(case.moderator)?;
+    news.state().demand_open(case.moderator)?;
     Ok(news)
 }
 

@@ -8,12 +8,13 @@ use crate::keys;
 use crate::news::item::{LOCKED, Lock, News};
 use crate::post_state::Moderated;
 use crate::values::ids::NewsId;
+use crate::values::withheld::{Closed, PostKind};
 
 /// A story that the moderator may moderate. An account that is gone protects nothing. Rounds: 2.
 pub(super) async fn read_story(case: &Case<'_>, id: NewsId) -> Result<StoredStory, Error> {
     let news = case.site.store.fetch(StoredStory::by_id(id)).await?.ok_or(Refusal::NoSuchNews)?;
     if news.deleted {
-        return Err(Refusal::NewsDeleted.into());
+        return Err(Refusal::Closed(PostKind::Story, Closed::Deleted).into());
     }
     case.demand_power_over_author(news.user_id).await?;
     Ok(news)

@@ -2,6 +2,7 @@
 //! stories takes those out that the asker does not see.
 
 use super::item::News;
+use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::Visit;
 use crate::error::Error;
 use crate::keys;
@@ -33,7 +34,7 @@ pub(crate) async fn among(visit: &mut Visit, waiting: Vec<NewsId>) -> Result<Vec
     let mut stories: Vec<News> = visit.fetch(waiting).await?.into_iter().flatten().collect();
     visit.reader().await?;
     let perspective = visit.perspective();
-    stories.retain(|news| !news.is_gone() && !perspective.sees(news));
+    stories.retain(|news| news.state().is_listed() && !perspective.sees(news, ShownIn::Page));
     Ok(stories)
 }
 

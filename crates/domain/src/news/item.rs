@@ -19,7 +19,7 @@ use crate::values::text::printable;
 use crate::values::text_forms::{AsText, OnOneLine, list_text, record_text};
 use crate::values::topic::Topics;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::{UNSEEN, WITHHELD, Withheld, is_deleted};
+use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld, is_deleted};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use tidings_keyspace::{Batch, Fetch, Hash, read};
@@ -293,7 +293,7 @@ impl News {
         self.edit(ERASED, TEXT_SCHEME);
         (self.topics, self.edited, self.source) = (Topics::default(), None, None);
         match (&self.withheld, &mut self.removed) {
-            (Some(Withheld::Merged(_)), Some(merged)) if !self.deleted => {
+            (Some(state), Some(merged)) if state.is_merged() && !self.deleted => {
                 merged.earlier = Some(Withheld::Erased);
             }
             _ => {
@@ -343,15 +343,10 @@ impl News {
             + size_of_val(&*self.merged.0)
     }
 
-    /// Whether it is in no list, because a moderator has removed it or it waits for approval.
-    pub fn is_unlisted(&self) -> bool {
-        self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
-    }
-
-    /// Whether there is nothing of it to see, vote on or answer in public: it is deleted,
-    /// removed, or waits for approval.
-    pub fn is_gone(&self) -> bool {
-        self.deleted || self.is_unlisted()
+    /// Its state.
+    pub fn state(&self) -> PostState<'_> {
+        let (withheld, unseen) = (self.withheld.as_ref(), self.unseen);
+        PostState { kind: PostKind::Story, author: self.user_id, withheld, deleted: self.deleted, unseen }
     }
 
     /// When it was last changed.
@@ -362,38 +357,12 @@ impl News {
     /// Whether it was erased.
     pub fn is_erased(&self) -> bool {
         let merged = self.removed.as_ref().and_then(|merged| merged.earlier.as_ref());
-        [self.withheld.as_ref(), merged].contains(&Some(&Withheld::Erased))
+        [self.withheld.as_ref(), merged].into_iter().flatten().any(Withheld::is_erased)
     }
 
     /// Whether it was ever in the lists: it does not wait for approval, and did not when it was taken away.
     pub(crate) fn was_shown(&self) -> bool {
-        !self.unseen && !matches!(self.withheld, Some(Withheld::Held(_)))
-    }
-
-    /// Whether only its author and moderators know of it.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
-    }
-
-    /// Whether somebody may see it, or a page that says why it is gone. Every action asks this first.
-    pub fn is_seen_by(&self, viewer: &users::User) -> bool {
-        !self.is_secret() || viewer.is_insider(self.user_id)
-    }
-
-    /// Refuses what somebody cannot do with what is gone.
-    ///
-    /// # Errors
-    /// [`Refusal::NoSuchNews`] for what they may not see; otherwise the refusal that says why it is gone.
-    pub fn refuse_if_gone(&self, viewer: &users::User) -> Result<(), Refusal> {
-        match &self.withheld {
-            _ if !self.is_seen_by(viewer) => Err(Refusal::NoSuchNews),
-            _ if self.deleted => Err(Refusal::NewsDeleted),
-            Some(Withheld::Erased) => Err(Refusal::NewsDeleted),
-            Some(Withheld::Removed(_)) => Err(Refusal::NewsRemoved),
-            Some(Withheld::Held(_) | Withheld::Unreadable(_)) => Err(Refusal::NewsHeld),
-            Some(Withheld::Merged(into)) => Err(Refusal::NewsMerged(*into)),
-            Some(Withheld::Flagged) | None => Ok(()),
-        }
+        !self.unseen && !self.withheld.as_ref().is_some_and(Withheld::is_held)
     }
 
     /// Refuses to write into the thread of the item while it is locked.
@@ -484,11 +453,7 @@ impl News {
         now: Timestamp,
         window_seconds: u64,
     ) -> Result<(), Refusal> {
-        match self.refuse_if_gone(viewer) {
-            // A story that waits for approval can be changed.
-            Ok(()) | Err(Refusal::NewsHeld) => {}
-            gone => return gone,
-        }
+        self.state().demand_editable(viewer)?;
         if viewer.id != self.user_id {
             return Err(Refusal::NotYourNews);
         }
@@ -503,7 +468,7 @@ impl News {
 }
 
 impl Moderated for News {
-    fn state(&mut self) -> StateFields<'_> {
+    fn state_fields(&mut self) -> StateFields<'_> {
         StateFields { withheld: &mut self.withheld, unseen: &mut self.unseen, removed: &mut self.removed }
     }
 }
@@ -517,7 +482,7 @@ impl Stored for News {
 
     fn fields(&self) -> Fields {
         // Lamer News, which knows no other state, shows what has no `del`.
-        let is_gone = self.deleted || matches!(self.withheld, Some(Withheld::Removed(_) | Withheld::Erased));
+        let has_del = self.deleted || self.withheld.as_ref().is_some_and(Withheld::has_del);
         [
             ("id", Some(self.id.to_string())),
             ("title", Some(self.title.clone())),
@@ -529,7 +494,7 @@ impl Stored for News {
             ("score", self.stored_score.as_ref().map(ToString::to_string)),
             ("rank", self.stored_rank.as_ref().map(ToString::to_string)),
             (IMPORTED_VOTES, (!self.imported_votes.is_none()).then(|| self.imported_votes.to_string())),
-            (DEL, is_gone.then(|| "1".to_owned())),
+            (DEL, has_del.then(|| "1".to_owned())),
             (WITHHELD, self.withheld.as_ref().map(ToString::to_string)),
             (UNSEEN, self.unseen.then(|| "1".to_owned())),
             (REMOVED, self.removed.as_ref().map(ToString::to_string)),
@@ -556,7 +521,7 @@ impl Stored for News {
         } else if !self.is_erased() {
             entries.listed(keys::user_unseen(author), Thing::Story(id).key(), time);
         }
-        if self.is_gone() {
+        if !self.state().is_listed() {
             return;
         }
         entries.listed(keys::NEWS_CRON, id, time);

@@ -144,7 +144,7 @@ pub(crate) fn summaries(
 
 /// The site whose score an item shows.
 fn scored_site(news: &News) -> Option<&Hostname> {
-    news.site().filter(|_| !news.is_gone())
+    news.site().filter(|_| news.state().is_open())
 }
 
 /// The scores of sites.

@@ -1,14 +1,14 @@
 //! Which stories lists show to their reader, and how a reader sees a story on its own page.
 //!
-//! This is the one place that decides it ([`marks`], `keep_listed`), from what the reader
-//! has chosen (`accounts::reader`). Lists are cached once for everyone and filtered here for
+//! `accounts::seen` decides it, from what a story says here and the reader has chosen. Lists are cached once for everyone and filtered here for
 //! each reader, so a page may be shorter than others, and every story keeps its page.
 
 use super::item::News;
 use super::lines::{NewsLine, NewsSummary};
-use crate::accounts::reader::{Perspective, Reader, Sight, Written};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Perspective, Reader, Sight};
+use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::visit::Visit;
+use crate::values::withheld::PostState;
 
 /// The marks of a story for its reader, besides the vote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,69 +17,49 @@ pub struct Marks {
     pub saved: bool,
     /// Whether the reader has hidden it.
     pub hidden: bool,
-    /// Whether the reader has muted its author, its site, one of its topics, or a word in it.
-    pub muted: bool,
     /// How the reader sees it on its own page, which mutes do not change.
     pub sight: Sight,
 }
 
-impl Marks {
-    /// Whether lists show the story to the reader.
-    pub fn is_listed(self) -> bool {
-        !self.hidden && self.is_listed_among_posted()
-    }
-
-    /// Whether the list of what somebody posted shows the story to the reader: there, hidden
-    /// stories stay.
-    pub fn is_listed_among_posted(self) -> bool {
-        !self.muted && self.sight.is_shown()
-    }
-}
-
-/// How somebody sees a story on its own page.
-pub fn sight_of(perspective: Perspective<'_>, news: &News) -> Sight {
-    let (author, unseen) = (news.user_id, news.unseen);
-    perspective.of_withheld(Written { author, withheld: news.withheld.as_ref(), unseen })
-}
-
 impl Visible for News {
-    fn is_gone(&self) -> bool {
-        Self::is_gone(self)
+    fn state(&self) -> PostState<'_> {
+        Self::state(self)
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        sight_of(perspective, self)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        let is_hidden = place == ShownIn::List && reader.has_hidden(self.id);
+        (is_hidden || is_muted(reader, self)).then_some(Collapsed::Unwanted)
     }
 }
 
 impl Visible for NewsSummary {
-    fn is_gone(&self) -> bool {
-        self.news.is_gone()
+    fn state(&self) -> PostState<'_> {
+        self.news.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        sight_of(perspective, &self.news)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        self.news.unwanted_by(reader, place)
     }
 }
 
 impl Visible for NewsLine {
-    fn is_gone(&self) -> bool {
-        self.summary.is_gone()
+    fn state(&self) -> PostState<'_> {
+        self.news.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        self.summary.sight(perspective)
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        self.news.unwanted_by(reader, place)
     }
 }
 
 /// The marks of a story for somebody.
 pub fn marks(perspective: Perspective<'_>, news: &News) -> Marks {
-    let sight = sight_of(perspective, news);
+    let sight = perspective.sight(news, ShownIn::Page);
     let Some(reader) = perspective.reader else {
         return Marks { sight, ..Marks::default() };
     };
     let (saved, hidden) = (reader.has_saved(news.id), reader.has_hidden(news.id));
-    Marks { saved, hidden, muted: is_muted(reader, news), sight }
+    Marks { saved, hidden, sight }
 }
 
 /// Whether a reader has muted a story: its author, its site, one of its topics, or a word of
@@ -96,41 +76,27 @@ fn has_word(reader: &Reader, news: &News) -> bool {
     words.are_in_tokens(news.title_tokens()) || news.text().is_some_and(|text| words.are_in(text))
 }
 
-/// Removes from a list what its reader does not want listed, unless the visit asks for that
-/// too, and for everybody what is removed or waits for approval. `line` is the story of an
-/// entry, if it has one. Returns how many entries are hidden or muted.
-pub(crate) fn keep_listed<T>(
+/// Removes from a list what its reader does not see there. `line` is the story of an entry, if it has one. Returns how
+/// many entries flags have hidden, or the reader has hidden or muted.
+pub(crate) fn keep<T>(
     visit: &Visit,
     entries: &mut Vec<T>,
     line: impl Fn(&T) -> Option<&NewsLine>,
+    place: ShownIn,
 ) -> usize {
-    keep(visit, entries, line, Marks::is_listed)
-}
-
-/// The same for the list of what somebody posted.
-pub(crate) fn keep_posted(visit: &Visit, entries: &mut Vec<NewsLine>) -> usize {
-    keep(visit, entries, |line| Some(line), Marks::is_listed_among_posted)
-}
-
-fn keep<T>(
-    visit: &Visit,
-    entries: &mut Vec<T>,
-    line: impl Fn(&T) -> Option<&NewsLine>,
-    is_wanted: fn(Marks) -> bool,
-) -> usize {
-    entries.retain(|entry| line(entry).is_none_or(|line| !line.news.is_unlisted()));
-    let is_listed = |entry: &T| line(entry).is_none_or(|line| is_wanted(line.marks));
-    let unlisted = entries.iter().filter(|entry| !is_listed(entry)).count();
-    if unlisted > 0 && !visit.shows_hidden() {
-        entries.retain(is_listed);
-    }
+    let (perspective, mut unlisted) = (visit.perspective(), 0);
+    entries.retain(|entry| {
+        let Some(line) = line(entry) else { return true };
+        let sight = perspective.sight(line, place);
+        unlisted += usize::from(matches!(sight, Sight::Collapsed(why) if why != Collapsed::Deleted));
+        matches!(sight, Sight::Shown | Sight::Collapsed(Collapsed::Deleted))
+    });
     unlisted
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounts::reader::Collapsed;
     use crate::accounts::reader::test_support::{marking, reader};
     use tidings_keyspace::Hash;
 
@@ -141,8 +107,8 @@ mod tests {
         News::from_hash(&Hash(fields.collect())).unwrap()
     }
 
-    fn seen_by(reader: &Reader, news: &News) -> Marks {
-        marks(Perspective { reader: Some(reader), shows_all: false }, news)
+    fn of(reader: &Reader) -> Perspective<'_> {
+        Perspective { reader: Some(reader), shows_all: false }
     }
 
     #[test]
@@ -155,9 +121,10 @@ mod tests {
             ("4", "", false, false, false),
             ("5", "sport", true, true, true),
         ] {
-            let marks = seen_by(&reader, &news(&[("id", id), ("topics", topics)]));
-            assert_eq!(marks, Marks { saved, hidden, muted, sight: Sight::Shown }, "{id}");
-            assert_eq!(marks.is_listed(), !hidden && !muted, "{id}");
+            let news = news(&[("id", id), ("topics", topics)]);
+            assert_eq!(marks(of(&reader), &news), Marks { saved, hidden, sight: Sight::Shown }, "{id}");
+            assert_eq!(of(&reader).sees(&news, ShownIn::List), !hidden && !muted, "{id}");
+            assert_eq!(of(&reader).sees(&news, ShownIn::Posted), !muted, "{id}");
         }
     }
 
@@ -175,14 +142,13 @@ mod tests {
             (&[("title", "Two other words")], false),
             (&[("url", "text://these are two\nwords")], true),
         ] {
-            assert_eq!(seen_by(&reader, &news(fields)).muted, muted, "{fields:?}");
+            assert_eq!(of(&reader).sees(&news(fields), ShownIn::List), !muted, "{fields:?}");
         }
     }
 
     #[test]
     fn what_flags_have_hidden_is_not_listed_for_visitors() {
-        let marks = marks(Perspective::default(), &news(&[("withheld", "flagged:")]));
-        assert_eq!(marks.sight, Sight::Collapsed(Collapsed::Flagged));
-        assert!(!marks.is_listed());
+        let sight = Perspective::default().sight(&news(&[("withheld", "flagged:")]), ShownIn::List);
+        assert_eq!(sight, Sight::Collapsed(Collapsed::Flagged));
     }
 }

@@ -6,6 +6,7 @@
 
 use super::lines::{self, ListedItem, NewsLine, NewsSummary};
 use super::listing;
+use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::{CacheResult, SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
@@ -53,15 +54,13 @@ pub struct NewsPage {
 impl NewsPage {
     /// A page of what its viewer has chosen, whatever is muted.
     fn chosen(visit: &Visit, mut lines: Vec<NewsLine>, total: u64) -> Self {
-        // A line tells that its author has deleted a story.
-        let is_deleted = |line: &NewsLine| line.news.deleted && line.news.withheld.is_none();
-        lines.retain(|line| is_deleted(line) || visit.perspective().sees(line));
+        listing::keep(visit, &mut lines, |line| Some(line), ShownIn::Chosen);
         Self { lines, total, unlisted: 0 }
     }
 
     /// A page without what its viewer does not want listed.
     fn listed(visit: &Visit, mut lines: Vec<NewsLine>, total: u64) -> Self {
-        let unlisted = listing::keep_listed(visit, &mut lines, |line| Some(line));
+        let unlisted = listing::keep(visit, &mut lines, |line| Some(line), ShownIn::List);
         Self { lines, total, unlisted }
     }
 }
@@ -164,7 +163,7 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
         let shown = usize::try_from(count).unwrap_or(usize::MAX);
         let window =
             RankWindow { start, shown, entries: places, is_last: start.saturating_add(read) >= total };
-        let news = items.iter().map(ListedItem::news).filter(|news| !news.is_gone());
+        let news = items.iter().map(ListedItem::news).filter(|news| news.state().is_listed());
         match ranks::refresh(visit.site(), now, &window, news).await {
             Some(page) => items.retain(|item| page.contains(&item.news().id)),
             None => {
@@ -174,7 +173,7 @@ async fn find_top(visit: &mut SharedVisit<'_>, start: u64, count: u64) -> Result
         }
     }
     let rules = &visit.site().rules.ranking;
-    let ranked = items.into_iter().filter(|item| !item.news().is_gone());
+    let ranked = items.into_iter().filter(|item| item.news().state().is_listed());
     let mut ranked: Vec<(f64, ListedItem)> =
         ranked.map(|item| (item.news().rank(now, rules), item)).collect();
     ranked.sort_by(|(left, left_item), (right, right_item)| {
@@ -215,7 +214,7 @@ pub async fn hidden_title(visit: &mut Visit, id: NewsId) -> Result<Option<String
         return Ok(None);
     }
     let found = lines::find_one(&mut visit.shared(), id).await?;
-    let news = found.as_ref().map(ListedItem::news).filter(|news| !news.is_gone());
+    let news = found.as_ref().map(ListedItem::news).filter(|news| news.state().is_listed());
     Ok(news.map(|news| news.title.clone()))
 }
 
@@ -224,10 +223,7 @@ pub async fn posted(visit: &mut Visit, user: UserId, start: u64, count: u64) -> 
     let key = keys::user_posted(user);
     let FoundItems { items, total, .. } = find_page(&mut visit.shared(), &key, start, count).await?;
     let mut lines = lines::complete(visit, items).await?;
-    if visit.perspective().is_insider(user) {
-        return Ok(NewsPage { lines, total, unlisted: 0 });
-    }
-    let unlisted = listing::keep_posted(visit, &mut lines);
+    let unlisted = listing::keep(visit, &mut lines, |line| Some(line), ShownIn::Posted);
     Ok(NewsPage { lines, total, unlisted })
 }
 
@@ -278,7 +274,7 @@ pub(crate) async fn of_host<F: Fetch>(
 /// Some items, in this order, without what the viewer does not see in lists. Rounds: 2.
 pub async fn chosen(visit: &mut Visit, ids: &[NewsId]) -> Result<Vec<NewsLine>, Error> {
     let mut items = lines::find(&mut visit.shared(), ids, &mut Reads::default()).await?;
-    items.retain(|item| !item.news().is_gone());
+    items.retain(|item| item.news().state().is_listed());
     let lines = lines::complete(visit, items).await?;
     Ok(NewsPage::listed(visit, lines, 0).lines)
 }

@@ -37,7 +37,7 @@ impl Mark {
 /// Marks a story. A story that is marked already becomes the latest. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::TooManySaved`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::TooManySaved`],
 /// [`Refusal::SessionEnded`], or the store's.
 pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());
@@ -50,7 +50,7 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
                 read::sorted_count(&key),
             ))
             .await?;
-        News::from_fields(news).ok_or(Refusal::NoSuchNews)?.refuse_if_gone(user)?;
+        News::from_fields(news).ok_or(Refusal::NoSuchNews)?.state().demand_open(user)?;
         let is_marked = marked.is_some();
         if mark == Mark::Saved && !is_marked && count >= MAX_SAVED {
             return Err(Refusal::TooManySaved { limit: MAX_SAVED }.into());
@@ -83,7 +83,7 @@ pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<
             ))
             .await?;
         if marked.is_none() {
-            let is_seen = News::from_fields(news).is_some_and(|news| news.is_seen_by(user));
+            let is_seen = News::from_fields(news).is_some_and(|news| news.state().is_known_to(user));
             return if is_seen { Ok(Decision::Done(())) } else { Err(Refusal::NoSuchNews.into()) };
         }
         let mut batch = Batch::new();

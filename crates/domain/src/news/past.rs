@@ -95,7 +95,7 @@ async fn find(
     };
     let StoredPart { ids, total, mut reads } = found;
     let mut items = lines::find(visit, &ids, &mut reads).await?;
-    items.retain(|item| !item.news().is_gone());
+    items.retain(|item| item.news().state().is_listed());
     Ok(FoundItems { items, total, reads })
 }
 
@@ -182,7 +182,7 @@ async fn add(site: &Site, key: &str, ids: &[NewsId]) -> Result<(), Error> {
                 continue;
             };
             let state = withheld.as_deref().map(Withheld::stored);
-            if deleted.is_some() || state.is_some_and(|state| state.is_unlisted()) {
+            if deleted.is_some() || state.is_some_and(|state| !state.is_listed()) {
                 continue;
             }
             let imported: ImportedVotes =

@@ -146,7 +146,7 @@ async fn store_ranks<'a>(
 ) -> Result<bool, Error> {
     let rules = &site.rules.ranking;
     let mut batch = Batch::new();
-    for news in items.filter(|news| !news.is_gone()) {
+    for news in items.filter(|news| news.state().is_listed()) {
         let key = keys::news(news.id);
         news.check_state(&mut batch);
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {

@@ -102,11 +102,11 @@ fn lists(subject: &Subject, claims: &mut Claims) {
     guard.field_unchanged(&subject.key, UNSEEN, subject.hash().and_then(|hash| hash.get(UNSEEN)));
     guard.field_equals(&subject.key, "url", &news.url);
     // A state that cannot be read says nothing, and an erased post may never have been shown.
-    if news.is_erased() || matches!(state, Some(Withheld::Unreadable(_))) {
+    if news.is_erased() || state.is_some_and(Withheld::is_unreadable) {
         return;
     }
     entries::demand(claims, None, &news, &guard);
-    if !news.is_gone() {
+    if news.state().is_listed() {
         claims.listed(keys::NEWS_TOP.to_owned(), news.id, (news.stored_rank, 0.0), &guard);
     }
     if !news.was_shown() {
@@ -119,7 +119,7 @@ fn votes(subject: &Subject, claims: &mut Claims) {
     let (key, author, found) = (subject.key.clone(), news.user_id, [news.up, news.down]);
     let (ups, downs) = (keys::news_up(news.id), keys::news_down(news.id));
     // A state that cannot be read says nothing about the counter, and an erased story may never have been shown.
-    if news.is_erased() || matches!(news.withheld, Some(Withheld::Unreadable(_))) {
+    if news.is_erased() || news.withheld.as_ref().is_some_and(Withheld::is_unreadable) {
         return;
     }
     if !news.was_shown() {

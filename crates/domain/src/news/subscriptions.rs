@@ -47,7 +47,7 @@ fn lists_of(user: UserId) -> [String; 2] {
 /// [`MAX_SUBSCRIPTIONS`] the oldest ends. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`News::refuse_if_gone`], [`Refusal::SessionEnded`] when the account
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::SessionEnded`] when the account
 /// has been deactivated meanwhile, or the store's.
 pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
     change(site, now, user, news, Subscription::Subscribed).await
@@ -77,10 +77,10 @@ async fn change(
         let item = read::hash_fields(keys::news(news), News::FIELDS);
         let reads = (item, read::score(&subscribers, &member), List::of(joined, news));
         let (item, known, list) = site.store.fetch(reads).await?;
-        let item = News::from_fields(item).filter(|item| item.is_seen_by(user));
+        let item = News::from_fields(item).filter(|item| item.state().is_known_to(user));
         let item = item.ok_or(Refusal::NoSuchNews)?;
         if is_subscribed {
-            item.refuse_if_gone(user)?;
+            item.state().demand_open(user)?;
         }
         if list.has_it {
             return Decision::Done(()).once(user.request.as_ref(), &());

@@ -3,6 +3,7 @@
 //! They are kept in memory until anything that decides about them is written.
 
 use crate::accounts::reader::Perspective;
+use crate::accounts::seen::ShownIn;
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
@@ -10,7 +11,6 @@ use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
 use crate::news::item::News;
-use crate::news::listing::marks;
 use crate::values::ids::{ItemNumber, NewsId};
 use crate::values::limits::{CHOSEN_ITEMS, LISTED_ITEMS, LOOKED_AT_ITEMS};
 use crate::values::rules::HackerNewsRules;
@@ -142,7 +142,7 @@ async fn read_list(visit: &mut Visit, list: ItemList) -> Result<Vec<ItemNumber>,
     let numbers = items::numbers_of(ids.into_iter().map(Item::Story).collect()).apart();
     let (stories, numbers) = visit.fetch_if_needed((stories, numbers)).await?;
     let nobody = Perspective::default();
-    let is_listed = |news: &News| !news.is_gone() && marks(nobody, news).is_listed() && list.has(rules, news);
+    let is_listed = |news: &News| nobody.sees(news, ShownIn::List) && list.has(rules, news);
     let mut stories: Vec<News> = stories.into_iter().flatten().filter(is_listed).collect();
     if source == keys::NEWS_TOP {
         let (now, ranking) = (visit.now(), &site.rules.ranking);

@@ -177,7 +177,7 @@ impl StoreReport {
             ..later.totals
         };
         let known: HashSet<_> = later.differences.iter().map(Difference::identity).collect();
-        let is_gone = |difference: &Difference| {
+        let has_gone = |difference: &Difference| {
             let is_mended = match difference.outcome {
                 Outcome::Mended => true,
                 Outcome::Mendable | Outcome::Changed => is_whole,
@@ -188,7 +188,7 @@ impl StoreReport {
         let gone: Vec<Difference> = self
             .differences
             .into_iter()
-            .filter(is_gone)
+            .filter(has_gone)
             .map(|difference| Difference { outcome: Outcome::Mended, ..difference })
             .collect();
         let mut report = Self { differences: Vec::new(), totals: Totals::default(), ..later };

@@ -300,7 +300,7 @@ impl<'a> Claims<'a> {
         (removed, state): (Option<&RemovedBy>, Option<&Withheld>),
         was_unseen: bool,
     ) {
-        let is_removed = matches!(state, Some(Withheld::Removed(_) | Withheld::Merged(_)));
+        let is_removed = state.is_some_and(|state| state.is_removed() || state.is_merged());
         match removed {
             Some(RemovedBy { line, .. }) if is_removed => {
                 let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");

@@ -44,7 +44,7 @@ pub async fn edit_news(
     let url = submission.content.stored_url();
     site.act(&keys::news(id), || async {
         let story = read_changeable(site, now, viewer, id).await?;
-        let is_held = matches!(story.withheld, Some(Withheld::Held(_)));
+        let is_held = story.withheld.as_ref().is_some_and(Withheld::is_held);
         admission::admit_edit(site, now.timestamp(), viewer, (submission.checked(), is_held)).await?;
         let mut news = News::clone(&story);
         news.edit(submission.title.as_str(), &url);
@@ -101,7 +101,7 @@ pub async fn delete_news(site: &Site, now: Moment, viewer: &User, id: NewsId) ->
         }
         url_guards::forget(site, &mut batch, &story).await?;
         // A flagged story still needs a decision, so only the row of a held one is settled.
-        if matches!(story.withheld, Some(Withheld::Held(_))) {
+        if story.withheld.as_ref().is_some_and(Withheld::is_held) {
             review::settle(&mut batch, &Thing::Story(id));
         }
         let mut news = News::clone(&story);

@@ -71,8 +71,9 @@ impl Publication {
             None => None,
         };
         let first = site.store.fetch(Comment::as_read(address)).await?;
-        let waits =
-            |first: &AsRead<Comment>| !first.deleted && matches!(first.withheld, Some(Withheld::Held(_)));
+        let waits = |first: &AsRead<Comment>| {
+            !first.deleted && first.withheld.as_ref().is_some_and(Withheld::is_held)
+        };
         let first = match first.filter(waits) {
             Some(held) => {
                 let announcement = CommentNotice::of_first_comment(site, now, &held).await?;

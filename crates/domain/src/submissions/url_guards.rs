@@ -11,7 +11,7 @@ use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::urls::NewsUrl;
-use crate::values::withheld::Withheld;
+use crate::values::withheld::Closed;
 use std::time::Duration;
 use tidings_keyspace::{Batch, Fetch, read};
 
@@ -93,12 +93,12 @@ impl Holders {
 
 /// Whether somebody who posts the URL of a story may read that.
 fn shows_text(news: &News, viewer: &User) -> bool {
-    match news.withheld {
-        Some(Withheld::Held(_) | Withheld::Unreadable(_)) => viewer.is_insider(news.user_id),
+    match news.state().closed() {
+        Some(Closed::Held) => viewer.is_insider(news.user_id),
         // Its author would be sent to what was rejected.
-        Some(Withheld::Removed(_)) => news.unseen && viewer.is_insider(news.user_id),
-        Some(Withheld::Erased) => false,
-        Some(Withheld::Flagged | Withheld::Merged(_)) | None => true,
+        Some(Closed::Removed) => news.unseen && viewer.is_insider(news.user_id),
+        Some(Closed::Erased) => false,
+        Some(Closed::Merged(_) | Closed::Deleted) | None => true,
     }
 }
 

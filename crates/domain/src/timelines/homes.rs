@@ -202,7 +202,7 @@ pub(crate) async fn recompute(site: &Site, reader: UserId, except: &HashSet<User
             let id = TweetId(entry.id);
             author?;
             if let Some(state) = state {
-                if Withheld::stored(&state).is_unlisted() {
+                if !Withheld::stored(&state).is_listed() {
                     return None;
                 }
                 withheld.insert(id, state);

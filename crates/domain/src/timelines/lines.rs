@@ -3,17 +3,18 @@
 
 use super::tweets::Tweet;
 use crate::accounts::people::People;
-use crate::accounts::reader::{Perspective, Sight};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Reader};
+use crate::accounts::seen::{Seen, ShownIn, Visible};
 use crate::accounts::visit::{SharedVisit, Visit};
 use crate::cache::{MEBIBYTE, Shared};
 use crate::error::Error;
 use crate::keys;
 use crate::news::item::News;
-use crate::news::listing;
 use crate::values::clock::Timestamp;
 use crate::values::cursor::Cursor;
 use crate::values::ids::{NewsId, TweetId, UserId};
+use crate::values::withheld::PostState;
+use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 use tidings_keyspace::{Fetch, Reads, Tracked, read};
@@ -52,33 +53,6 @@ impl TweetSummary {
     }
 }
 
-impl TweetSummary {
-    /// How somebody sees the tweet on its own page, which mutes do not change.
-    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        let of_news = self.news.as_ref().map(|news| listing::sight_of(perspective, news));
-        match of_news {
-            Some(sight) if !sight.is_shown() => sight,
-            _ => perspective.of_withheld(self.tweet.written()),
-        }
-    }
-
-    /// Whether timelines show the tweet to somebody. A tweet that is removed or waits for approval is
-    /// in none of them.
-    pub fn is_listed(&self, perspective: Perspective<'_>) -> bool {
-        let announced = self.news.as_ref().is_none_or(|news| {
-            let is_muted = !perspective.shows_all && listing::marks(perspective, news).muted;
-            perspective.sees(news) && !is_muted
-        });
-        announced && perspective.sees(&self.tweet)
-    }
-
-    /// Whether it is in no timeline: it, or the story that it announces, is removed or waits for
-    /// approval.
-    fn is_unlisted(&self) -> bool {
-        self.tweet.is_gone() || self.news.as_ref().is_some_and(News::is_unlisted)
-    }
-}
-
 /// A tweet in a timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TweetLine {
@@ -96,13 +70,26 @@ impl Deref for TweetLine {
     }
 }
 
+impl<T: Borrow<TweetLine>> Seen<T> {
+    /// The text of the tweet; for an announcement, the title of the item.
+    pub fn text(&self) -> &str {
+        &T::borrow(self).tweet.text
+    }
+}
+
 impl Visible for TweetLine {
-    fn is_gone(&self) -> bool {
-        self.is_unlisted()
+    fn state(&self) -> PostState<'_> {
+        self.tweet.state()
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        self.summary.sight(perspective)
+    fn state_of_story(&self) -> Option<PostState<'_>> {
+        self.news.as_ref().map(News::state)
+    }
+
+    fn unwanted_by(&self, reader: &Reader, place: ShownIn) -> Option<Collapsed> {
+        // An announcement of a story that its reader has hidden stays, as the story does among those of its author.
+        let of_story = || self.news.as_ref()?.unwanted_by(reader, ShownIn::Posted);
+        self.tweet.unwanted_by(reader, place).or_else(of_story)
     }
 }
 
@@ -158,7 +145,7 @@ pub(crate) async fn hydrate(
     let is_shown = |summary: &TweetSummary| {
         let author = summary.tweet.user_id;
         let is_followed = |reader| author == reader || followed.contains(&author);
-        reader.is_none_or(|reader| is_followed(reader) && !summary.tweet.is_gone())
+        reader.is_none_or(|reader| is_followed(reader) && summary.tweet.state().is_listed())
     };
     let line = |entry: &Cursor| {
         let summary = summaries.get(&entry.id).filter(|summary| is_shown(summary))?;

@@ -20,7 +20,8 @@
 //! For a short time it may also have too much: deleted tweets, or tweets of people who are
 //! no longer followed. These are not shown.
 
-use crate::accounts::reader::{Perspective, Reader, Sight};
+use crate::accounts::reader::{Perspective, Reader};
+use crate::accounts::seen::{Seen, ShownIn, Viewed};
 use crate::accounts::visit::{CacheResult, Visit};
 use crate::cache::MEBIBYTE;
 use crate::error::{Error, Refusal};
@@ -43,7 +44,7 @@ use tidings_keyspace::{Fetch, Tracked, read};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TweetPage {
     /// The tweets, newest first.
-    pub lines: Arc<[TweetLine]>,
+    pub lines: Vec<Seen<TweetLine>>,
     /// Where the next page begins; `None` after the last.
     pub next: Option<Cursor>,
     /// How many tweets of the page are not among the lines, because the reader has muted them
@@ -51,21 +52,19 @@ pub struct TweetPage {
     pub unlisted: usize,
 }
 
-impl TweetPage {
-    /// A page of everything that is in a timeline.
-    const fn whole(lines: Arc<[TweetLine]>, next: Option<Cursor>) -> Self {
-        Self { lines, next, unlisted: 0 }
-    }
+/// A page of everything that is in a timeline.
+struct WholePage {
+    lines: Vec<TweetLine>,
+    next: Option<Cursor>,
+}
 
+impl WholePage {
     /// The page without what its reader does not want listed.
-    fn listed(self, perspective: Perspective<'_>) -> Self {
-        if self.lines.iter().all(|line| line.is_listed(perspective)) {
-            return self;
-        }
+    fn listed(self, perspective: Perspective<'_>) -> TweetPage {
         let all = self.lines.len();
-        let lines: Arc<[TweetLine]> =
-            self.lines.iter().filter(|line| line.is_listed(perspective)).cloned().collect();
-        Self { unlisted: all - lines.len(), lines, ..self }
+        let lines = self.lines.into_iter().filter_map(|line| perspective.see(line, ShownIn::List));
+        let lines: Vec<_> = lines.collect();
+        TweetPage { unlisted: all - lines.len(), lines, next: self.next }
     }
 }
 
@@ -166,7 +165,7 @@ pub async fn of_user(visit: &mut Visit, user: UserId, window: &Window) -> Result
 ///
 /// # Errors
 /// [`Refusal::NoSuchTweet`], or the store's.
-pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
+pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<Viewed<TweetLine>, Error> {
     // The score is not known yet; a single tweet gets that of its own time below.
     let entry = Cursor { score: f64::NAN, id: id.0 };
     visit.want_reader();
@@ -176,24 +175,25 @@ pub async fn tweet(visit: &mut Visit, id: TweetId) -> Result<TweetLine, Error> {
         return Err(Refusal::NoSuchTweet.into());
     };
     visit.reader().await?;
-    if line.sight(visit.perspective()) == Sight::LeftOut {
-        return Err(Refusal::NoSuchTweet.into());
-    }
     let cursor = Cursor { score: line.tweet.created_at, id: id.0 };
-    Ok(TweetLine { cursor, ..line })
+    match visit.perspective().view(TweetLine { cursor, ..line }, ShownIn::Page) {
+        Viewed::Nothing => Err(Refusal::NoSuchTweet.into()),
+        view => Ok(view),
+    }
 }
 
 /// Some tweets, in this order, without what the viewer does not see. Rounds: 2, and one for mentions.
-pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<TweetLine>, Error> {
+pub async fn chosen(visit: &mut Visit, ids: &[TweetId]) -> Result<Vec<Seen<TweetLine>>, Error> {
     let entries: Vec<Cursor> = ids.iter().map(|id| Cursor { score: f64::NAN, id: id.0 }).collect();
     visit.want_reader();
     let lines = hydrate(visit, &entries, None).await?;
     visit.reader().await?;
     let perspective = visit.perspective();
-    let shown = lines.into_iter().filter(|line| line.is_listed(perspective));
-    Ok(shown
-        .map(|line| TweetLine { cursor: Cursor { score: line.tweet.created_at, ..line.cursor }, ..line })
-        .collect())
+    let dated = |line: TweetLine| TweetLine {
+        cursor: Cursor { score: line.tweet.created_at, ..line.cursor },
+        ..line
+    };
+    Ok(lines.into_iter().filter_map(|line| perspective.see(dated(line), ShownIn::List)).collect())
 }
 
 /// Where the entries of a timeline come from.
@@ -223,7 +223,7 @@ async fn page_of(visit: &mut Visit, source: &TimelineSource, window: &Window) ->
 }
 
 /// A page from the cache, or read now.
-async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<TweetPage, Error> {
+async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window) -> Result<WholePage, Error> {
     let site = visit.site_too();
     let place = |cursor: Option<Cursor>| cursor.map(|cursor| (cursor.score.to_bits(), cursor.id));
     let key = (source.list(), [place(window.before), place(window.since)], window.count);
@@ -233,7 +233,7 @@ async fn whole_page(visit: &mut Visit, source: &TimelineSource, window: &Window)
             let lines = hydrate(visit, &page.entries, None).await?;
             // If a tweet can no longer be shown, another one may have moved up.
             if lines.len() == page.entries.len() {
-                return Ok(TweetPage::whole(lines.into(), page.next));
+                return Ok(WholePage { lines, next: page.next });
             }
             cache.make_too(&key)
         }
@@ -264,7 +264,7 @@ async fn read_page(
     visit: &mut Visit,
     source: &TimelineSource,
     window: &Window,
-) -> Result<(TweetPage, PageOrigin), Error> {
+) -> Result<(WholePage, PageOrigin), Error> {
     let mut home = match source {
         TimelineSource::List(_) => None,
         TimelineSource::Home(reader) => Some(HomeReading::begin(visit, *reader).await?),
@@ -283,7 +283,7 @@ async fn read_entries(
     source: &TimelineSource,
     mut home: Option<&mut HomeReading>,
     window: &Window,
-) -> Result<TweetPage, Error> {
+) -> Result<WholePage, Error> {
     let reader = home.as_ref().map(|home| home.reader);
     let mut lines: Vec<TweetLine> = Vec::new();
     let mut rest = *window;
@@ -303,13 +303,13 @@ async fn read_entries(
             let is_more = lines.len() > window.count;
             lines.truncate(window.count);
             let next = lines.last().filter(|_| is_more).map(|line| line.cursor);
-            return Ok(TweetPage::whole(lines.into(), next));
+            return Ok(WholePage { lines, next });
         }
         rest.before = entries.last().copied();
     }
     // Very many tweets cannot be shown: the next page continues after them.
     lines.truncate(window.count);
-    Ok(TweetPage::whole(lines.into(), rest.before))
+    Ok(WholePage { lines, next: rest.before })
 }
 
 /// Reads the newest entries of some lists in the rounds of a visit.

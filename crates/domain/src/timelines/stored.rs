@@ -18,7 +18,7 @@ use crate::{jobs, review};
 use tidings_keyspace::{Batch, Fetch, read};
 
 impl Moderated for Tweet {
-    fn state(&mut self) -> StateFields<'_> {
+    fn state_fields(&mut self) -> StateFields<'_> {
         StateFields { withheld: &mut self.withheld, unseen: &mut self.unseen, removed: &mut self.removed }
     }
 }
@@ -50,7 +50,7 @@ impl Stored for Tweet {
 
     fn entries(&self, entries: &mut RecordEntries) {
         let (id, author) = (self.id, self.user_id);
-        if !self.is_gone() {
+        if self.state().is_listed() {
             entries.listed(keys::user_timeline(author), id, self.created_at);
             // It has a limited size.
             entries.ranked(keys::GLOBAL_TIMELINE, id, self.created_at);
@@ -68,7 +68,7 @@ pub(crate) fn by_id(id: TweetId) -> impl Fetch<Value = Option<AsRead<Tweet>>> {
 /// Adds to a batch that a tweet becomes another, which is in no list that did not have it.
 pub(crate) fn change(batch: &mut Batch, before: &AsRead<Tweet>, after: &Tweet) {
     records::change(batch, before, after);
-    if after.is_gone() {
+    if !after.state().is_listed() {
         leave(batch, before);
     }
 }
@@ -77,14 +77,14 @@ pub(crate) fn change(batch: &mut Batch, before: &AsRead<Tweet>, after: &Tweet) {
 pub(crate) fn delete(batch: &mut Batch, tweet: &AsRead<Tweet>) {
     records::delete(batch, tweet);
     // A flagged tweet still needs a decision, so only the row of a held one is settled.
-    if matches!(tweet.withheld, Some(Withheld::Held(_))) {
+    if tweet.withheld.as_ref().is_some_and(Withheld::is_held) {
         review::settle(batch, &Thing::Tweet(tweet.id));
     }
     leave(batch, tweet);
 }
 
 fn leave(batch: &mut Batch, tweet: &Tweet) {
-    if !tweet.is_gone() {
+    if tweet.state().is_listed() {
         batch.increment_field(keys::user(tweet.user_id), TIMELINE_VERSION, 1);
         remove_from_home(batch, tweet.user_id, tweet.id);
         jobs::remove(batch, &deliver::job(tweet.id));

@@ -7,8 +7,8 @@ use crate::accounts::mentioned::{self, users_named};
 use crate::accounts::notified::Notified;
 use crate::accounts::origin_bans;
 use crate::accounts::origins::{self, Origin};
-use crate::accounts::reader::{Perspective, Sight, Written};
-use crate::accounts::seen::Visible;
+use crate::accounts::reader::{Collapsed, Reader};
+use crate::accounts::seen::{ShownIn, Visible};
 use crate::accounts::users::{DEACTIVATED, User};
 use crate::action::Decision;
 use crate::activity::ActionCounters;
@@ -37,7 +37,7 @@ use crate::values::rates::RatedAction;
 use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::text::TweetText;
 use crate::values::text_forms::read_text;
-use crate::values::withheld::{UNSEEN, WITHHELD, Withheld};
+use crate::values::withheld::{PostKind, PostState, UNSEEN, WITHHELD, Withheld};
 use tidings_keyspace::{Batch, CheckId, Fetch, Hash, read};
 use tidings_text::stored_text::StoredText;
 
@@ -47,7 +47,7 @@ pub struct Tweet {
     /// The tweet's number.
     pub id: TweetId,
     /// The plain text; for an announcement, the title of the item.
-    pub text: String,
+    pub(crate) text: String,
     /// When it was posted: Unix seconds with a fraction.
     pub created_at: f64,
     /// Its author.
@@ -68,12 +68,12 @@ struct FiniteSeconds(f64);
 read_text!(FiniteSeconds or NotSeconds: |text| text.parse().ok().filter(|time: &f64| time.is_finite()).map(Self));
 
 impl Visible for Tweet {
-    fn is_gone(&self) -> bool {
-        Self::is_gone(self)
+    fn state(&self) -> PostState<'_> {
+        Self::state(self)
     }
 
-    fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        Self::sight(self, perspective)
+    fn unwanted_by(&self, reader: &Reader, _: ShownIn) -> Option<Collapsed> {
+        reader.mutes_post(self.user_id, &self.text)
     }
 }
 
@@ -98,24 +98,10 @@ impl Tweet {
         })
     }
 
-    /// How somebody sees it.
-    pub fn sight(&self, perspective: Perspective<'_>) -> Sight {
-        perspective.of_text(self.written(), &self.text)
-    }
-
-    /// The facts that decide who sees it, besides its text.
-    pub(crate) fn written(&self) -> Written<'_> {
-        Written { author: self.user_id, withheld: self.withheld.as_ref(), unseen: self.unseen }
-    }
-
-    /// Whether only its author and moderators know of it.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.unseen || self.withheld.as_ref().is_some_and(Withheld::is_secret)
-    }
-
-    /// Whether it is in no timeline: it is removed or waits for approval.
-    pub fn is_gone(&self) -> bool {
-        self.withheld.as_ref().is_some_and(Withheld::is_unlisted)
+    /// Its state. A deleted one is not stored.
+    pub fn state(&self) -> PostState<'_> {
+        let (withheld, unseen) = (self.withheld.as_ref(), self.unseen);
+        PostState { kind: PostKind::Tweet, author: self.user_id, withheld, deleted: false, unseen }
     }
 
     /// Whether `viewer` may delete it.
@@ -123,15 +109,12 @@ impl Tweet {
     /// # Errors
     /// [`Refusal::NotYourTweet`], or [`Refusal::NoSuchTweet`] for one that they may not see.
     pub fn may_delete(&self, viewer: &User) -> Result<(), Refusal> {
-        match self.withheld {
-            _ if viewer.id == self.user_id => Ok(()),
-            _ if self.is_secret() && !viewer.is_insider(self.user_id) => Err(Refusal::NoSuchTweet),
-            _ => Err(Refusal::NotYourTweet),
-        }
+        self.state().demand_known(viewer)?;
+        if viewer.id == self.user_id { Ok(()) } else { Err(Refusal::NotYourTweet) }
     }
 
     /// Its text, as pages show it.
-    pub const fn stored_text(&self) -> StoredText<'_> {
+    pub(crate) const fn stored_text(&self) -> StoredText<'_> {
         StoredText::Post(self.text.as_str())
     }
 
@@ -388,7 +371,7 @@ pub async fn delete_tweet(site: &Site, viewer: &User, id: TweetId) -> Result<(),
     let deleted = site.act(&key, || async {
         let tweet = site.store.fetch(stored::by_id(id)).await?.ok_or(Refusal::NoSuchTweet)?;
         tweet.may_delete(viewer)?;
-        if matches!(tweet.withheld, Some(Withheld::Removed(_))) {
+        if tweet.withheld.as_ref().is_some_and(Withheld::is_removed) {
             // It is gone for its author, and kept for moderators.
             return Err(Refusal::NoSuchTweet.into());
         }

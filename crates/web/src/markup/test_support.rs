@@ -5,12 +5,13 @@ use super::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::settings::{SearchSettings, Settings, SiteSettings, TitleSettings, TransportSettings};
 use std::time::Duration;
+use tidings_domain::accounts::reader::Perspective;
 use tidings_domain::accounts::users::User;
 use tidings_domain::cache::Caches;
 use tidings_domain::identity::Identity;
 use tidings_domain::news::item::{Direction, News};
 use tidings_domain::news::lines::{NewsLine, NewsSummary};
-use tidings_domain::news::listing::Marks;
+use tidings_domain::news::listing::marks;
 use tidings_domain::sites::Score;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -83,9 +84,10 @@ pub fn news(title: &str, url: &str, deleted: bool) -> News {
 
 /// The line of a story, with the vote of the viewer.
 pub fn line(news: News, my_vote: Option<Direction>) -> NewsLine {
+    let marks = marks(Perspective::default(), &news);
     let summary =
         NewsSummary { news: news.into(), username: Some("alice".into()), site_score: Score::default() };
-    NewsLine { summary: summary.into(), my_vote, marks: Marks::default(), new_comments: 0 }
+    NewsLine { summary: summary.into(), my_vote, marks, new_comments: 0 }
 }
 
 /// Renders with a frame of default settings at `/latest/0`.

@@ -2,7 +2,6 @@
 //! author and moderators.
 
 use super::frame::Frame;
-use super::parts::deleted_title;
 use maud::{Markup, html};
 use tidings_domain::accounts::reader::{Collapsed, Sight};
 use tidings_domain::news::item::News;
@@ -15,29 +14,30 @@ use tidings_domain::values::words::counted;
 #[must_use]
 pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String {
     match why {
-        Collapsed::Removed => removal(withheld.and_then(Withheld::reason).unwrap_or_default()),
-        Collapsed::Held => "waiting for a moderator's approval".to_owned(),
-        Collapsed::Flagged => "hidden by readers' flags until a moderator reviews it".to_owned(),
+        Collapsed::Removed => {
+            Withheld::removed(withheld.and_then(Withheld::reason).unwrap_or_default()).sentence()
+        }
+        Collapsed::Held => Withheld::Held(Box::default()).sentence(),
+        Collapsed::Flagged => Withheld::Flagged.sentence(),
         Collapsed::MutedPerson => format!("{what} by someone you muted"),
         Collapsed::MutedWord => format!("{what} with a word you muted"),
+        Collapsed::Unwanted => format!("{what} that you hid or muted"),
+        Collapsed::Deleted if withheld.is_some_and(Withheld::is_erased) => "erased".to_owned(),
+        Collapsed::Deleted => format!("deleted {}", what.trim_start_matches("a ")),
     }
 }
 
-/// That a moderator has removed something, and why.
+/// The line in place of something, in brackets.
 #[must_use]
-pub fn removal(reason: &str) -> String {
-    if reason.is_empty() {
-        "removed by a moderator".to_owned()
-    } else {
-        format!("removed by a moderator: {reason}")
-    }
+pub fn stand_in(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> Markup {
+    let reason = reason(why, withheld, what);
+    html! { @if why == Collapsed::Deleted { "[" (reason) "]" } @else { "[" bdi { (reason) } "]" } }
 }
 
 /// The words in place of a story's title; `None` if the title is shown.
 #[must_use]
 pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
     match sight {
-        _ if news.deleted => Some(deleted_title(news).to_owned()),
         Sight::Shown => None,
         Sight::Collapsed(why) => Some(format!("[{}]", reason(why, news.withheld.as_ref(), "a story"))),
         Sight::LeftOut => Some("[story]".to_owned()),
@@ -53,22 +53,14 @@ pub fn shown_title(line: &NewsLine) -> String {
 /// The words for the author and moderators about something that others do not see.
 #[must_use]
 pub fn insider_words(withheld: &Withheld) -> String {
-    match withheld {
-        Withheld::Removed(reason) => removal(reason),
-        Withheld::Held(reason) if reason.is_empty() => "waiting for a moderator's approval".to_owned(),
-        Withheld::Held(reason) => format!("waiting for a moderator's approval: {reason}"),
-        Withheld::Flagged => "hidden by readers' flags until a moderator reviews it".to_owned(),
-        Withheld::Merged(into) => format!("merged into story {into}"),
-        Withheld::Erased => "erased for good".to_owned(),
-        Withheld::Unreadable(_) => "its stored data is damaged. Tell the site's administrator".to_owned(),
-    }
+    withheld.sentence()
 }
 
 /// The same as a notice above a story or a tweet that its reader sees all the same.
 #[must_use]
 pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
     html! {
-        @if let Some(withheld) = withheld.filter(|withheld| !matches!(withheld, Withheld::Merged(_))) {
+        @if let Some(withheld) = withheld.filter(|withheld| !withheld.is_merged()) {
             p.notice.withheld { "Not shown to everyone: " bdi { (insider_words(withheld)) } "." }
         }
     }

@@ -46,10 +46,10 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     let authors: Vec<_> =
         tweets.iter().map(|tweet| read::fields(keys::tweet(*tweet), ["user_id", WITHHELD])).collect();
     for (tweet, [user_id, withheld]) in tweets.iter().zip(store.fetch(authors).await?) {
-        let is_unlisted = withheld.is_some_and(|state| Withheld::stored(&state).is_unlisted());
+        let is_listed = withheld.is_none_or(|state| Withheld::stored(&state).is_listed());
         // Deleted and removed tweets go as well: their sweep no longer reaches this reader. If the
         // author is followed again, everything else stays.
-        if is_unlisted || user_id.is_none_or(|id| id == author.to_string() && followed.is_none()) {
+        if !is_listed || user_id.is_none_or(|id| id == author.to_string() && followed.is_none()) {
             remove_from_home(&mut batch, reader, *tweet);
         }
     }

@@ -28,7 +28,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, PreEscaped, html};
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::profiles::{self, Profile, ProfileFacts};
-use tidings_domain::accounts::reader::{Collapsed, Reader};
+use tidings_domain::accounts::reader::{Collapsed, Perspective, Reader};
+use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::Person;
@@ -71,7 +72,7 @@ impl ProfilePage<'_> {
             (self.person(frame, is_own))
             @if let (Some(reader), false) = (self.reader, is_own) { (person_forms(frame, user, reader)) }
             (self.facts(frame, is_own))
-            (about(frame, user))
+            (about(frame, user, self.reader))
             (search_within(frame, &format!("Search what {} has written", user.username), ("all", &format!("by:{}", user.username))))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
             @if is_own && let Some(form) = &self.form {
@@ -193,17 +194,16 @@ fn banned_page(frame: &Frame<'_>, username: &str) -> Markup {
 
 /// The text about a user. A text that flags have hidden is shown to the user, to moderators, and to
 /// readers who have chosen to see it.
-fn about(frame: &Frame<'_>, user: &User) -> Markup {
-    let sees_hidden = frame.viewer.is_some_and(|viewer| {
-        let is_insider = viewer.id == user.id || viewer.role() >= Role::Moderator;
-        is_insider || viewer.preferences.show_hidden || frame.here.shows_hidden()
-    });
-    let flagged = user.withheld.as_ref();
+fn about(frame: &Frame<'_>, user: &User, reader: Option<&Reader>) -> Markup {
+    let withheld = user.withheld.as_ref();
+    let perspective = Perspective { reader, shows_all: frame.here.shows_hidden() };
+    let is_seen = perspective.sees(&user.state(), ShownIn::Page);
     html! {
-        @if let Some(state) = flagged.filter(|_| !sees_hidden && !user.about.is_empty()) {
+        @if user.about.is_empty() {
+        } @else if let Some(state) = withheld.filter(|_| !is_seen) {
             p.gone { "[" (insider_words(state)) "]" (show_link(frame, Collapsed::Flagged, "")) }
-        } @else if !user.about.is_empty() {
-            (insider_notice(flagged))
+        } @else {
+            (insider_notice(withheld))
             div.text dir="auto" { (autolink(&frame.site().with_moved_links(&user.about), frame.link_target())) }
         }
     }

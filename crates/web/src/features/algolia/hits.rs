@@ -24,8 +24,8 @@ use tidings_domain::values::rules::HackerNewsRules;
 
 /// A story or a comment that was found.
 pub(super) enum FoundItem {
-    Story(Seen<Box<NewsLine>>),
-    Comment(Seen<Box<SiteComment>>),
+    Story(Seen<NewsLine>),
+    Comment(Box<Seen<SiteComment>>),
 }
 
 impl FoundItem {
@@ -226,7 +226,7 @@ pub(super) fn hit(
             }
         }
         FoundItem::Comment(comment) => {
-            let text = text_html(&comment.line().comment.body);
+            let text = text_html(comment.line().body());
             mark("comment_text", highlighter.html(&text));
             put("comment_text", text.into());
             put("parent_id", found.parent().and_then(|parent| around.number(parent)).into());

@@ -133,7 +133,7 @@ impl Tree<'_> {
             "author": line.username, "created_at": date(line.comment.ctime),
             "created_at_i": line.comment.ctime, "id": self.number(item_at(&self.thread.lines, position)?)?,
             "parent_id": self.number(parent), "points": null, "story_id": self.number(Item::Story(news)),
-            "text": text_html(&line.comment.body), "title": null, "type": "comment", "url": null,
+            "text": text_html(line.body()), "title": null, "type": "comment", "url": null,
         }))
     }
 

@@ -22,7 +22,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::ops::Range;
 use tidings_domain::Error;
-use tidings_domain::accounts::reader::{Collapsed, Sight};
+use tidings_domain::accounts::reader::Collapsed;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
 use tidings_domain::comments::posting;
@@ -225,8 +226,9 @@ pub struct FoundComment {
 impl FoundComment {
     /// A comment with its story.
     #[must_use]
-    pub fn of(found: &SiteComment) -> Self {
-        let ThreadLine { comment, username, .. } = found.line();
+    pub fn of(found: &Seen<SiteComment>) -> Self {
+        let line = found.line();
+        let ThreadLine { comment, username, .. } = *line;
         let [up, down] = comment.votes();
         Self {
             id: comment.id,
@@ -236,8 +238,8 @@ impl FoundComment {
             username: username.unwrap_or(DELETED_USER).to_owned(),
             up,
             down,
-            body: size::shown(&comment.body).to_owned(),
-            html: formatted(&comment.body),
+            body: size::shown(line.body()).to_owned(),
+            html: formatted(line.body()),
         }
     }
 }
@@ -361,7 +363,7 @@ fn merges(news: &News) -> String {
     if !merged.is_empty() {
         fields.push_str(&format!(r#","merged":[{}]"#, merged.join(",")));
     }
-    if let Some(Withheld::Merged(into)) = news.withheld {
+    if let Some(into) = news.withheld.as_ref().and_then(Withheld::merged_into) {
         fields.push_str(&format!(r#","merged_into":{into}"#));
     }
     fields
@@ -378,15 +380,13 @@ fn tree(
     // The depths of the comments whose replies are being written.
     let mut open: Vec<usize> = Vec::new();
     for position in part {
-        let (Some(line), Some(place)) = (thread.line(position), thread.outline().places().get(position))
-        else {
-            continue;
-        };
-        let sight = thread.sight(position);
-        if sight == Sight::LeftOut {
+        let Some(place) = thread.outline().places().get(position) else { continue };
+        let (line, seen) = match thread.view(position) {
+            Viewed::Whole(line) => (*line, Ok(line)),
+            Viewed::Line(line, why) => (line, Err(why)),
             // Nothing is below it.
-            continue;
-        }
+            Viewed::Nothing => continue,
+        };
         while open.last().is_some_and(|depth| *depth >= line.depth) {
             open.pop();
             json.push_str("]}");
@@ -396,7 +396,7 @@ fn tree(
         }
         let parent_id = place.parent.filter(|_| open.is_empty());
         let is_new = new.is_some_and(|new| new.has(place));
-        let written = serde_json::to_string(&CommentEntry::new((line, sight), parent_id, (viewer, is_new)))
+        let written = serde_json::to_string(&CommentEntry::new((line, seen), parent_id, (viewer, is_new)))
             .map_err(|error| Error::Internal(error.to_string()))?;
         // The array of replies stays open for the comments that follow.
         json.push_str(written.strip_suffix("]}").unwrap_or(&written));
@@ -413,30 +413,24 @@ fn tree(
 const MUTED_USER: &str = "[muted user]";
 
 /// Why a comment is withheld, for programs.
-fn reason(withheld: &Withheld, sight: Sight) -> &str {
-    match withheld {
-        // Also what was rejected, for those who never saw it.
-        _ if sight == Sight::Collapsed(Collapsed::Held) => "held",
-        Withheld::Removed(reason) => reason,
-        Withheld::Held(_) => "held",
-        Withheld::Flagged => "flagged",
-        // Comments are not merged.
-        Withheld::Merged(_) => "merged",
-        Withheld::Erased => "erased",
-        Withheld::Unreadable(_) => "unreadable",
+fn reason(withheld: &Withheld, why: Option<Collapsed>) -> &str {
+    // Also what was rejected, for those who never saw it.
+    if why == Some(Collapsed::Held) {
+        return "held";
     }
+    withheld.reason().filter(|_| withheld.is_removed()).unwrap_or(withheld.word())
 }
 
 impl<'a> CommentEntry<'a> {
     fn new(
-        (line, sight): (ThreadLine<'a>, Sight),
+        (line, seen): (ThreadLine<'a>, Result<Seen<ThreadLine<'a>>, Collapsed>),
         parent_id: Option<CommentId>,
         (viewer, is_new): (Option<UserId>, bool),
     ) -> Self {
         let ThreadLine { comment, username, .. } = line;
-        let is_shown = !comment.deleted && sight.is_shown();
+        let (seen, why) = (seen.as_ref().ok(), seen.as_ref().err().copied());
         let [up, down] = comment.votes();
-        let is_muted = matches!(sight, Sight::Collapsed(Collapsed::MutedPerson | Collapsed::MutedWord));
+        let is_muted = matches!(why, Some(Collapsed::MutedPerson | Collapsed::MutedWord));
         let username = if is_muted { Some(MUTED_USER) } else { username };
         Self {
             id: comment.id,
@@ -446,11 +440,11 @@ impl<'a> CommentEntry<'a> {
             down,
             voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
             new: is_new.then_some(true),
-            body: if is_shown { size::shown(&comment.body) } else { "" },
-            html: if is_shown { formatted(&comment.body) } else { String::new() },
+            body: seen.map(|line| size::shown(line.body())).unwrap_or_default(),
+            html: seen.map(|line| formatted(line.body())).unwrap_or_default(),
             deleted: comment.deleted.then_some(true),
             del: comment.deleted.then_some(1),
-            removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(|state| reason(state, sight)),
+            removed: comment.withheld.as_ref().filter(|_| !comment.deleted).map(|state| reason(state, why)),
             muted: is_muted.then_some(true),
             speaks_as: comment.speaks_as_moderator.then_some("moderator"),
             parent_id,

@@ -4,11 +4,12 @@ use crate::markup::addresses::comment_address;
 use crate::markup::fragments::{Fragment, Slots, placeholders, written};
 use crate::markup::frame::Frame;
 use crate::markup::markdown::markdown;
-use crate::markup::parts::{ERASED, age, age_as, ago, author, vote_counts};
+use crate::markup::parts::{age, age_as, ago, author, vote_counts};
 use crate::markup::vote_buttons::{ButtonPair, NO_BUTTONS, VoteTarget, vote_buttons};
-use crate::markup::withheld::{insider_words, reason, show_link};
+use crate::markup::withheld::{insider_words, show_link, stand_in};
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::reader::Collapsed;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::comment::Comment;
 use tidings_domain::comments::outline::ThreadLine;
 use tidings_domain::news::item::News;
@@ -106,7 +107,7 @@ impl CommentContext {
     /// For a page about one story.
     #[must_use]
     pub fn alone(news: &News) -> Self {
-        let news_deleted = news.is_gone();
+        let news_deleted = !news.state().is_open();
         let is_open = !news_deleted && news.locked.is_none();
         Self { news: news.id, news_deleted, is_open, among_others: false }
     }
@@ -131,19 +132,41 @@ impl CommentContext {
 }
 
 /// A comment in a list, as the viewer sees it, indented by `level`.
-pub fn comment_item(
-    frame: &Frame<'_>,
+pub fn comment_item<'a>(
+    frame: &'a Frame<'_>,
     place: CommentContext,
-    (line, sight): (ThreadLine<'_>, Sight),
+    view: Viewed<ThreadLine<'a>>,
     level: usize,
-) -> impl Render {
+) -> impl Render + 'a {
     written(move |html| {
-        let addresses = CommentAddresses::alone(place.news, line.comment);
-        let item = CommentItem { place, line, marks: CommentMarks::default(), sight };
-        let anchor = place.anchor(line.comment.id);
-        html! { li class={ "depth-" (level) } id=(anchor) { (item.render(frame, &addresses)) } }
-            .render_to(html);
+        let comment = match view {
+            Viewed::Whole(line) => line.comment,
+            Viewed::Line(line, _) => line.comment,
+            Viewed::Nothing => return,
+        };
+        let addresses = CommentAddresses::alone(place.news, comment);
+        let item = viewed_comment(frame, (place, CommentMarks::default()), view, &addresses);
+        html! { li class={ "depth-" (level) } id=(place.anchor(comment.id)) { (item) } }.render_to(html);
     })
+}
+
+/// A comment as the viewer sees it, with the addresses of those around it.
+pub fn viewed_comment(
+    frame: &Frame<'_>,
+    (place, marks): (CommentContext, CommentMarks),
+    view: Viewed<ThreadLine<'_>>,
+    addresses: &CommentAddresses,
+) -> Markup {
+    match view {
+        Viewed::Whole(line) => CommentItem { place, line, marks }.render(frame, addresses),
+        Viewed::Line(line, why) => html! {
+            div.item.comment data-item {
+                (NO_BUTTONS)
+                (collapsed_markup(frame, (place, line.comment), why, addresses))
+            }
+        },
+        Viewed::Nothing => html! {},
+    }
 }
 
 /// A comment with its vote buttons.
@@ -151,21 +174,15 @@ pub struct CommentItem<'a> {
     /// Where it is shown.
     pub place: CommentContext,
     /// The comment.
-    pub line: ThreadLine<'a>,
+    pub line: Seen<ThreadLine<'a>>,
     /// Its special marks.
     pub marks: CommentMarks,
-    /// How the viewer sees it.
-    pub sight: Sight,
 }
 
 impl CommentItem<'_> {
     /// The comment, with the addresses of those around it.
     pub fn render(&self, frame: &Frame<'_>, addresses: &CommentAddresses) -> Markup {
-        let Self { place, line, sight, .. } = self;
-        if !sight.is_shown() {
-            let collapsed = collapsed_markup(frame, (*place, line.comment), (*sight, addresses));
-            return html! { div.item.comment data-item { (NO_BUTTONS) (collapsed) } };
-        }
+        let Self { place, line, .. } = self;
         let fill = self.filling(frame);
         comment_markup(frame, (place.news, *line), addresses, &Slots::filled_by(&fill))
     }
@@ -179,9 +196,7 @@ impl CommentItem<'_> {
             !has_part && place.is_open && comment.withheld.is_none()
         });
         if is_usual {
-            if !comment.deleted {
-                frame.note_item_button();
-            }
+            frame.note_item_button();
             fragment.fill_usual(html, self.filling(frame));
         } else {
             fragment.fill(html, self.filling(frame));
@@ -223,30 +238,15 @@ impl CommentItem<'_> {
 fn collapsed_markup(
     frame: &Frame<'_>,
     (place, comment): (CommentContext, &Comment),
-    (sight, addresses): (Sight, &CommentAddresses),
+    why: Collapsed,
+    addresses: &CommentAddresses,
 ) -> Markup {
     let anchor = place.anchor(comment.id).render().into_string();
-    let text = html! {
-        @if let Sight::Collapsed(why) = sight {
-            "[" bdi { (reason(why, comment.withheld.as_ref(), "a comment")) } "]"
-            (show_link(frame, why, &anchor))
-        }
-    };
-    gone_markup((place.news, comment), addresses, age(frame, comment.ctime), &text)
-}
-
-/// The markup of a comment without its text, and what stands there instead.
-fn gone_markup(
-    (news, comment): (NewsId, &Comment),
-    addresses: &CommentAddresses,
-    age: Markup,
-    text: &Markup,
-) -> Markup {
     html! {
-        div #{ (news.0) "-" (comment.id.0) } {
-            div.meta { a.permalink href=(addresses.permalink) data-open { (age) } }
+        div #{ (place.news.0) "-" (comment.id.0) } {
+            div.meta { a.permalink href=(addresses.permalink) data-open { (age(frame, comment.ctime)) } }
             (addresses.jumps())
-            p.gone { (text) }
+            p.gone { (stand_in(why, comment.withheld.as_ref(), "a comment")) (show_link(frame, why, &anchor)) }
         }
     }
 }
@@ -255,7 +255,7 @@ fn gone_markup(
 /// others, it depends on the settings of the frame, on [`ButtonPair::of_members`] and on where links open.
 pub fn comment_markup(
     frame: &Frame<'_>,
-    (news, line): (NewsId, ThreadLine<'_>),
+    (news, line): (NewsId, Seen<ThreadLine<'_>>),
     addresses: &CommentAddresses,
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
@@ -264,10 +264,10 @@ pub fn comment_markup(
     let address = CommentAddress { news, comment: comment.id };
     html! {
         div class={ "item comment" (slots.at(CommentPlaceholder::New)) } data-item {
-            @if comment.is_gone() {
-                (NO_BUTTONS)
-            } @else {
+            @if comment.state().is_open() {
                 (slots.usually(CommentPlaceholder::Buttons, buttons.on(frame, VoteTarget::Comment(address, line.username))))
+            } @else {
+                (NO_BUTTONS)
             }
             (text_markup(frame, (news, line), addresses, slots))
         }
@@ -277,16 +277,13 @@ pub fn comment_markup(
 /// A comment without its vote buttons.
 fn text_markup(
     frame: &Frame<'_>,
-    (news, ThreadLine { comment, username, .. }): (NewsId, ThreadLine<'_>),
+    (news, line): (NewsId, Seen<ThreadLine<'_>>),
     addresses: &CommentAddresses,
     slots: &Slots<'_, CommentPlaceholder>,
 ) -> Markup {
+    let ThreadLine { comment, username, .. } = *line;
     let age = age_as(comment.ctime, slots.at(CommentPlaceholder::Age));
-    if comment.deleted {
-        let stand_in = if comment.is_erased() { ERASED } else { "[deleted comment]" };
-        return gone_markup((news, comment), addresses, age, &html! { (stand_in) });
-    }
-    let body = frame.settings.site.with_moved_links(&comment.body);
+    let body = frame.settings.site.with_moved_links(line.body());
     let usual_links = CommentLinks { reply: true, flag: true, edit: false, delete: false };
     html! {
         // The original's id of a comment, so that links to it find it here.
@@ -339,8 +336,8 @@ impl CommentLinks {
         let window = frame.rules.limits.comment_edit_seconds;
         let viewer = frame.viewer.filter(|_| !comment.deleted);
         Self {
-            reply: !comment.is_gone() && place.is_open,
-            flag: !comment.is_gone() && viewer.is_some_and(|viewer| viewer.id != comment.user_id),
+            reply: comment.state().is_open() && place.is_open,
+            flag: comment.state().is_open() && viewer.is_some_and(|viewer| viewer.id != comment.user_id),
             edit: place.is_open
                 && viewer.is_some_and(|viewer| comment.may_edit(viewer, frame.now, window).is_ok()),
             delete: viewer.is_some_and(|viewer| comment.may_delete(viewer, frame.now, window).is_ok()),
@@ -388,7 +385,7 @@ mod tests {
                 next: jump(),
             };
             let marks = CommentMarks { is_new: true, by_story_author: true };
-            let item = CommentItem { place, line, marks, sight: Sight::Shown };
+            let item = CommentItem { place, line: Seen::by_visitors(line).unwrap(), marks };
             let mut html = item.render(frame, &addresses).into_string();
             // The branch in the list, with the name of its author. Its text has its own room.
             name.render_to(&mut html);
@@ -397,28 +394,28 @@ mod tests {
         let branch = 200;
         // A button that takes a vote back has some attributes more.
         let longer = 80;
-        let alone =
-            framed(Some(&admin), |frame| comment_item(frame, place, (line, Sight::Shown), 7).render());
+        let alone = framed(Some(&admin), |frame| {
+            comment_item(frame, place, Viewed::Whole(Seen::by_visitors(line).unwrap()), 7).render()
+        });
         (html.len() + branch + longer, alone.into_string().len() + longer)
     }
 
     #[test]
     fn cached_markup_is_what_each_viewer_sees() {
         let [author, voter, other] = ["1", "2", "3"].map(|id| user(id, "viewer", ""));
-        for (up, deleted, news_deleted) in
-            [(vec![1], 0, false), (vec![1, 2], 0, false), (vec![1], 1, false), (vec![1, 2], 0, true)]
-        {
+        for (up, news_deleted) in [(vec![1], false), (vec![1, 2], false), (vec![1, 2], true)] {
             let json = serde_json::json!({
-                "body": "text", "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": up, "del": deleted,
+                "body": "text", "ctime": NOW.0, "user_id": 1, "parent_id": -1, "up": up,
             });
             let comment = Comment::from_field(NewsId(12), "7", &json.to_string()).unwrap();
             let place =
                 CommentContext { news: NewsId(5), news_deleted, is_open: !news_deleted, among_others: false };
             let line = ThreadLine { comment: &comment, depth: 0, username: Some("alice") };
+            let line = Seen::by_visitors(line).unwrap();
             for viewer in [None, Some(&author), Some(&voter), Some(&other)] {
                 for is_new in [false, true] {
                     let marks = CommentMarks { is_new, by_story_author: is_new };
-                    let item = CommentItem { place, line, marks, sight: Sight::Shown };
+                    let item = CommentItem { place, line, marks };
                     let addresses = CommentAddresses::alone(place.news, &comment);
                     let (cached, made) = framed(viewer, |frame| {
                         let fragment = Fragment::new(|slots| {

@@ -13,7 +13,7 @@ use crate::markup::parts::{empty_page, fitting, more_link};
 use crate::request::form::Fields;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, SiteComment};
 use tidings_domain::items::Item;
@@ -45,16 +45,16 @@ pub async fn page(Page { app, mut visit, here, .. }: Page, fields: Fields) -> Re
 }
 
 /// The most bytes of a comment in the list.
-fn listed_bytes(comment: &SiteComment) -> usize {
+fn listed_bytes(comment: &Seen<SiteComment>) -> usize {
     let parent = comment.parent.as_ref().map_or(0, |(_, line)| size::escaped_bytes(line));
     LISTED_COMMENT_BYTES
-        + size::marked_bytes(size::shown(&comment.line().comment.body))
+        + size::marked_bytes(size::shown(comment.line().body()))
         + size::escaped_bytes(&comment.news.title)
         + parent
 }
 
 /// A comment with its story and the beginning of what it replies to.
-fn listed(frame: &Frame<'_>, comment: &SiteComment) -> Markup {
+fn listed(frame: &Frame<'_>, comment: &Seen<SiteComment>) -> Markup {
     let news = &comment.news;
     let place = CommentContext::among_others(news);
     html! {
@@ -64,7 +64,7 @@ fn listed(frame: &Frame<'_>, comment: &SiteComment) -> Markup {
                 ", in reply to " a.parent-line href=(comment_address(CommentAddress { news: news.id, comment: *id })) { (line) }
             }
         }
-        ol.thread role="list" { (comment_item(frame, place, (comment.line(), Sight::Shown), 0)) }
+        ol.thread role="list" { (comment_item(frame, place, Viewed::Whole(comment.line()), 0)) }
     }
 }
 

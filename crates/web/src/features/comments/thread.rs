@@ -27,6 +27,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::reader::{Collapsed, Sight};
+use tidings_domain::accounts::seen::{ShownIn, Viewed};
 use tidings_domain::comments::merged::MergedThread;
 use tidings_domain::comments::outline::{ThreadLines, ThreadPages};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
@@ -35,7 +36,7 @@ use tidings_domain::news::subscriptions::Subscription;
 use tidings_domain::values::ids::{CommentId, NewsId};
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::withheld::Closed;
 use tidings_domain::values::words::{counted, grouped};
 
 /// A page of a thread.
@@ -98,7 +99,7 @@ impl<'a> ThreadPage<'a> {
     /// The feed of the comments, unless only some people see the story.
     fn feed(&self) -> Option<FeedKind> {
         let news = &self.thread.news.news;
-        let is_public = !news.is_gone() && news.withheld.is_none();
+        let is_public = news.state().is_public();
         is_public.then(|| FeedKind::Story(news.id, news.title.clone()))
     }
 
@@ -113,11 +114,11 @@ impl<'a> ThreadPage<'a> {
         let NewsSummary { news, username, .. } = &*self.thread.news;
         let comment = self.at.and_then(|(at, _)| self.thread.line_of(at));
         let perspective = self.thread.perspective();
-        let comment = comment.and_then(|line| perspective.see(line));
-        let is_withheld = !perspective.sees(&self.thread.news);
+        let comment = comment.and_then(|line| perspective.see(line, ShownIn::List));
+        let is_withheld = !perspective.sees(&self.thread.news, ShownIn::Chosen);
         match (comment, is_withheld) {
             (Some(line), _) => {
-                format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(&line.comment.body))
+                format!("{}: {}", line.username.unwrap_or(DELETED_USER), excerpt(line.body()))
             }
             (None, true) => String::new(),
             (None, false) => match (news.text(), news.link()) {
@@ -161,17 +162,8 @@ impl<'a> ThreadPage<'a> {
     fn comment_form(&self, frame: &Frame<'_>) -> Markup {
         let news = &self.thread.news.news;
         html! {
-            @if news.deleted {
-                p.empty { "This story has been " @if news.is_erased() { "erased" } @else { "deleted" } ". Its comments can still be read." }
-            } @else if let Some(Withheld::Removed(_)) = news.withheld {
-                p.empty { "A moderator has removed this story. Its comments can still be read." }
-            } @else if let Some(Withheld::Merged(into)) = news.withheld {
-                p.empty {
-                    "A moderator has merged this story into "
-                    a href=(news_address(into)) { "another one" } ". Please comment there."
-                }
-            } @else if let Some(Withheld::Held(_) | Withheld::Unreadable(_)) = news.withheld {
-                p.empty { "Only you and moderators see this story until a moderator approves it." }
+            @if let Some(why) = news.state().closed() {
+                p.empty { (why_closed(why)) }
             } @else if news.locked.is_some() {
                 // The notice below the title says so.
             } @else if frame.viewer.is_some() {
@@ -267,6 +259,22 @@ impl<'a> ThreadPage<'a> {
     }
 }
 
+/// Why nobody comments on a story.
+fn why_closed(why: Closed) -> Markup {
+    html! {
+        @match why {
+            Closed::Deleted => "This story has been deleted. Its comments can still be read.",
+            Closed::Erased => "This story has been erased. Its comments can still be read.",
+            Closed::Removed => "A moderator has removed this story. Its comments can still be read.",
+            Closed::Held => "Only you and moderators see this story until a moderator approves it.",
+            Closed::Merged(into) => {
+                "A moderator has merged this story into "
+                a href=(news_address(into)) { "another one" } ". Please comment there."
+            }
+        }
+    }
+}
+
 /// How far the pages are from a page that it links to besides the first and the last.
 const NEAR_PAGES: u64 = 3;
 
@@ -284,12 +292,13 @@ fn news_head(frame: &Frame<'_>, thread: &Thread) -> Markup {
     let line = &thread.news;
     let news = &line.news;
     let anchor = news_anchor(news.id);
-    let is_shown = !news.deleted && line.marks.sight.is_shown();
+    let is_shown = line.marks.sight.is_shown();
     let words = html! {
         @if let Some(viewer) = frame.viewer {
             @let is_author = viewer.id == news.user_id;
-            @if !news.is_gone() { (subscription_button(news.id, thread.subscription, is_author)) }
-            @if !is_author && !news.is_gone() {
+            @let is_open = news.state().is_open();
+            @if is_open { (subscription_button(news.id, thread.subscription, is_author)) }
+            @if !is_author && is_open {
                 " " a href=(flag_address(&Thing::Story(news.id))) rel="nofollow" { "flag" }
             }
         }
@@ -365,7 +374,7 @@ pub async fn thread(
     let part = query.part(thread.outline(), thread.order).ok_or(Refusal::NoSuchComment)?;
     let at = query.at.and_then(|at| thread.outline().position(at));
     // A comment that the viewer may not know of is not there.
-    if at.is_some_and(|at| thread.line(at).is_some() && thread.sight(at) == Sight::LeftOut) {
+    if at.is_some_and(|at| thread.line(at).is_some() && matches!(thread.view(at), Viewed::Nothing)) {
         return Err(Refusal::NoSuchComment.into());
     }
     let shown = part.shown(thread.outline());

@@ -4,6 +4,7 @@
 
 use super::comment_item::{
     CommentAddresses, CommentContext, CommentItem, CommentMarks, CommentPlaceholder, comment_markup,
+    viewed_comment,
 };
 use super::thread_part::ThreadPart;
 use crate::features::moderation::post_tools::comment_tools;
@@ -14,7 +15,8 @@ use crate::markup::parts::{DELETED_USER, ago};
 use crate::markup::vote_buttons::ButtonPair;
 use maud::{Markup, PreEscaped, Render, html};
 use std::cell::LazyCell;
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::reader::Collapsed;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::cache::Shared;
 use tidings_domain::comments::orders::OrderedLines;
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines, ThreadPages};
@@ -68,7 +70,7 @@ impl ThreadList<'_> {
             if !is_complete {
                 html.push_str(" data-incomplete");
             }
-            if let Some(viewer) = frame.viewer.filter(|_| !self.thread.news.news.is_gone()) {
+            if let Some(viewer) = frame.viewer.filter(|_| self.thread.news.news.state().is_open()) {
                 // The script says at which comments the viewer has drafts of replies.
                 html.push_str(" data-drafts=\"");
                 viewer.id.0.render_to(html);
@@ -77,7 +79,7 @@ impl ThreadList<'_> {
             html.push('>');
             let mut open = Vec::new();
             for (index, position) in self.shown.iter().enumerate() {
-                let of_comment = fragments.as_ref().and_then(|fragments| fragments.get(index));
+                let of_comment = fragments.as_ref().and_then(|fragments| fragments.get(index)?.as_ref());
                 close(html, &mut open, self.pages.level(*position));
                 self.write_comment(html, frame, &mut open, (*position, &relatives, of_comment));
             }
@@ -88,10 +90,12 @@ impl ThreadList<'_> {
 
     /// About how many bytes the comments take, with what follows them on the page.
     fn usual_bytes(&self, fragments: Option<&PageFragments>) -> usize {
-        let lines = self.shown.iter().filter_map(|position| self.thread.line(*position));
+        let lines = self.shown.iter().filter_map(|position| self.thread.view(*position).whole());
         let comments = match fragments {
-            Some(fragments) => fragments.iter().map(|fragment| fragment.size() + PLACEHOLDER_BYTES).sum(),
-            None => lines.map(|line| line.comment.body.len() + USUAL_MARKUP_BYTES).sum::<usize>(),
+            Some(fragments) => {
+                fragments.iter().flatten().map(|fragment| fragment.size() + PLACEHOLDER_BYTES).sum()
+            }
+            None => lines.map(|line| line.body().len() + USUAL_MARKUP_BYTES).sum::<usize>(),
         };
         comments + AFTER_COMMENTS_BYTES
     }
@@ -115,12 +119,13 @@ impl ThreadList<'_> {
         open: &mut Vec<OpenItem>,
         (position, relatives, fragment): (usize, &dyn Fn(usize) -> Relatives, Option<&CommentFragment>),
     ) {
-        let Some(line) = self.thread.line(position) else { return };
-        let sight = self.thread.sight(position);
-        if sight == Sight::LeftOut {
+        let view = self.thread.view(position);
+        let comment = match view {
+            Viewed::Whole(line) => line.comment,
+            Viewed::Line(line, _) => line.comment,
             // Nothing is below it.
-            return;
-        }
+            Viewed::Nothing => return,
+        };
         let level = self.pages.level(position);
         // Comments on an earlier page that this one is below.
         while open.len() < level {
@@ -130,19 +135,21 @@ impl ThreadList<'_> {
         }
         open_list(html, open);
         let place = CommentContext::alone(&self.thread.news.news);
-        let comment = line.comment;
         let places = self.thread.outline().places();
         let is_new = self.new.zip(places.get(position)).is_some_and(|(new, place)| new.has(place));
         let by_story_author = comment.user_id == self.thread.news.news.user_id;
-        let item = CommentItem { place, line, marks: CommentMarks { is_new, by_story_author }, sight };
-        match fragment.filter(|_| sight.is_shown()) {
-            Some(fragment) => item.fill(html, frame, fragment),
-            None => {
+        let marks = CommentMarks { is_new, by_story_author };
+        match (view, fragment) {
+            (Viewed::Whole(line), Some(fragment)) => {
+                CommentItem { place, line, marks }.fill(html, frame, fragment);
+            }
+            (view, _) => {
                 let relatives = relatives(position);
                 let addresses =
                     addresses(self.part, self.thread.outline(), self.pages, (position, relatives));
-                let summary = summary((line, sight), relatives, ago(frame.now, comment.ctime));
-                branch((comment.id, level), &summary, &item.render(frame, &addresses)).render_to(html);
+                let summary = summary(view, relatives, ago(frame.now, comment.ctime));
+                let item = viewed_comment(frame, (place, marks), view, &addresses);
+                branch((comment.id, level), &summary, &item).render_to(html);
             }
         }
         if self.at.is_some_and(|(at, _)| at == comment.id) {
@@ -170,19 +177,18 @@ fn branch((id, level): (CommentId, usize), summary: &Markup, item: &Markup) -> M
 }
 
 /// The summary of a collapsed branch: the author of its comment, its age, its replies and its first words.
-fn summary((line, sight): (ThreadLine<'_>, Sight), relatives: Relatives, age: impl Render) -> Markup {
-    let comment = line.comment;
-    let name = match sight {
-        _ if comment.deleted => "[deleted comment]",
-        Sight::Shown => line.username.unwrap_or(DELETED_USER),
-        Sight::Collapsed(_) | Sight::LeftOut => "[hidden comment]",
+fn summary(view: Viewed<ThreadLine<'_>>, relatives: Relatives, age: impl Render) -> Markup {
+    let name = match &view {
+        Viewed::Whole(line) => line.username.unwrap_or(DELETED_USER),
+        Viewed::Line(_, Collapsed::Deleted) => "[deleted comment]",
+        Viewed::Line(..) | Viewed::Nothing => "[hidden comment]",
     };
     let replies = relatives.branch.saturating_sub(1) as u64;
     html! {
         summary {
             span {
                 (name) " · " (age) " · " (counted(replies, "reply", "replies"))
-                @if !comment.deleted && sight.is_shown() { " · " (first_words(&comment.body)) }
+                @if let Viewed::Whole(line) = view { " · " (first_words(line.body())) }
             }
         }
     }
@@ -243,13 +249,13 @@ fn addresses(
 /// The markup of a comment on a page, without the end of its element.
 type CommentFragment = Fragment<CommentPlaceholder>;
 
-/// The markup of the comments on a page.
-type PageFragments = Box<[CommentFragment]>;
+/// The markup of the comments on a page that visitors see.
+type PageFragments = Box<[Option<CommentFragment>]>;
 
 tidings_domain::cache_kind! {
     /// The markup of the comments of threads, by page, order, and the buttons that viewers usually have.
     struct ThreadFragments: PartKey => PageFragments, "thread_fragments",
-        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().map(CommentFragment::size).sum();
+        COMMENT_CACHE_BYTES, |_, fragments| fragments.iter().flatten().map(CommentFragment::size).sum();
 }
 
 /// The number of a page, its order, and the usual buttons as one number.
@@ -266,13 +272,14 @@ fn page_fragments(frame: &Frame<'_>, lines: &ThreadLines, part: ThreadPart) -> P
     let relatives = relatives(outline.places());
     let Some(pages) = part.pages(outline) else { return PageFragments::default() };
     let fragment = |(position, line): (usize, ThreadLine<'_>)| {
+        let line = Seen::by_visitors(line)?;
         let relatives = relatives.get(position).copied().unwrap_or_default();
         let addresses = addresses(part, outline, &pages, (position, relatives));
-        CommentFragment::new(|slots: &Slots<'_, CommentPlaceholder>| {
-            let summary = summary((line, Sight::Shown), relatives, slots.at(CommentPlaceholder::Age));
+        Some(CommentFragment::new(|slots: &Slots<'_, CommentPlaceholder>| {
+            let summary = summary(Viewed::Whole(line), relatives, slots.at(CommentPlaceholder::Age));
             let item = comment_markup(frame, (part.news, line), &addresses, slots);
             branch((line.comment.id, pages.level(position)), &summary, &item)
-        })
+        }))
     };
     let shown = pages.shown(part.number).unwrap_or_default().into_iter();
     shown.filter_map(|position| Some((position, ordered.line(position)?))).map(fragment).collect()

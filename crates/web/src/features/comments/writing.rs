@@ -31,7 +31,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use tidings_domain::accounts::actor::Actor;
 use tidings_domain::accounts::profiles;
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::lists::{self, UserComment};
 use tidings_domain::comments::outline::{ThreadLine, ThreadLines};
@@ -145,7 +145,7 @@ struct CommentFormPage<'a> {
     heading: &'a str,
     thread: &'a Thread,
     /// The comment being replied to or edited; `None` for a comment on the story.
-    about: Option<ThreadLine<'a>>,
+    about: Option<Viewed<ThreadLine<'a>>>,
     /// The form; `None` for viewers who may only delete.
     form: Option<CommentEditor<'a>>,
     /// The comment that can be deleted here.
@@ -159,10 +159,8 @@ impl CommentFormPage<'_> {
         let content = html! {
             h1 { (self.heading) }
             p.about-what { "On " (thread_link(&self.thread.news)) }
-            @if let Some(line) = self.about {
-                ol.thread role="list" {
-                    (comment_item(frame, place, (line, line.comment.sight(self.thread.perspective())), 0))
-                }
+            @if let Some(view) = self.about {
+                ol.thread role="list" { (comment_item(frame, place, view, 0)) }
             }
             @if let Some(form) = &self.form { (form.render(frame)) }
             @if let Some(id) = self.deletable { (self.deletion(frame, id)) }
@@ -203,7 +201,7 @@ fn line_of(thread: &Thread, id: CommentId) -> Result<ThreadLine<'_>, RequestErro
 
 /// The page for replying to a comment, or to the story if there is none.
 fn reply_page(frame: &Frame<'_>, thread: &Thread, parent: Option<CommentId>) -> Result<Markup, RequestError> {
-    let about = parent.map(|parent| line_of(thread, parent)).transpose()?;
+    let about = parent.and_then(|parent| thread.outline().position(parent)).map(|at| thread.view(at));
     let (heading, label) =
         if parent.is_some() { ("Reply", "Your reply") } else { ("Comment", "Your comment") };
     let news = thread.news.news.id;
@@ -221,22 +219,23 @@ fn edit_page(
     is_again: bool,
 ) -> Result<Markup, RequestError> {
     let viewer = frame.viewer.ok_or(RequestError::LoginRequired)?;
-    let about = line_of(thread, id)?;
-    let comment = about.comment;
+    let comment = line_of(thread, id)?.comment;
+    let about = thread.outline().position(id).map_or(Viewed::Nothing, |at| thread.view(at));
     let window = frame.rules.limits.comment_edit_seconds;
-    if comment.deleted {
-        return Err(Refusal::CommentDeleted.into());
-    }
     let may_edit =
         comment.may_edit(viewer, frame.now, window).and_then(|()| thread.news.news.refuse_if_locked());
     let may_delete = comment.may_delete(viewer, frame.now, window);
     if let (Err(refusal), Err(_)) = (&may_edit, &may_delete) {
         return Err(refusal.clone().into());
     }
+    let written = match &about {
+        Viewed::Whole(line) => line.body(),
+        Viewed::Line(..) | Viewed::Nothing => "",
+    };
     let form = (may_edit.is_ok() || is_again).then(|| CommentEditor {
         edited: Some(id),
         parent: comment.parent_id,
-        text: &comment.body,
+        text: written,
         place: EditorPlace::Alone,
         ..CommentEditor::in_thread(thread.news.news.id, "Your comment", "Save")
     });
@@ -253,8 +252,8 @@ pub async fn reply(
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
-    line_of(&thread, parent)?.comment.refuse_if_gone(&user)?;
-    thread.news.news.refuse_if_gone(&user)?;
+    line_of(&thread, parent)?.comment.state().demand_open(&user)?;
+    thread.news.news.state().demand_open(&user)?;
     thread.news.news.refuse_if_locked()?;
     reply_page(&Frame::of(&app, &mut visit, &here).await?, &thread, Some(parent))
 }
@@ -322,16 +321,16 @@ pub async fn again(
 }
 
 /// A user's comments, each with its story.
-fn comments_with_news(frame: &Frame<'_>, comments: &[UserComment]) -> Markup {
+fn comments_with_news(frame: &Frame<'_>, comments: &[Seen<UserComment>]) -> Markup {
     html! {
         @for comment in comments {
-            @let UserComment { news_id, title, .. } = comment;
+            @let UserComment { news_id, title, .. } = &**comment;
             p.about-what { "On " (title_link(&news_address(*news_id), title.as_deref())) }
             ol.thread role="list" {
                 @let place = CommentContext {
                     news: *news_id, news_deleted: title.is_none(), is_open: comment.is_open, among_others: true,
                 };
-                (comment_item(frame, place, (comment.line(), Sight::Shown), 0))
+                (comment_item(frame, place, Viewed::Whole(comment.line()), 0))
             }
         }
     }

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_story_is_in_the_feeds_of_its_site_author_and_lists() {
         let line = line(news("t", "http://www.a.com/x", false), None);
-        let found = Finding::Story(Seen::by_visitors(Box::new(line)).unwrap());
+        let found = Finding::Story(Seen::by_visitors(line).unwrap());
         let feeds = addresses(&feeds_with(&Findable::Story(NewsId(5)), Some(&found)));
         for feed in [
             "/atom",

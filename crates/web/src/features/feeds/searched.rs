@@ -49,9 +49,9 @@ pub async fn search(
 /// The entry of something that was found; `None` for people and sites.
 fn entry(site: &FeedSite, finding: &Finding) -> Option<Entry> {
     match finding {
-        Finding::Story(line) => Some(story_entry(site, &line.unboxed())),
-        Finding::Comment(comment) => site_comment(site, &comment.unboxed()),
-        Finding::Tweet(line) => Some(post_entry(site, &line.unboxed())),
+        Finding::Story(line) => Some(story_entry(site, &line.by_ref())),
+        Finding::Comment(comment) => Some(site_comment(site, &comment.by_ref())),
+        Finding::Tweet(line) => Some(post_entry(site, &line.by_ref())),
         Finding::Person(_) | Finding::Site(_) => None,
     }
 }

@@ -128,7 +128,7 @@ fn comment_entry(
         discussion: Some(Discussion { page: page.clone(), comments: replies }),
         in_reply_to: Some((above.id(site), above.page(site))),
         author: Some(author),
-        text: Some(Text::marked(site, &comment.body)),
+        text: Some(Text::marked(site, line.body())),
         updated: comment.updated(),
         ..Entry::new(item.id(site), title, page, comment.ctime)
     }
@@ -142,8 +142,8 @@ pub(super) fn post_entry(site: &FeedSite, line: &Seen<&TweetLine>) -> Entry {
     Entry {
         related: story.as_ref().map(|(page, _)| page.clone()),
         discussion: story.map(|(page, comments)| Discussion { page, comments: Some(comments) }),
-        text: Some(Text::Plain(site.with_moved_links(&line.tweet.text).into_owned())),
-        ..Entry::new(item.id(site), title_of(&line.tweet.text), item.page(site), time)
+        text: Some(Text::Plain(site.with_moved_links(line.text()).into_owned())),
+        ..Entry::new(item.id(site), title_of(line.text()), item.page(site), time)
     }
 }
 
@@ -261,16 +261,15 @@ pub async fn comments(
     let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
     let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Comments);
-    let seen = page.comments.iter().filter_map(|(_, comment)| Seen::by_visitors(comment));
-    feed.entries = seen.filter_map(|comment| site_comment(site, &comment)).collect();
+    feed.entries = page.comments.iter().map(|(_, comment)| site_comment(site, &comment.by_ref())).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
 
 /// A comment in a list of the whole site.
-pub(super) fn site_comment(site: &FeedSite, comment: &Seen<&comment_lists::SiteComment>) -> Option<Entry> {
-    let news = (comment.news.id, Some(comment.news.title.as_str()));
-    Some(comment_entry(site, news, &Seen::by_visitors(comment.line())?, None))
+pub(super) fn site_comment(site: &FeedSite, comment: &Seen<&comment_lists::SiteComment>) -> Entry {
+    let news = &comment.news;
+    comment_entry(site, (news.id, Some(news.title.as_str())), &comment.line(), None)
 }
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
@@ -307,7 +306,7 @@ pub async fn of_story(
 /// The positions of the newest comments of a thread that a visitor sees, and whether there are more.
 fn newest_of(lines: &ThreadLines, older: Option<CommentId>) -> (Vec<usize>, bool) {
     let places = lines.places().iter().enumerate();
-    let seen = places.filter(|(_, place)| !place.deleted && place.sight.is_shown());
+    let seen = places.filter(|(_, place)| place.sight.is_shown());
     let mut seen: Vec<(CommentId, usize)> = seen
         .map(|(position, place)| (place.id, position))
         .filter(|(id, _)| older.is_none_or(|older| *id < older))
@@ -354,14 +353,13 @@ pub async fn comments_of(
     let site = &FeedSite::of(&app, &mut visit).await?;
     let mut feed = Feed::new(site, FeedKind::Person(Written::Comments, user.username.clone()));
     feed.began = user.ctime;
-    feed.entries = page.comments.iter().filter_map(|comment| user_comment(site, comment)).collect();
+    feed.entries = page.comments.iter().map(|comment| user_comment(site, comment)).collect();
     (feed.here, feed.next) = (part.here(), part.next(count, page.total));
     Ok(answer(&app, site, format, &feed))
 }
 
-fn user_comment(site: &FeedSite, comment: &comment_lists::UserComment) -> Option<Entry> {
-    let line = Seen::by_visitors(comment.line())?;
-    Some(comment_entry(site, (comment.news_id, comment.title.as_deref()), &line, None))
+fn user_comment(site: &FeedSite, comment: &Seen<comment_lists::UserComment>) -> Entry {
+    comment_entry(site, (comment.news_id, comment.title.as_deref()), &comment.line(), None)
 }
 
 /// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
@@ -379,8 +377,7 @@ pub async fn posts_of(
     let mut feed = Feed::new(site, FeedKind::Person(Written::Posts, user.username.clone()));
     feed.author = Some(Author::of(site, Some(&user.username)));
     feed.began = user.ctime;
-    let lines = page.lines.iter().filter_map(Seen::by_visitors);
-    feed.entries = lines.map(|line| post_entry(site, &line)).collect();
+    feed.entries = page.lines.iter().map(|line| post_entry(site, &line.by_ref())).collect();
     (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
     Ok(answer(&app, site, format, &feed))
 }
@@ -437,10 +434,10 @@ pub async fn all_of(
     let author = Author::of(site, Some(&user.username));
     let lines = stories.lines.iter().filter_map(Seen::by_visitors);
     let mut entries: Vec<Entry> = lines.map(|line| story_entry(site, &line)).collect();
-    entries.extend(comments.comments.iter().filter_map(|comment| user_comment(site, comment)));
+    entries.extend(comments.comments.iter().map(|comment| user_comment(site, comment)));
     // The stories that posts announce are there already.
     let posted = posts.lines.iter().filter(|line| line.tweet.news_id.is_none());
-    entries.extend(posted.filter_map(Seen::by_visitors).map(|line| post_entry(site, &line)));
+    entries.extend(posted.map(|line| post_entry(site, &line.by_ref())));
     entries.sort_by_key(|entry| Reverse(entry.published));
     let has_more = asked.part.next(COUNT, stories.total.max(comments.total)).is_some();
     let next = (has_more || posts.next.is_some()).then(|| {

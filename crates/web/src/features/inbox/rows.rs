@@ -152,7 +152,12 @@ const fn deed(entry: &InboxEntry) -> &'static str {
         (InboxEvent::Collapsed(Collapsed::MutedPerson), _) => "Something by someone you muted",
         (InboxEvent::Collapsed(Collapsed::MutedWord), _) => "Something with a word you muted",
         (InboxEvent::Collapsed(Collapsed::Flagged), _) => "Something hidden by readers' flags",
-        (InboxEvent::Collapsed(Collapsed::Removed | Collapsed::Held), _) => "Something that is not shown",
+        (
+            InboxEvent::Collapsed(
+                Collapsed::Removed | Collapsed::Held | Collapsed::Unwanted | Collapsed::Deleted,
+            ),
+            _,
+        ) => "Something that is not shown",
     }
 }
 

@@ -19,7 +19,6 @@ use tidings_domain::moderation::log::LogEntry;
 use tidings_domain::moderation::messages::reading::{self, ShownThread};
 use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost, Overview};
 use tidings_domain::values::limits::LOG_LINES_SCANNED;
-use tidings_domain::values::withheld::Withheld;
 use tidings_domain::values::words::counted;
 use url::form_urlencoded::Serializer;
 
@@ -130,23 +129,11 @@ fn latest(frame: &Frame<'_>, post: &LatestPost) -> Markup {
             // A deleted post may have no page.
             @if post.is_deleted { bdi { (post.text) } }
             @else { a href=(address_of_thing(&post.thing)) dir="auto" data-open { (post.text) } }
-            @if let Some(withheld) = &post.withheld { " " span.tag { (state(withheld)) } }
+            @if let Some(withheld) = &post.withheld { " " span.tag { (withheld.tag()) } }
             @if post.is_deleted { " " span.tag { "deleted" } }
             @if post.flags.all > 0 { " " span.flag-count { (flags(&post.flags)) } }
             " " span.entry-age { (age(frame, post.time)) }
         }
-    }
-}
-
-/// Why readers do not see a post.
-const fn state(withheld: &Withheld) -> &'static str {
-    match withheld {
-        Withheld::Held(_) => "held",
-        Withheld::Flagged => "hidden by flags",
-        Withheld::Removed(_) => "removed",
-        Withheld::Merged(_) => "merged",
-        Withheld::Erased => "erased",
-        Withheld::Unreadable(_) => "not shown",
     }
 }
 

@@ -44,10 +44,10 @@ fn post_form(
     [remove, restore]: [&str; 2],
 ) -> Markup {
     let action = match state {
-        Some(Withheld::Removed(_)) => (Action::Restore, restore),
+        Some(state) if state.is_removed() => (Action::Restore, restore),
         // Queues decide about what waits.
-        Some(Withheld::Held(_)) => return html! {},
-        _ => (Action::Remove, remove),
+        Some(state) if state.is_held() => return html! {},
+        Some(_) | None => (Action::Remove, remove),
     };
     ActionForm { actions: &[action], fields: html! {} }.render(frame, thing)
 }

@@ -180,8 +180,8 @@ fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_view
 fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool) -> SearchResult {
     let (kind, text) = match finding {
         Finding::Story(line) => ("story", line.news.text().unwrap_or(&line.news.title)),
-        Finding::Comment(comment) => ("comment", &*comment.line().comment.body),
-        Finding::Tweet(line) => ("post", &*line.tweet.text),
+        Finding::Comment(comment) => ("comment", comment.line().body()),
+        Finding::Tweet(line) => ("post", line.text()),
         Finding::Person(user) => ("person", &*user.about),
         Finding::Site(_) => ("site", ""),
     };
@@ -207,7 +207,7 @@ fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool)
     match finding {
         Finding::Story(line) => result.story = Some(entry(line, has_viewer)),
         Finding::Comment(comment) => result.comment = Some(FoundComment::of(comment)),
-        Finding::Tweet(line) => result.post = Some(TweetEntry::from(&***line)),
+        Finding::Tweet(line) => result.post = Some(TweetEntry::from(line)),
         Finding::Person(user) => {
             result.person =
                 Some(FoundPerson { username: user.username.clone(), fullname: user.fullname.clone() });

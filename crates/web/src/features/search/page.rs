@@ -367,14 +367,14 @@ fn row(frame: &Frame<'_>, place: usize, finding: &Finding, matcher: &mut Matcher
             }
         }
         Finding::Comment(comment) => {
-            let excerpt = matcher.excerpt_or_beginning(&comment.line().comment.body);
+            let excerpt = matcher.excerpt_or_beginning(comment.line().body());
             html! {
                 p.about-what { "On " a href=(news_address(comment.news.id)) { (comment.news.title) } }
                 p.excerpt dir="auto" { (marked(&excerpt.text, &excerpt.marks)) }
                 p.meta { a href=(comment_address(comment.address())) { "comment" } " by " (author(comment.line().username)) " · " (age(frame, comment.line().comment.ctime)) }
             }
         }
-        Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(&***line))) },
+        Finding::Tweet(line) => html! { (tweet_list(frame, std::slice::from_ref(line))) },
         Finding::Person(user) => {
             let excerpt = matcher.excerpt(&user.about);
             html! {

@@ -359,7 +359,7 @@ pub fn news_buttons<'a>(frame: &'a Frame<'_>, line: &'a NewsLine) -> impl Render
 }
 
 fn has_buttons(line: &NewsLine) -> bool {
-    !line.news.is_gone() && line.marks.sight.is_shown()
+    line.news.state().is_open() && line.marks.sight.is_shown()
 }
 
 /// The most bytes of a story in a list.

@@ -45,7 +45,7 @@ pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
             button("/unsave", Some("Remove it from your saved stories"), "saved"),
         ]
     });
-    let (id, can_mark) = (news.id, !news.is_gone());
+    let (id, can_mark) = (news.id, news.state().is_open());
     written(move |html| {
         let [hide, unhide, save, unsave] = &*BUTTONS;
         let shown = [
@@ -62,7 +62,7 @@ pub fn mark_buttons(news: &News, marks: Marks) -> impl Render {
 
 /// Whether a story has any of these buttons.
 pub fn has_mark_buttons(news: &News, marks: Marks) -> bool {
-    !news.is_gone() || marks.hidden || marks.saved
+    news.state().is_open() || marks.hidden || marks.saved
 }
 
 /// Another button of a story on its own page, with a longer text to explain it.

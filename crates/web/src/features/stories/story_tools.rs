@@ -9,7 +9,8 @@ use crate::markup::fragments::written;
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, field, may_moderate, tools};
 use maud::{Markup, Render, html};
-use tidings_domain::accounts::reader::{Perspective, Sight};
+use tidings_domain::accounts::reader::Perspective;
+use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::merged::{self, MergedThread};
 use tidings_domain::comments::threads::Thread;
@@ -18,7 +19,7 @@ use tidings_domain::news::item::News;
 use tidings_domain::values::actions::Action;
 use tidings_domain::values::limits::MAX_TITLE;
 use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::withheld::Withheld;
+use tidings_domain::values::withheld::Closed;
 use tidings_domain::values::words::counted;
 
 /// The tools of moderators for a story.
@@ -32,7 +33,7 @@ pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
 }
 
 fn moderation_form(frame: &Frame<'_>, news: &News) -> Markup {
-    if news.deleted || !may_moderate(frame, news.user_id) {
+    if !may_moderate(frame, news.user_id) {
         return html! {};
     }
     let lock = match news.locked {
@@ -45,11 +46,11 @@ fn moderation_form(frame: &Frame<'_>, news: &News) -> Markup {
         (Action::Edit, "Edit this story"),
         (Action::Merge, "Merge into another story"),
     ];
-    let (actions, fields): (&[_], _) = match &news.withheld {
-        Some(Withheld::Removed(_)) => (&[(Action::Restore, "Put this story back")], html! {}),
-        Some(Withheld::Merged(_)) => (&[(Action::Split, "Split this story off again")], html! {}),
-        Some(Withheld::Held(_) | Withheld::Erased | Withheld::Unreadable(_)) => return html! {},
-        Some(Withheld::Flagged) | None => (&all, fields(news)),
+    let (actions, fields): (&[_], _) = match news.state().closed() {
+        Some(Closed::Removed) => (&[(Action::Restore, "Put this story back")], html! {}),
+        Some(Closed::Merged(_)) => (&[(Action::Split, "Split this story off again")], html! {}),
+        Some(Closed::Held | Closed::Erased | Closed::Deleted) => return html! {},
+        None => (&all, fields(news)),
     };
     ActionForm { actions, fields }.render(frame, &Thing::Story(news.id))
 }
@@ -118,12 +119,8 @@ fn merged_anchor(news: &News) -> String {
 /// Where the address of a merged story leads.
 #[must_use]
 pub fn merged_address(news: &News) -> Option<String> {
-    match news.withheld {
-        Some(Withheld::Merged(into)) if !news.deleted => {
-            Some(format!("{}#{}", news_address(into), merged_anchor(news)))
-        }
-        _ => None,
-    }
+    let Some(Closed::Merged(into)) = news.state().closed() else { return None };
+    Some(format!("{}#{}", news_address(into), merged_anchor(news)))
 }
 
 /// The comments of merged stories, each with a heading.
@@ -141,11 +138,8 @@ pub fn merged_threads(frame: &Frame<'_>, perspective: Perspective<'_>, threads: 
                             news: news.id, news_deleted: true, is_open: false, among_others: true,
                         };
                         for line in thread.shown() {
-                            let sight = line.comment.sight(perspective);
-                            let level = line.depth.min(1);
-                            if sight != Sight::LeftOut {
-                                comment_item(frame, place, (line, sight), level).render_to(html);
-                            }
+                            let view = perspective.view(line, ShownIn::Thread { has_replies: false });
+                            comment_item(frame, place, view, line.depth.min(1)).render_to(html);
                         }
                     }))
                 }

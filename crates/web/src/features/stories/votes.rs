@@ -16,6 +16,7 @@ use crate::request::path::PathOf;
 use crate::route::{LoginReason, SHORT};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
+use tidings_domain::accounts::seen::ShownIn;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::comments::outline::ThreadLines;
@@ -39,7 +40,7 @@ struct Question {
 impl Question {
     async fn about_story(visit: &mut Visit, id: NewsId) -> Result<Self, RequestError> {
         let line = lists::get(visit, id).await?;
-        let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line);
+        let can_vote = line.my_vote.is_none() && visit.perspective().sees(&line, ShownIn::Chosen);
         let subject = can_vote.then(|| format!("“{}”", line.news.title));
         Ok(Self { subject, form: ("/votenews", "news_id"), back: news_address(id) })
     }
@@ -54,7 +55,8 @@ impl Question {
         let wanted = |lines: &ThreadLines| position(lines).into_iter().collect();
         let thread = threads::get(visit, news, order, wanted).await?;
         let line = thread.line_of(comment).ok_or(Refusal::NoSuchComment)?;
-        let can_vote = line.comment.vote_of(user.id).is_none() && thread.perspective().sees(&line);
+        let can_vote =
+            line.comment.vote_of(user.id).is_none() && thread.perspective().sees(&line, ShownIn::List);
         let author = line.username.unwrap_or(DELETED_USER);
         let subject = can_vote.then(|| format!("the comment by {author}"));
         Ok(Self { subject, form: ("/votecomment", "comment_id"), back: comment_address(address) })

@@ -16,6 +16,7 @@ use crate::request::viewer::SignedForm;
 use axum::Json;
 use serde::Serialize;
 use tidings_domain::accounts::profiles;
+use tidings_domain::accounts::seen::Seen;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
 use tidings_domain::timelines::lines::TweetLine;
@@ -207,12 +208,12 @@ impl From<TweetPage> for TimelineResponse {
     }
 }
 
-impl From<&TweetLine> for TweetEntry {
-    fn from(line: &TweetLine) -> Self {
+impl From<&Seen<TweetLine>> for TweetEntry {
+    fn from(line: &Seen<TweetLine>) -> Self {
         let tweet = &line.tweet;
         Self {
             id: tweet.id,
-            text: tweet.text.clone(),
+            text: line.text().to_owned(),
             created_at: tweet.created_at,
             username: line.username.clone().unwrap_or_else(|| DELETED_USER.to_owned()),
             fullname: line.fullname.clone(),

@@ -14,7 +14,7 @@ use crate::markup::frame::Frame;
 use crate::markup::head::{PageHead, PageKind, shortened};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age_as, ago, more_link, number, title_link};
-use crate::markup::withheld::{insider_notice, reason, show_link, unlisted_note};
+use crate::markup::withheld::{insider_notice, show_link, stand_in, unlisted_note};
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedForm;
 use crate::settings::SiteSettings;
@@ -22,8 +22,9 @@ use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use std::sync::LazyLock;
 use tidings_domain::accounts::inbox::OnPage;
-use tidings_domain::accounts::reader::Sight;
+use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::accounts::users::User;
+use tidings_domain::error::Refusal;
 use tidings_domain::news::item::News;
 use tidings_domain::sites::Score;
 use tidings_domain::timelines::lines::{TweetLine, TweetSummary};
@@ -55,7 +56,7 @@ pub fn person_link(username: &str, fullname: &str) -> Markup {
 }
 
 /// A list of tweets.
-pub fn tweet_list(frame: &Frame<'_>, lines: &[TweetLine]) -> impl Render {
+pub fn tweet_list(frame: &Frame<'_>, lines: &[Seen<TweetLine>]) -> impl Render {
     placeholders! {
         enum TweetItemPart {
             Id,
@@ -111,7 +112,7 @@ tidings_domain::cache_kind! {
         |_, fragment| fragment.size();
 }
 
-fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
+fn tweet(frame: &Frame<'_>, line: &Seen<TweetLine>) -> impl Render {
     let tweet = &line.tweet;
     let is_author = frame.viewer.is_some_and(|viewer| viewer.id == tweet.user_id);
     let may_delete = frame.viewer.is_some_and(|viewer| tweet.may_delete(viewer).is_ok());
@@ -129,13 +130,16 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
     };
     written(move |html| {
         let site = &frame.settings.site;
-        let fragment = frame.derived::<TweetFragments, _>(&line.summary, |summary, links| {
-            Fragment::new(|slots| tweet_markup(summary, (site, links), slots))
+        // The cache has what visitors see.
+        let fragment = Seen::by_visitors(&**line).and_then(|seen| {
+            frame.derived::<TweetFragments, _>(&line.summary, |_, links| {
+                Fragment::new(|slots| tweet_markup(seen, (site, links), slots))
+            })
         });
         match fragment {
             Some(fragment) if is_usual => fragment.fill_usual(html, fill),
             Some(fragment) => fragment.fill(html, fill),
-            None => tweet_markup(&line.summary, (site, frame.link_target()), &Slots::filled_by(&fill))
+            None => tweet_markup(line.by_ref(), (site, frame.link_target()), &Slots::filled_by(&fill))
                 .render_to(html),
         }
     })
@@ -144,7 +148,7 @@ fn tweet(frame: &Frame<'_>, line: &TweetLine) -> impl Render {
 /// The link with which members flag the tweet of another. An announcement is flagged as the story.
 fn flag_link(tweet: &Tweet) -> Markup {
     html! {
-        @if tweet.news_id.is_none() && !tweet.is_gone() {
+        @if tweet.news_id.is_none() && tweet.state().is_open() {
             " " a href={ "/flag/tweet/" (tweet.id) } rel="nofollow" { "flag" }
         }
     }
@@ -152,11 +156,11 @@ fn flag_link(tweet: &Tweet) -> Markup {
 
 /// The markup of a tweet that is the same for all viewers, with the links of most members.
 fn tweet_markup(
-    summary: &TweetSummary,
+    line: Seen<&TweetLine>,
     (site, links): (&SiteSettings, LinkTarget),
     slots: &Slots<'_, TweetPlaceholder>,
 ) -> Markup {
-    let TweetSummary { tweet, username, fullname, news, .. } = summary;
+    let TweetSummary { tweet, username, fullname, news, .. } = &*line.summary;
     let age = slots.at(TweetPlaceholder::Age);
     html! {
         div.meta {
@@ -165,12 +169,12 @@ fn tweet_markup(
                 None => { span.author { (DELETED_USER) } }
             }
             " "
-            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(summary), age)) }
+            a href=(tweet_address(tweet.id)) data-open { (age_as(posted_at(&line), age)) }
             (slots.usually(TweetPlaceholder::Links, flag_link(tweet)))
         }
         @match news {
             Some(news) => { (announcement(links, news)) }
-            None => { div.text dir="auto" { (text((site, links), summary)) } }
+            None => { div.text dir="auto" { (text((site, links), line)) } }
         }
     }
 }
@@ -189,10 +193,10 @@ fn announcement(links: LinkTarget, news: &News) -> Markup {
 }
 
 /// The text with its links, and with the names of users as links to them.
-fn text((site, links): (&SiteSettings, LinkTarget), summary: &TweetSummary) -> Markup {
-    let text = site.with_moved_links(&summary.tweet.text);
+fn text((site, links): (&SiteSettings, LinkTarget), line: Seen<&TweetLine>) -> Markup {
+    let text = site.with_moved_links(line.text());
     linked(StoredText::Post(&text), links, |name| {
-        summary.mentions.username(name).map(|username| profile_address(username, ""))
+        line.mentions.username(name).map(|username| profile_address(username, ""))
     })
 }
 
@@ -201,29 +205,37 @@ pub async fn show(
     PathOf(id): PathOf<TweetId>,
     Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
-    let line = reading::tweet(&mut visit, id).await?;
-    let sight = line.sight(visit.perspective());
-    if sight.is_shown() {
+    let view = reading::tweet(&mut visit, id).await?;
+    if let Viewed::Whole(_) = view {
         visit.note_seen(|_| [OnPage::Tweet(id)]).await?;
     }
+    let line = match &view {
+        Viewed::Whole(line) => &**line,
+        Viewed::Line(line, _) => line,
+        Viewed::Nothing => return Err(RequestError::NotFound),
+    };
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let heading = format!("Post by {}", line.username.as_deref().unwrap_or(DELETED_USER));
     let withheld =
         line.tweet.withheld.as_ref().or_else(|| line.news.as_ref().and_then(|news| news.withheld.as_ref()));
     let content = html! {
         h1.hidden { (heading) }
-        @if let Sight::Collapsed(why) = sight {
-            p.gone { "[" bdi { (reason(why, withheld, "a post")) } "]" (show_link(&frame, why, "")) }
-        } @else {
-            (insider_notice(withheld))
-            article.tweet.alone { (tweet(&frame, &line)) }
+        @match &view {
+            Viewed::Whole(line) => {
+                (insider_notice(withheld))
+                article.tweet.alone { (tweet(&frame, line)) }
+            }
+            Viewed::Line(_, why) => {
+                p.gone { (stand_in(*why, withheld, "a post")) (show_link(&frame, *why, "")) }
+            }
+            Viewed::Nothing => {}
         }
         (tweet_tools(&frame, &line.tweet))
         @if let Some(username) = &line.username {
             p { a.action href=(profile_address(username, "")) { "More posts by " (username) } }
         }
     };
-    let text = if sight.is_shown() { shortened(&line.tweet.text) } else { String::new() };
+    let text = view.as_whole().map(|line| shortened(line.text())).unwrap_or_default();
     let head = PageHead::of(tweet_address(id)).about(PageKind::Article, text);
     Ok(frame.page_with(&heading, &head, &content))
 }
@@ -233,7 +245,7 @@ pub async fn delete_form(
     PathOf(id): PathOf<TweetId>,
     Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
-    let line = reading::tweet(&mut visit, id).await?;
+    let line = reading::tweet(&mut visit, id).await?.whole().ok_or(Refusal::NotYourTweet)?;
     line.tweet.may_delete(&user)?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let content = html! {

@@ -80,7 +80,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 let line = found.line();
                 let author = line.username.unwrap_or(DELETED_USER);
                 let title = shortened(&found.news.title);
-                let words = format!("{author} on “{title}”: {}", excerpt(&line.comment.body));
+                let words = format!("{author} on “{title}”: {}", excerpt(line.body()));
                 let members = vec![("comment", object(FoundComment::of(&found)))];
                 Some(Told { members, words, page: comment_address(*address) })
             }
