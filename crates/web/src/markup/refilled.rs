@@ -52,7 +52,7 @@ impl Sent<'_> {
             Why::Preview(preview) => form.show_preview(preview, &mut changes),
             Why::Tried => {}
         }
-        // What was typed can have what no document may have.
+        // A typed text can have characters that no document may have.
         Some(printable_lines(&changes.applied(page, &tags)).into_owned())
     }
 
