@@ -40,7 +40,10 @@ impl Folder for RealFolder {
         if !is_still_at(&file, &path) {
             return Err(Error::other("another process has just finished it"));
         }
-        file.set_len(0)?;
+        // A device has no length.
+        if file.metadata()?.len() > 0 {
+            file.set_len(0)?;
+        }
         Ok(Box::new(RealFile(Mutex::new(file))))
     }
 

@@ -79,7 +79,9 @@ pub async fn list(
     Form(query): Form<InboxQuery>,
 ) -> Result<Json<InboxResponse>, RequestError> {
     let page = inbox::page(&mut visit, user.id, &query.into()).await?;
-    Ok(Json(InboxResponse::new(page, user.replies)))
+    visit.learn_badge().await;
+    let unread = visit.viewer().await?.map_or(0, |viewer| viewer.replies);
+    Ok(Json(InboxResponse::new(page, unread)))
 }
 
 impl InboxResponse {

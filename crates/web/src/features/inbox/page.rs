@@ -38,7 +38,7 @@ struct InboxPage<'a> {
 
 impl InboxPage<'_> {
     fn render(&self, frame: &Frame<'_>) -> Markup {
-        let unread = self.viewer.replies;
+        let unread = frame.viewer.map_or(0, |viewer| viewer.replies);
         let back = filter_address(self.filter, self.before);
         let content = html! {
             h1 { "Inbox" }
