@@ -31,7 +31,7 @@ use tidings_keyspace::{Batch, Committed, Fetch, read};
 /// and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::VotedAlready`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::VotedAlready`],
 /// [`Refusal::VotesDiscounted`], [`Refusal::NotEnoughKarma`], [`Refusal::TooManyRequests`], or the store's.
 pub async fn vote_news(
     site: &Site,
@@ -133,7 +133,7 @@ const fn state_of(news: &News, vote: Option<Direction>) -> VoteState {
 /// Rounds: 2, and 2 more after a concurrent vote.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::NoVoteToTakeBack`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::NoVoteToTakeBack`],
 /// [`Refusal::OwnFirstVote`], [`Refusal::TooLateToTakeBack`], [`Refusal::VotesAreFinal`],
 /// [`Refusal::TooManyRequests`], or the store's.
 pub async fn take_back_news_vote(

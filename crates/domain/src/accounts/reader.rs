@@ -233,7 +233,7 @@ impl Sight {
 /// Why there is only a line in place of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collapsed {
-    /// A moderator has removed it. The reason is that of [`Withheld::Removed`].
+    /// A moderator has removed it. The state has the reason.
     Removed,
     /// It waits for approval, and something below it is shown.
     Held,

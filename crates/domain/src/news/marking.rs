@@ -37,7 +37,7 @@ impl Mark {
 /// Marks a story. A story that is marked already becomes the latest. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::TooManySaved`],
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::TooManySaved`],
 /// [`Refusal::SessionEnded`], or the store's.
 pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: NewsId) -> Result<(), Error> {
     let (key, member) = (mark.key(user), id.to_string());

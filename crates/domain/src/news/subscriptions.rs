@@ -47,7 +47,7 @@ fn lists_of(user: UserId) -> [String; 2] {
 /// [`MAX_SUBSCRIPTIONS`] the oldest ends. Rounds: 2.
 ///
 /// # Errors
-/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`], [`Refusal::SessionEnded`] when the account
+/// [`Refusal::NoSuchNews`], those of [`PostState::demand_open`](crate::values::withheld::PostState::demand_open), [`Refusal::SessionEnded`] when the account
 /// has been deactivated meanwhile, or the store's.
 pub async fn subscribe(site: &Site, now: Moment, user: &User, news: NewsId) -> Result<(), Error> {
     change(site, now, user, news, Subscription::Subscribed).await

@@ -5,8 +5,8 @@
 //! back, so taking the field away puts everything back exactly. Only what is erased is gone for good. A text
 //! that is none of these counts as withheld: a damaged state does not reveal a post that a moderator hid.
 //!
-//! Each state is one [`StateRow`] of answers to all that is asked about it. Nobody else tells states apart: who asks whether
-//! something is listed, may be answered or is counted asks a [`PostState`].
+//! Each state is one row of answers to all that is asked about it. Nobody else tells states apart: who asks whether
+//! something is listed, counted, or may be answered asks a [`PostState`].
 
 use crate::values::ids::{NewsId, UserId};
 use crate::values::text::{one_line, printable};
