@@ -5,7 +5,6 @@ use std::fs::File;
 use std::path::Path;
 use tidings::backup::reader::BackupReader;
 use tidings::backup::take;
-use tidings_domain::migrations;
 use tidings_domain::moderation::retention;
 
 use crate::client::{Client, PASSWORD, ok, refused};
@@ -456,8 +455,7 @@ async fn a_store_of_before_gets_the_lists_that_an_erasure_reads() {
                 batch.set("layout:version", "6");
             })
             .await;
-        let state = migrations::state_of(server.store()).await.unwrap();
-        migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        server.migrate().await;
         server.finish_jobs().await;
         let mut after = server.dump().await;
         for dump in [&mut before, &mut after] {

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{SiteExport, SiteSection};
-use tidings_domain::migrations;
 use tidings_keyspace::Notice;
 use tidings_web::features::hacker_news::archive;
 use tidings_web::settings::Settings;
@@ -798,8 +797,7 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
             .await;
     }
     assert_ne!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
-    let state = migrations::state_of(server.store()).await.unwrap();
-    migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+    server.migrate().await;
     server.clear_caches().await;
     assert_eq!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
     leaves_no_trace(&site).await;

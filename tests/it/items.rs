@@ -88,8 +88,7 @@ async fn a_store_from_before_gets_its_numbers_in_the_order_of_time() {
         };
         forget().await;
         let site = &server.app.site;
-        let state = migrations::state_of(server.store()).await.unwrap();
-        migrations::migrate(site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        server.migrate().await;
         assert_eq!(items(&server).await, expected);
         // A story that another program has posted is numbered at the next start, and by a repair.
         server.write(|batch| batch.sorted_remove(keys::ITEMS, "news:3")).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use reqwest::StatusCode;
 use serde_json::Value;
-use tidings_domain::{keys, migrations};
+use tidings_domain::keys;
 use tidings_web::route::{ErrorFormat, Facts, Listed};
 
 use crate::client::{Client, ok, refused};
@@ -203,8 +203,7 @@ async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote() {
                 batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
             })
             .await;
-        let state = migrations::state_of(server.store()).await.unwrap();
-        migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        server.migrate().await;
         assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
         assert_eq!(listed(&bob, "/saved").await, [1]);
         assert_eq!(server.ids(&format!("user:{}:saved", dave.user_id)).await, [0; 0], "dave has left");

@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_domain::migrations;
 use tidings_domain::store_check::Part;
 use tidings_keyspace as keyspace;
 
@@ -321,10 +320,7 @@ async fn an_older_store_lets_stories_and_profiles_name_what_removed_them() {
                 batch.set("layout:version", "13");
             })
             .await;
-        let state_of_store = migrations::state_of(server.store()).await.unwrap();
-        migrations::migrate(&server.app.site, &state_of_store, &migrations::MIGRATIONS, &|_, _| {})
-            .await
-            .unwrap();
+        server.migrate().await;
         server.clear_caches().await;
         let mut migrated = server.dump().await;
         for line in [&of_story, &of_profile] {
@@ -514,10 +510,7 @@ async fn an_older_store_gets_back_into_inboxes_what_removals_took_away() {
                 batch.set("layout:version", "10");
             })
             .await;
-        let state_of_store = migrations::state_of(server.store()).await.unwrap();
-        migrations::migrate(&server.app.site, &state_of_store, &migrations::MIGRATIONS, &|_, _| {})
-            .await
-            .unwrap();
+        server.migrate().await;
         server.clear_caches().await;
         let mut migrated = server.dump().await;
         for line in [&of_comment, &of_tweet] {

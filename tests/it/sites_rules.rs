@@ -11,7 +11,6 @@ use tidings_domain::Error;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::migrations;
 use tidings_domain::news::site_page::site_page;
 use tidings_domain::sites::{self, SettingsChange, SiteVote, Verdict};
 use tidings_domain::values::day::Day;
@@ -317,8 +316,7 @@ async fn count_twice_anew(server: &Server) {
             }
         })
         .await;
-    let state = migrations::state_of(server.store()).await.unwrap();
-    migrations::migrate(&server.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+    server.migrate().await;
     consistency::check(&server.dump().await);
     server
         .write(|batch| {

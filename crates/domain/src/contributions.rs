@@ -6,7 +6,7 @@ pub(crate) mod store_rules;
 
 use crate::accounts::reader::Perspective;
 use crate::accounts::seen::{ProfileTexts, ShownIn};
-use crate::accounts::users::{DEACTIVATED, User};
+use crate::accounts::users::User;
 use crate::articles::stories::StoredStory;
 use crate::comments::comment::{self, Comment, StoredComment};
 use crate::error::{Error, Refusal};
@@ -25,7 +25,7 @@ use crate::values::ids::{ModerationId, UserId};
 use crate::values::limits::QUEUE_TEXT;
 use crate::values::moderation::Thing;
 use crate::values::removed_by::RemovedBy;
-use crate::values::withheld::{Closed, PostKind, PostState, WITHHELD, Withheld};
+use crate::values::withheld::{Closed, PostKind, PostState, Withheld};
 use tidings_keyspace::{Batch, Hash, read};
 
 /// The characters of a text that a message to its author repeats.
@@ -299,16 +299,7 @@ impl Contribution {
                 after.withhold(state);
                 tweets::change(batch, tweet, &after);
             }
-            Self::Profile(user) => {
-                let key = keys::user(user.id);
-                batch.field_absent(&key, DEACTIVATED);
-                batch.key_present(&key);
-                batch.field_unchanged(&key, WITHHELD, self.withheld().map(Withheld::to_string));
-                match state {
-                    Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
-                    None => batch.delete_field(key, WITHHELD),
-                }
-            }
+            Self::Profile(user) => user.write_state(batch, state.as_ref()),
         }
     }
 }

@@ -15,6 +15,7 @@ use tidings_domain::accounts::users::User;
 use tidings_domain::background;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::keys;
+use tidings_domain::migrations;
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
@@ -285,6 +286,12 @@ impl Server {
     pub async fn clear_caches(&self) {
         // A restore invalidates everything.
         self.store().restore(Vec::new()).await.unwrap();
+    }
+
+    /// Runs the migrations that the store needs, as a start does.
+    pub async fn migrate(&self) {
+        let state = migrations::state_of(self.store()).await.unwrap();
+        migrations::migrate(&self.app.site, &state, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
     }
 
     /// Does the jobs of the background, until none is left. While one is in the middle, the server

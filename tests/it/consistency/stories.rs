@@ -37,7 +37,7 @@ pub fn check_story(dump: &Dump, id: u64, news: &BTreeMap<String, String>) {
     check_discounted(dump, id);
 }
 
-/// What moderators have removed or merged names the line of the log that says so, and nothing else does.
+/// A post that moderators have removed or merged, and no other, names the line of the log that says so.
 pub fn check_removal(dump: &Dump, post: &str, news: &BTreeMap<String, String>) {
     let state = news.get("withheld").map_or("", String::as_str);
     let is_removed = state.starts_with("removed:") || state.starts_with("merged:");

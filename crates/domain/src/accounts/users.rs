@@ -389,6 +389,21 @@ impl User {
     }
 }
 
+impl User {
+    /// Adds to a batch why readers do not see the profile, or that they see it. The batch fails if that has changed since
+    /// it was read, or if the person has left.
+    pub(crate) fn write_state(&self, batch: &mut Batch, state: Option<&Withheld>) {
+        let key = keys::user(self.id);
+        batch.field_absent(&key, DEACTIVATED);
+        batch.key_present(&key);
+        batch.field_unchanged(&key, WITHHELD, self.withheld.as_ref().map(ToString::to_string));
+        match state {
+            Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
+            None => batch.delete_field(key, WITHHELD),
+        }
+    }
+}
+
 /// The texts about a person that are removed, and the fields of the user that keep them meanwhile. The field [`REMOVED`]
 /// names the line that removed them.
 pub(crate) const REMOVED_TEXTS: [(&str, &str); 2] =

@@ -5,15 +5,15 @@ use super::changes::ChangedFact;
 use super::people::{StoredPerson, read_person};
 use super::removals::ended_by;
 use super::remove_all;
-use crate::accounts::users::{REMOVED_TEXTS, User, forget_removed};
+use crate::accounts::users::{REMOVED_TEXTS, forget_removed};
 use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::moderation::log::Line;
 use crate::values::actions::Action;
 use crate::values::ids::ModerationId;
 use crate::values::removed_by::{REMOVED, RemovedBy};
-use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, Hash};
+use crate::values::withheld::Withheld;
+use tidings_keyspace::Hash;
 
 /// The decision that removed the texts of a profile.
 fn removed_by(user: &Hash) -> Option<RemovedBy> {
@@ -41,7 +41,7 @@ pub(super) async fn remove(case: &Case<'_>, name: &str) -> Result<Effect, Error>
     // The text that was flagged is gone.
     let earlier = person.user.withheld.clone().filter(Withheld::is_flagged);
     if earlier.is_some() {
-        write_state(&mut effect.batch, &person.user, None);
+        person.user.write_state(&mut effect.batch, None);
     }
     effect.batch.field_absent(&key, REMOVED);
     effect.batch.set_field(&key, REMOVED, RemovedBy { line: case.id, earlier }.to_string());
@@ -82,21 +82,12 @@ async fn restore_texts(case: &Case<'_>, person: &StoredPerson, removed: RemovedB
         }
     }
     if removed.earlier.is_some() && person.user.withheld.is_none() {
-        write_state(&mut effect.batch, &person.user, removed.earlier);
+        person.user.write_state(&mut effect.batch, removed.earlier.as_ref());
     }
     effect.batch.field_unchanged(&key, REMOVED, person.hash.get(REMOVED));
     forget_removed(&mut effect.batch, person.user.id);
     effect.message = Some(format!("The text of your profile has been restored: {}", case.reason));
     Ok(effect)
-}
-
-fn write_state(batch: &mut Batch, person: &User, state: Option<Withheld>) {
-    let key = keys::user(person.id);
-    batch.field_unchanged(&key, WITHHELD, person.withheld.as_ref().map(ToString::to_string));
-    match state {
-        Some(state) => batch.set_field(key, WITHHELD, state.to_string()),
-        None => batch.delete_field(key, WITHHELD),
-    }
 }
 
 /// The numbers of lines, as the hash of a user stores them.

@@ -122,7 +122,7 @@ async fn change(
     let parts = [
         ("title", &from.title, &to.title),
         ("url", &from.url, &to.url),
-        ("topics", &from.topics, &news.topics.stored()),
+        ("topics", &from.topics, &to.topics),
     ];
     for (field, before, after) in parts.into_iter().filter(|(_, before, after)| before != after) {
         effect.changed.push(ChangedFact::of_field(&key, field, (Some(before), Some(after))));

@@ -1,4 +1,4 @@
-//! What can be found.
+//! The documents of the index, with their fields.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use strum::{EnumCount, EnumString, IntoStaticStr, VariantArray};
