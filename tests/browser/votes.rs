@@ -265,7 +265,7 @@ async fn a_page_that_comes_back_asks_for_its_votes() {
     browser.go(&format!("/news/{news}")).await;
     browser.click(&format!("#news-{news} .vote .up")).await;
     browser.wait_for(&format!("#news-{news} .vote .up[value=none]")).await;
-    browser.run("history.back()").await;
+    browser.go_back().await;
     browser.arrive("/").await;
     browser.wait_for(".vote .up[aria-pressed=true][value=none]").await;
     assert_eq!(browser.text("[data-count=up]").await, "2");

@@ -171,6 +171,12 @@ impl Browser {
         self.driver.refresh().await.unwrap();
     }
 
+    /// Goes back in the history. The script ends before the page is left: chromedriver runs a
+    /// script again that a new page has interrupted, and would go back twice.
+    pub async fn go_back(&self) {
+        self.run("setTimeout(() => history.back())").await;
+    }
+
     // Actions
 
     /// Clicks the link with this text.
