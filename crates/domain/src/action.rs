@@ -15,12 +15,14 @@ use std::fmt::Display;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use tidings_keyspace::{Batch, CheckId, Committed, Store};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 
 /// Attempts before an action gives up as [`Error::Busy`].
 const ATTEMPTS: usize = 24;
 /// Locks that are shared by the keys of contended actions.
 const LOCKS: usize = 64;
+/// The permits of this server: an attempt needs one, and an action that has only half of its attempts left needs all.
+const PERMITS: u32 = 1 << 16;
 
 /// A line of the moderation log on its way into a batch, from an action of a lower wing.
 pub type Logging<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
@@ -140,7 +142,8 @@ impl Site {
     ///
     /// `home` is the key that actions compete for. The first attempt is optimistic, unless
     /// other actions are taking turns already. After a conflict the actions of this server
-    /// with the same home take turns, so that none starves. An attempt must not call
+    /// with the same home take turns. An action that goes on losing, to actions with other
+    /// homes, makes its last attempts alone, so that none starves. An attempt must not call
     /// [`Site::act`] itself: it may hold the lock that the inner action waits for.
     ///
     /// An attempt and its batch are about one server: see [`Store::history`].
@@ -169,7 +172,7 @@ impl Site {
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
-        let attempts = Attempts { lock: self.of::<Turns>().lock_of(home), turn: None, left: ATTEMPTS };
+        let attempts = Attempts { turns: Some((self.of::<Turns>(), home)), turn: None, left: ATTEMPTS };
         attempts.run(&self.store, attempt).await
     }
 
@@ -199,27 +202,29 @@ pub(crate) async fn act_on<T, A>(store: &Store, attempts: usize, attempt: impl F
 where
     A: Future<Output = Result<Decision<T>, Error>>,
 {
-    let attempts = Attempts { lock: None, turn: None, left: attempts };
+    let attempts = Attempts { turns: None, turn: None, left: attempts };
     let (answer, _) = attempts.run(store, attempt).await?;
     Ok(answer)
 }
 
 /// The attempts that an action may still make.
 struct Attempts<'a> {
-    lock: Option<&'a Mutex<()>>,
+    /// Where the action takes turns, and its home.
+    turns: Option<(&'a Turns, &'a str)>,
     turn: Option<MutexGuard<'a, ()>>,
     left: usize,
 }
 
-impl Attempts<'_> {
+impl<'a> Attempts<'a> {
     async fn run<T, A>(mut self, store: &Store, attempt: impl Fn() -> A) -> Result<(T, Committed), Error>
     where
         A: Future<Output = Result<Decision<T>, Error>>,
     {
         let mut has_lost = false;
         while self.left > 0 {
-            self.left -= 1;
             self.wait_for_turn(has_lost).await;
+            let _permits = self.permits().await;
+            self.left -= 1;
             let history = store.history().await?;
             let commit = match attempt().await? {
                 Decision::Done(answer) => return Ok((answer, Committed::default())),
@@ -251,24 +256,37 @@ impl Attempts<'_> {
 
     /// Takes the turn, if it is needed and not held yet.
     async fn wait_for_turn(&mut self, has_lost: bool) {
-        if let Some(lock) = self.lock
+        if let Some(lock) = self.turns.and_then(|(turns, home)| turns.lock_of(home))
             && self.turn.is_none()
             && (has_lost || lock.try_lock().is_err())
         {
             self.turn = Some(lock.lock().await);
         }
     }
+
+    /// What the next attempt needs beside its turn.
+    async fn permits(&self) -> Option<SemaphorePermit<'a>> {
+        let (turns, _) = self.turns?;
+        let needed = if self.left > ATTEMPTS / 2 { 1 } else { PERMITS };
+        turns.permits.acquire_many(needed).await.ok()
+    }
 }
 
 /// Locks by which the actions of this server take turns at a key. Different keys may share
 /// a lock, which costs a wait and nothing else.
-pub(crate) struct Turns(Vec<Mutex<()>>);
+pub(crate) struct Turns {
+    locks: Vec<Mutex<()>>,
+    permits: Semaphore,
+}
 
 process_state!(Turns);
 
 impl Default for Turns {
     fn default() -> Self {
-        Self((0..LOCKS).map(|_| Mutex::new(())).collect())
+        Self {
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            permits: Semaphore::new(PERMITS as usize),
+        }
     }
 }
 
@@ -276,7 +294,7 @@ impl Turns {
     fn lock_of(&self, key: &str) -> Option<&Mutex<()>> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        self.0.get(usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0))
+        self.locks.get(usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or(0))
     }
 }
 
@@ -352,10 +370,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn actions_that_race_for_one_home_all_succeed() {
+    async fn actions_that_race_for_a_key_all_succeed() {
         let site = site().await;
-        let increment = || {
-            site.act_counting("count", || async {
+        let increment = async |home: usize| {
+            let home = home.to_string();
+            let acted = site.act_counting(&home, || async {
                 let count = site.store.fetch(read::string("count")).await?;
                 let mut batch = Batch::new();
                 match count {
@@ -364,13 +383,16 @@ mod tests {
                 };
                 batch.increment("count", 1);
                 Ok(Decision::commit(batch, ()))
-            })
+            });
+            acted.await.unwrap().1.counter("count").unwrap()
         };
-        let counts = futures_util::future::join_all((0..100).map(|_| increment())).await;
-        let mut counts: Vec<i64> =
-            counts.into_iter().map(|acted| acted.unwrap().1.counter("count").unwrap()).collect();
-        counts.sort_unstable();
-        assert_eq!(counts, (1..=100).collect::<Vec<i64>>());
+        // Whether they have one home, or each its own.
+        for (homes, last) in [(1, 100), (100, 200)] {
+            let actions = (0..100).map(|action| increment(action % homes));
+            let mut counts = futures_util::future::join_all(actions).await;
+            counts.sort_unstable();
+            assert_eq!(counts, (last - 99..=last).collect::<Vec<i64>>());
+        }
     }
 
     #[tokio::test]
