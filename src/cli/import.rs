@@ -153,7 +153,7 @@ impl ImportLinks {
             let author = authors.get(&row.author).copied()?;
             let votes = row.points.clamp(1, self.votes_cap());
             let voters = choose(voters, author, votes - 1, row.line);
-            Some((row.id.clone(), ImportedLink { story: row.story.clone(), author, voters }))
+            Some((row.id.clone(), ImportedLink { story: row.story.clone(), author, voters, source: None }))
         };
         let links: Vec<(String, ImportedLink)> = fresh.into_iter().filter_map(link).collect();
         imported.votes += links.iter().map(|(_, link)| 1 + link.voters.len() as u64).sum::<u64>();

@@ -9,9 +9,11 @@
 //! Keys: `flags:<thing>`, `user:<id>:flags` and `user:<id>:flag_outcomes`. Moderators' actions
 //! decide flags (`ThingFlags::decide`), and their undo takes that back (`ThingFlags::reopen`).
 
+mod erasing;
 mod of_thing;
 
-pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags, erase_note};
+pub(crate) use erasing::{erase, erase_note, forget, forget_person};
+pub(crate) use of_thing::{LEFT_HIDDEN, ThingFlags};
 
 use crate::accounts::actor::Actor;
 use crate::accounts::seen::ShownIn;

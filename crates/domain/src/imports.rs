@@ -57,6 +57,8 @@ pub struct ImportedLink {
     pub author: UserId,
     /// The other users who voted it up: all different, and not the author.
     pub voters: Vec<UserId>,
+    /// Where it comes from, as `<source>:<number there>`, if that is noted with it.
+    pub source: Option<String>,
 }
 
 /// Those of the submissions that have been imported before. Rounds: 1.
@@ -105,13 +107,14 @@ pub async fn import_links(
 }
 
 fn write_link(batch: &mut Batch, site: &Site, now: Timestamp, id: NewsId, link: &ImportedLink) {
-    let ImportedLink { story, author, voters } = link;
+    let ImportedLink { story, author, voters, source } = link;
     let others = u64::try_from(voters.len()).unwrap_or(u64::MAX);
     let text = || format!("{TEXT_SCHEME}{}", story.text.as_ref().map_or("", Body::as_str));
     let url = story.url.as_ref().map_or_else(text, |url| url.as_str().to_owned());
     let mut news = News::new(id, *author, (&story.title, url), story.topics.clone(), story.posted);
     news.up = i64::try_from(others).unwrap_or(i64::MAX).saturating_add(1);
     news.imported_votes = story.votes;
+    news.source = source.as_deref().map(Into::into);
     news.rank_anew(now, &site.rules.ranking);
     let voters = (0_u64..).zip(std::iter::once(author).chain(voters)).map(|(position, voter)| {
         let voted = story.posted.0.saturating_add(VOTES_SPREAD_SECONDS * position / (others + 1));

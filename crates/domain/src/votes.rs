@@ -14,6 +14,7 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::discounted::VoterStanding;
 use crate::news::item::{Direction, News, vote_of};
+use crate::news::marking::{add_upvoted, remove_upvoted};
 use crate::news::ranks;
 use crate::news::ranks::write_rank;
 use crate::site::Site;
@@ -76,7 +77,7 @@ pub async fn vote_news(
         let counters = write_counters(&mut batch, site, now, &news, (direction, 1));
         write_karma(&mut batch, [voter, news.user_id], [-cost, transfer]);
         if is_up {
-            batch.sorted_add(keys::user_upvoted(voter), id.to_string(), now.as_score());
+            add_upvoted(&mut batch, voter, id, now.as_score());
         }
         article.iter().for_each(|article| article.write(&mut batch));
         recent.add(site, &mut batch, &record).await?;
@@ -354,11 +355,11 @@ fn write_taken_back(batch: &mut Batch, (id, voter): (NewsId, UserId), saved_at: 
     match saved_at {
         Some(time) => {
             batch.sorted_member_present(saved, &member);
-            batch.sorted_add(keys::user_upvoted(voter), member, time);
+            add_upvoted(batch, voter, id, time);
         }
         None => {
             batch.sorted_member_absent(saved, &member);
-            batch.sorted_remove(keys::user_upvoted(voter), member);
+            remove_upvoted(batch, voter, id);
         }
     }
 }

@@ -162,16 +162,16 @@ pub async fn set_new_password(
         .passwords
         .hash_for(HashingSource::Account(account.user_id), password.clear_text().to_owned())
         .await?;
-    let (link, key) = (keys::password_reset(token), keys::user(account.user_id));
+    let (reset, key) = (keys::password_reset(token), keys::user(account.user_id));
     let replacement = SessionReplacement { session: Session::new(account.user_id)?, device: None, now };
     let ended = sessions::end_all_sessions(site, &replacement, |batch| {
         let unused = [
             // Fails if another use of the link has changed the password.
             batch.field_unchanged(&key, "password", account.password.as_ref()),
             batch.field_unchanged(&key, "email", account.email.as_ref()),
-            batch.key_present(&link),
+            batch.key_present(&reset),
         ];
-        batch.delete(&link);
+        batch.delete(&reset);
         sessions::choose_password(batch, account.user_id, &hash);
         let to = account.email.as_deref().unwrap_or_default();
         outbox::write_notices(batch, (site, now), account.user_id, &[(Notice::PasswordChanged, to)]);

@@ -5,13 +5,18 @@
 //! reads are added to them: the token to the first round, the user to the second. A page
 //! then identifies its viewer without an extra round. Sessions and viewers are cached.
 
+mod caching;
+
+pub(crate) use self::caching::CacheResult;
+pub use self::caching::SharedVisit;
+
 use crate::accounts::inbox::seen::PendingSights;
 use crate::accounts::inbox::{NewestUnread, OnPage};
 use crate::accounts::reader::{Perspective, Reader};
 use crate::accounts::recent_votes::RecentVotes;
 use crate::accounts::session_store::{self, VisitSession};
 use crate::accounts::users::{Role, User};
-use crate::cache::{Cache, CacheKind, Flight, Lookup, MEBIBYTE, Shared, View};
+use crate::cache::{MEBIBYTE, Shared};
 use crate::error::{Error, Refusal};
 use crate::identity::{Identities, Identity, LastRead, store_tag_origin};
 use crate::keys;
@@ -24,7 +29,7 @@ use crate::values::ids::UserId;
 use crate::values::session_token::{SessionToken, TOKEN_DIGITS};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tidings_keyspace::{Answers, Boxed, Fetch, KnownOr, Query, Tracked, read};
+use tidings_keyspace::{Answers, Boxed, Fetch, Query, Tracked, read};
 
 crate::cache_kind! {
     /// Sessions by their token.
@@ -501,8 +506,8 @@ impl Visit {
         })
     }
 
-    /// The viewer, with reads only: no karma, no note of the visit. For pages about failures.
-    /// Rounds: at most 2.
+    /// The viewer, with reads only: no karma, no note of the visit. Rounds: at most 2; none if rounds of the page have
+    /// found out.
     pub async fn recognise(&mut self) -> Result<Option<&User>, Error> {
         while matches!(self.stage, Stage::Token(_) | Stage::Known(_)) {
             self.advance().await?;
@@ -511,71 +516,6 @@ impl Visit {
             Stage::Viewer(user) => Some(user),
             _ => None,
         })
-    }
-
-    /// How this visit sees the caches. On a shared store it can use them only after its
-    /// first round, which also fetches the keys that other servers have written.
-    pub fn view(&self) -> View<'_> {
-        View { store: &self.site.store, now: self.now, is_current: self.current }
-    }
-
-    /// A value from its cache. If it is not there, it is read and cached.
-    pub(crate) fn cached<K: CacheKind, F: Fetch<Value = Tracked<K::Value>>>(
-        &self,
-        key: K::Key,
-        read: fn(&K::Key) -> F,
-    ) -> KnownOr<impl Fetch<Value = Shared<K::Value>> + use<K, F>> {
-        match self.site.caches.of::<K>().get(self.view(), &key) {
-            Some(value) => KnownOr::Known(value),
-            None => {
-                let keep = self.keeper::<K>();
-                KnownOr::Read(read(&key).map(move |made| keep(key, made)))
-            }
-        }
-    }
-
-    /// Caches what this visit makes.
-    pub(crate) fn keeper<K: CacheKind>(
-        &self,
-    ) -> impl Fn(K::Key, Tracked<K::Value>) -> Shared<K::Value> + Send + use<K> {
-        let (site, now) = (self.site.clone(), self.now);
-        move |key, made| {
-            let view = View { store: &site.store, now, is_current: true };
-            site.caches.of::<K>().insert(view, key, made, None)
-        }
-    }
-
-    /// This visit without its viewer, for reads that are the same for everyone.
-    pub(crate) const fn shared(&mut self) -> SharedVisit<'_> {
-        SharedVisit(self)
-    }
-
-    /// Looks up a value that is expensive to make. If another request is making it, this
-    /// waits for it; a miss then means that the other request failed.
-    pub(crate) async fn look_up<'a, K: CacheKind>(
-        &mut self,
-        cache: &'a Cache<K>,
-        key: &K::Key,
-    ) -> Result<CacheResult<'a, K>, Error> {
-        self.learn_writes_for(cache, key).await?;
-        Ok(match cache.look_up(self.view(), key) {
-            Lookup::Hit(value) => CacheResult::Hit(value),
-            Lookup::Make(flight) => CacheResult::Miss(flight),
-            Lookup::Wait(waiting) => match waiting.value(self.view()).await {
-                Some(value) => CacheResult::Hit(value),
-                None => CacheResult::Miss(cache.make_too(key)),
-            },
-        })
-    }
-
-    async fn learn_writes_for<K: CacheKind>(&mut self, cache: &Cache<K>, key: &K::Key) -> Result<(), Error> {
-        // A value in doubt may turn out to be valid.
-        let is_worth_it = || cache.may_have(self.view(), key) || self.site.store.has_doubts();
-        if !self.current && is_worth_it() {
-            self.identify().await?;
-            self.become_current().await?;
-        }
-        Ok(())
     }
 
     /// The viewer's id as far as it is known: `None` for a visitor without a session, and
@@ -588,29 +528,12 @@ impl Visit {
         }
     }
 
-    /// The viewer, or `None` if that is not known yet. A visitor without a session is known.
-    pub(crate) fn known_viewer(&self) -> Option<Option<&User>> {
-        match &self.stage {
-            Stage::Anonymous => Some(None),
-            Stage::Viewer(user) => Some(Some(user)),
-            Stage::Token(_) | Stage::Known(_) => None,
-        }
-    }
-
-    /// The same, with reads of its own if no round of the page has done so. Rounds: at most 2.
-    pub(crate) async fn know_viewer(&mut self) -> Result<Option<&User>, Error> {
-        while self.known_viewer().is_none() {
-            self.advance().await?;
-        }
-        Ok(self.known_viewer().flatten())
-    }
-
     /// Refuses a viewer who does not moderate. Rounds: 2, none if the viewer is known.
     ///
     /// # Errors
     /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
     pub(crate) async fn demand_moderator(&mut self) -> Result<(), Error> {
-        let viewer = self.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?;
+        let viewer = self.recognise().await?.ok_or(Refusal::ModeratorsOnly)?;
         Ok(viewer.require_moderator()?)
     }
 
@@ -664,64 +587,4 @@ impl Visit {
 pub fn waiting_rows(site: &Site, viewer: Option<&User>) -> Option<u64> {
     viewer.filter(|viewer| viewer.role() >= Role::Moderator)?;
     site.of::<WaitingRows>().last()
-}
-
-/// The result of [`Visit::look_up`].
-pub(crate) enum CacheResult<'a, K: CacheKind> {
-    /// The value is cached.
-    Hit(Shared<K::Value>),
-    /// The caller makes the value.
-    Miss(Flight<'a, K>),
-}
-
-/// A visit without its viewer: for values that are the same for everyone. It cannot reveal
-/// the viewer.
-pub struct SharedVisit<'a>(&'a mut Visit);
-
-impl SharedVisit<'_> {
-    /// As [`Visit::fetch`]: the session's next read is added to the round.
-    pub(crate) async fn fetch<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
-        self.0.fetch(what).await
-    }
-
-    /// As [`Visit::fetch_if_needed`].
-    pub(crate) async fn fetch_if_needed<F: Fetch>(&mut self, what: F) -> Result<F::Value, Error> {
-        self.0.fetch_if_needed(what).await
-    }
-
-    /// As [`Visit::cached`].
-    pub(crate) fn cached<K: CacheKind, F: Fetch<Value = Tracked<K::Value>>>(
-        &self,
-        key: K::Key,
-        read: fn(&K::Key) -> F,
-    ) -> KnownOr<impl Fetch<Value = Shared<K::Value>> + use<K, F>> {
-        self.0.cached::<K, F>(key, read)
-    }
-
-    /// As [`Visit::keeper`].
-    pub(crate) fn keeper<K: CacheKind>(
-        &self,
-    ) -> impl Fn(K::Key, Tracked<K::Value>) -> Shared<K::Value> + Send + use<K> {
-        self.0.keeper::<K>()
-    }
-
-    /// As [`Visit::view`].
-    pub fn view(&self) -> View<'_> {
-        self.0.view()
-    }
-
-    /// The site that is visited.
-    pub fn site(&self) -> &Site {
-        self.0.site()
-    }
-
-    /// As [`Visit::site_too`].
-    pub(crate) fn site_too(&self) -> Arc<Site> {
-        self.0.site_too()
-    }
-
-    /// The moment of the visit.
-    pub const fn now(&self) -> Timestamp {
-        self.0.now()
-    }
 }

@@ -9,7 +9,7 @@ use crate::accounts::recent_votes::ArticleEffect;
 use crate::fields::StoredFields;
 use crate::keys;
 use crate::news::item::News;
-use crate::records::{self, Fields, RecordEntries, Stored};
+use crate::records::{self, AsRead, Fields, RecordEntries, Stored};
 use crate::site::Site;
 use crate::values::clock::{DecimalSeconds, Timestamp};
 use crate::values::ids::{NewsId, UserId};
@@ -142,6 +142,12 @@ impl StoredArticle {
         }
         unused
     }
+}
+
+/// Adds to a batch that an article is deleted, with who has voted for it.
+pub(super) fn delete(batch: &mut Batch, article: &AsRead<StoredArticle>) {
+    records::delete(batch, article);
+    batch.delete(keys::voted(article.id));
 }
 
 impl Stored for StoredArticle {

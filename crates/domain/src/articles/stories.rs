@@ -1,8 +1,9 @@
 //! A story as it is stored, with its article. A change of the one changes both records; everything else follows.
 
-use crate::articles::article::{Article, StoredArticle};
+use crate::articles::article::{self, Article, StoredArticle};
 use crate::keys;
 use crate::news::item::News;
+use crate::news::marking::add_upvoted;
 use crate::records::{self, AsRead};
 use crate::site::Site;
 use crate::values::clock::Timestamp;
@@ -56,8 +57,7 @@ impl StoredStory {
             // It must not miss an article that has just been made.
             None => _ = batch.sorted_member_absent(keys::ARTICLES_BY_SCORE, keys::article(self.id)),
             Some(article) if after.deleted || after.is_erased() => {
-                records::delete(batch, article);
-                batch.delete(keys::voted(self.id));
+                article::delete(batch, article);
             }
             Some(article) => _ = records::change(batch, article, &article.after(site, &after)),
         }
@@ -82,7 +82,7 @@ pub(crate) fn publish(
 ) -> Option<CheckId> {
     for (voter, voted) in voters {
         batch.sorted_add(keys::news_up(news.id), voter.to_string(), voted.as_score());
-        batch.sorted_add(keys::user_upvoted(*voter), news.id.to_string(), voted.as_score());
+        add_upvoted(batch, *voter, news.id, voted.as_score());
     }
     let votes = news.up.saturating_add(news.imported_votes.up.max(0));
     let article = StoredArticle::of(news, Article::of(site, news, votes));

@@ -11,7 +11,7 @@ use crate::error::{Error, Refusal};
 use crate::keys;
 use crate::news::hidden;
 use crate::news::item::News;
-use crate::site::Site;
+use crate::site::{Applied, Site};
 use crate::values::clock::Timestamp;
 use crate::values::limits::{
     MAX_LISTED_TOPICS, MAX_TOPIC_SENTENCE, MAX_TOPIC_SENTENCES, MAX_TOPICS, OFFERED_COMBINATIONS,
@@ -124,6 +124,18 @@ pub async fn describe(
     viewer.commit(site, batch).await?;
     tracing::info!(target: AUDIT, by = viewer.username, %topic, "changed the sentence about a topic");
     Ok(())
+}
+
+/// Gives a topic its sentence, unless it has one. Returns whether it had none. Rounds: 2.
+pub(crate) async fn add_sentence(site: &Site, topic: &str, sentence: &str) -> Result<bool, Error> {
+    let all = site.store.fetch(read::hash(keys::TOPIC_SENTENCES)).await?;
+    if all.get(topic).is_some() || all.0.len() >= MAX_TOPIC_SENTENCES {
+        return Ok(false);
+    }
+    let mut batch = Batch::new();
+    batch.field_absent(keys::TOPIC_SENTENCES, topic);
+    batch.set_field(keys::TOPIC_SENTENCES, topic, sentence);
+    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 
 /// The `most` topics with the most articles that the viewer sees; ties as Redis lists them. Rounds: at most 3.

@@ -227,7 +227,7 @@ async fn known(
 ) -> Result<(CommentOrder, Option<CommentId>), Error> {
     let order = match order {
         Some(order) => order,
-        None => visit.know_viewer().await?.map(|user| user.preferences.sort_comments).unwrap_or_default(),
+        None => visit.recognise().await?.map(|user| user.preferences.sort_comments).unwrap_or_default(),
     };
     Ok((order, posted))
 }

@@ -6,6 +6,7 @@ use crate::accounts::message_threads;
 use crate::accounts::users::forget_removed;
 use crate::action::Decision;
 use crate::error::Error;
+use crate::flags;
 use crate::jobs::{Job, JobKind, Step, StepOutcome, members};
 use crate::keys;
 use crate::news::subscriptions;
@@ -98,8 +99,7 @@ async fn step(current: &Step<'_>) -> Result<Decision<StepOutcome>, Error> {
     batch.delete(keys::user_visits(user));
     batch.delete(keys::user_messages(user));
     batch.delete(keys::user_notes(user));
-    batch.delete(keys::user_flags(user));
-    batch.delete(keys::user_flag_outcomes(user));
+    flags::forget_person(&mut batch, user);
     invitations::forget_all(site, &mut batch, user).await?;
     forget_removed(&mut batch, user);
     message_threads::forget_all(site, &mut batch, user).await?;

@@ -1,11 +1,9 @@
 //! The flags of one thing, and its row in the review queue.
 
-use crate::error::Error;
 use crate::fields;
 use crate::hooks::{self, Event};
 use crate::keys;
 use crate::review::{self, QueuePlace};
-use crate::site::Site;
 use crate::values::clock::Timestamp;
 use crate::values::flag::{Flag, FlagReason, FlagVerdict, Weight};
 use crate::values::ids::{ModerationId, UserId};
@@ -249,23 +247,6 @@ fn has_its_note(batch: &mut Batch, key: &str, person: UserId, flag: &Flag) {
     if !flag.note.is_empty() {
         batch.field_equals(key, person.to_string(), flag.to_string());
     }
-}
-
-/// Adds to a batch that a person's flag of a thing has no note. Rounds: 1.
-pub(crate) async fn erase_note(
-    site: &Site,
-    batch: &mut Batch,
-    thing: &Thing,
-    person: UserId,
-) -> Result<(), Error> {
-    let (key, field) = (keys::flags(thing), person.to_string());
-    let stored = site.store.fetch(read::field(&key, &field)).await?;
-    let flag = stored.as_ref().and_then(|stored| stored.parse::<Flag>().ok());
-    if let (Some(stored), Some(flag)) = (stored, flag.filter(|flag| !flag.note.is_empty())) {
-        batch.field_equals(&key, &field, stored);
-        batch.set_field(&key, field, Flag { note: "".into(), ..flag }.to_string());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@
 use super::lines::{ArchiveLine, ArchivedComment, ArchivedPerson, ArchivedStory, ArchivedVotes, Missing};
 use super::people::{self, ArchivePeople};
 use super::{ImportedLink, ImportedStory, write_link};
+use crate::articles::topics;
 use crate::comments::comment::Comment;
 use crate::draws::{Draw, NEXT_ID, Sequence};
 use crate::error::Error;
 use crate::fields;
 use crate::items::{self, Item};
 use crate::keys;
-use crate::news::item::{LOCKED, News, SOURCE};
+use crate::news::item::{LOCKED, News};
 use crate::records;
 use crate::site::{Applied, Site};
 use crate::sites::{Listed, StartingVoters};
@@ -20,7 +21,7 @@ use crate::values::clock::Timestamp;
 use crate::values::hostname::Hostname;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::imported::{ImportSource, ImportedName};
-use crate::values::limits::{MAX_COMMENTS_PER_THREAD, MAX_TOPIC_SENTENCES};
+use crate::values::limits::MAX_COMMENTS_PER_THREAD;
 use crate::values::topic::Topics;
 use crate::values::words::grouped;
 use std::collections::{HashMap, HashSet};
@@ -136,7 +137,7 @@ pub async fn import_lines(
         .collect();
     imported.people = people::write_profiles(site, archive, &profiles).await?;
     for (topic, sentence) in sentences {
-        let is_new = write_sentence(site, topic.as_str(), sentence.as_str()).await?;
+        let is_new = topics::add_sentence(site, topic.as_str(), sentence.as_str()).await?;
         *(if is_new { &mut imported.topics } else { &mut imported.known }) += 1;
     }
     for (host, votes) in sites {
@@ -160,18 +161,6 @@ pub async fn is_own_export(site: &Site, source: &ImportSource) -> Result<bool, E
 /// The source name of this site's items elsewhere: its host. `None` if that is no name of a source.
 pub fn source_of_site(site: &Site) -> Option<ImportSource> {
     url::Url::parse(&site.address).ok()?.host_str()?.parse().ok()
-}
-
-/// Gives a topic its sentence, unless it has one. Returns whether it had none.
-async fn write_sentence(site: &Site, topic: &str, sentence: &str) -> Result<bool, Error> {
-    let all = site.store.fetch(read::hash(keys::TOPIC_SENTENCES)).await?;
-    if all.get(topic).is_some() || all.0.len() >= MAX_TOPIC_SENTENCES {
-        return Ok(false);
-    }
-    let mut batch = Batch::new();
-    batch.field_absent(keys::TOPIC_SENTENCES, topic);
-    batch.set_field(keys::TOPIC_SENTENCES, topic, sentence);
-    Ok(matches!(site.apply(batch).await?, Applied::Yes(_)))
 }
 
 /// Gives a site that nobody has voted on the votes of generated voters. Returns whether nobody had.
@@ -439,10 +428,13 @@ impl<'a> Plan<'a> {
                     items::write(&mut batch, Item::Story(id), number);
                     let ArchivedStory { number: number_there, by, .. } = story;
                     items::write_imported(&mut batch, source, *number_there, number);
-                    let story = content_of(site, story);
-                    let link = ImportedLink { story, author: author(by)?, voters: Vec::new() };
+                    let link = ImportedLink {
+                        story: content_of(site, story),
+                        author: author(by)?,
+                        voters: Vec::new(),
+                        source: Some(format!("{source}:{number_there}")),
+                    };
                     write_link(&mut batch, site, now, id, &link);
-                    batch.set_field(keys::news(id), SOURCE, format!("{source}:{number_there}"));
                 }
                 NewItem::StoryText(place) => {
                     let Some(story) = self.stories.get(*place) else { continue };

@@ -167,20 +167,14 @@ async fn act(
             Message::read(site, person).await?.write(&mut batch, now, &text);
         }
         let is_private = matches!(deed, Deed::Note);
+        let reason = match effect.reason {
+            _ if is_private => String::new(),
+            Some(reason) => reason,
+            None => reason.to_string(),
+        };
         let line = Line {
-            id,
-            time: now.timestamp(),
-            moderator: moderator.id,
             anonymous: *anonymous,
-            action: deed.action(),
-            thing: thing.clone(),
-            reason: match effect.reason {
-                _ if is_private => String::new(),
-                Some(reason) => reason,
-                None => reason.to_string(),
-            },
             undoes: ends,
-            undone_by: None,
             until: effect.until,
             count: effect.count,
             in_progress: effect.in_progress,
@@ -188,8 +182,7 @@ async fn act(
             before: effect.before,
             changed: effect.changed,
             row: row_before,
-            parts: Vec::new(),
-            part_of: None,
+            ..Line::new(id, (now.timestamp(), moderator.id), (deed.action(), thing.clone(), reason))
         };
         line.write(&mut batch);
         let mut decision = Decision::commit(batch, (id, effect.then));

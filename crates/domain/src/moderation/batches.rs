@@ -45,25 +45,14 @@ impl NewBatch<'_> {
         let answer = &answer;
         site.act(keys::MODERATION_COUNT, || async move {
             let last = site.store.fetch(read::string(keys::MODERATION_COUNT)).await?;
+            let about = (self.action, Thing::Site(SitePart::People), self.reason.to_owned());
             let line = Line {
-                id: log::next_id(last.as_deref()),
-                time: now,
-                moderator: moderator_id,
                 anonymous: self.anonymous,
-                action: self.action,
-                thing: Thing::Site(SitePart::People),
-                reason: self.reason.to_owned(),
                 undoes: self.undoes,
-                undone_by: None,
                 until: self.until,
                 count: Some(self.people),
-                in_progress: false,
-                concerns: None,
-                before: None,
-                changed: Vec::new(),
-                row: None,
                 parts: self.parts.to_vec(),
-                part_of: None,
+                ..Line::new(log::next_id(last.as_deref()), (now, moderator_id), about)
             };
             let mut batch = Batch::new();
             line.write(&mut batch);

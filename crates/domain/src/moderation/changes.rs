@@ -416,7 +416,7 @@ async fn changed_by(site: &Site, line: &Line, change: &ChangedFact) -> Result<Op
 /// The lines that the viewer could undo now, of some that are about something that is still there. Rounds: 1, none
 /// for those who do not moderate.
 pub(super) async fn undoable(visit: &mut Visit, lines: &[&Line]) -> Result<HashSet<ModerationId>, Error> {
-    let Some(viewer) = visit.know_viewer().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
+    let Some(viewer) = visit.recognise().await?.filter(|viewer| viewer.role() >= Role::Moderator) else {
         return Ok(HashSet::new());
     };
     let (viewer, now) = (viewer.clone(), visit.now());

@@ -137,7 +137,7 @@ pub struct AccountRow {
 /// [`Refusal::ModeratorsOnly`], [`Refusal::RoleNeedsTwoFactor`], or the store's.
 pub async fn demand(visit: &mut Visit) -> Result<Role, Error> {
     visit.demand_moderator().await?;
-    Ok(visit.know_viewer().await?.map_or(Role::Member, User::role))
+    Ok(visit.recognise().await?.map_or(Role::Member, User::role))
 }
 
 /// The numbers of the newest accounts below a number. Rounds: 1.
@@ -291,7 +291,7 @@ pub async fn act_on_all(
     (names, deeds, reason): (&[String], &[Deed], &Reason),
 ) -> Result<DoneForAll, Error> {
     let site = visit.site_too();
-    let moderator = visit.know_viewer().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
+    let moderator = visit.recognise().await?.ok_or(Refusal::ModeratorsOnly)?.clone();
     moderator.demand_may_moderate(now)?;
     let ids = ids_of(visit, names).await?;
     if names.iter().any(|name| !ids.contains_key(name)) {

@@ -116,7 +116,7 @@ async fn erase_post(current: &Step<'_>, thing: &Thing, author: UserId) -> Result
     let mut batch = current.batch();
     match erasing::erase(current.site, current.now, thing, &mut batch).await {
         Ok(Erased { author: wrote, job }) if wrote == author => {
-            traces::erase_flags(current.site, &mut batch, thing).await?;
+            flags::erase(current.site, &mut batch, thing).await?;
             // The last phase looks for the traces of all posts at once.
             jobs::remove(&mut batch, &job);
             Ok(batch)

@@ -28,7 +28,7 @@ pub struct Neighbourhood {
 /// [`Refusal::ModeratorsOnly`](crate::Refusal::ModeratorsOnly), [`Refusal::NoSuchUser`](crate::Refusal::NoSuchUser), or the store's.
 pub async fn neighbourhood_of(visit: &mut Visit, name: &str) -> Result<Neighbourhood, Error> {
     visit.demand_moderator().await?;
-    let role = visit.know_viewer().await?.map_or(Role::Member, User::role);
+    let role = visit.recognise().await?.map_or(Role::Member, User::role);
     let (site, now) = (visit.site_too(), visit.now());
     let person = person_named(&site, name).await?.user;
     let origins = origins::origins_of(&site, now, person.id).await?;

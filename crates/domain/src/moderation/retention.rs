@@ -12,9 +12,9 @@ use crate::contributions::Contribution;
 use crate::contributions::erasing;
 use crate::error::Error;
 use crate::fields;
+use crate::flags;
 use crate::jobs::Jobs;
 use crate::keys;
-use crate::review;
 use crate::site::{Applied, Site};
 use crate::values::actions::Action;
 use crate::values::clock::{Moment, Timestamp};
@@ -191,28 +191,11 @@ async fn forget_names(site: &Site, until: Option<Timestamp>) -> Result<(), Error
             left.map(|(line, name)| (line, name.to_lowercase())).unzip();
         // The flags come first: after an interruption, the names lead to the rest of them.
         for name in names {
-            forget_flags(site, Thing::User(name.into())).await?;
+            flags::forget(site, &Thing::User(name.into())).await?;
         }
         forget_targets(site, lines).await?;
         after = last.0;
     }
-}
-
-/// Deletes the flags of somebody, whose name is in their key, and their traces with the people who flagged. Rounds: 2.
-async fn forget_flags(site: &Site, person: Thing) -> Result<(), Error> {
-    let (flags, key) = (keys::flags(&person), person.key());
-    let flaggers = site.store.fetch(read::hash(&flags)).await?;
-    let mut batch = Batch::new();
-    for flagger in flaggers.0.iter().filter_map(|(flagger, _)| flagger.parse().ok()) {
-        batch.sorted_remove(keys::user_flags(flagger), &key);
-        for outcome in ['+', '-'] {
-            batch.sorted_remove(keys::user_flag_outcomes(flagger), format!("{outcome}{key}"));
-        }
-    }
-    review::settle(&mut batch, &person);
-    batch.delete(flags);
-    site.store.commit(batch).await?;
-    Ok(())
 }
 
 /// Takes the names out of some lines. Rounds: 1, none without lines.

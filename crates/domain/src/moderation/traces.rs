@@ -7,6 +7,7 @@ use crate::action::Decision;
 use crate::contributions::erasing::{NAME, TRACES, place_of};
 use crate::deactivation::leave;
 use crate::error::Error;
+use crate::flags;
 use crate::jobs::{self, Job, JobKind, Step, StepOutcome};
 use crate::keys;
 use crate::news::item::ERASED;
@@ -14,7 +15,6 @@ use crate::review;
 use crate::site::Site;
 use crate::values::actions::Action;
 use crate::values::clock::Moment;
-use crate::values::flag::Flag;
 use crate::values::ids::{NewsId, UserId};
 use crate::values::moderation::Thing;
 use std::collections::{BTreeMap, HashMap};
@@ -74,12 +74,12 @@ pub(super) async fn step(current: &Step<'_>, about: &TracesOf) -> Result<Decisio
     let (lines, last) = log::lines_after(site, after).await?;
     let Some(last) = last else {
         match about {
-            TracesOf::Thing(thing) => erase_flags(site, &mut batch, thing).await?,
+            TracesOf::Thing(thing) => flags::erase(site, &mut batch, thing).await?,
             // Only now, because it deletes lists of posts.
             TracesOf::Person(person) => {
                 if let Some(name) = current.field::<String>(NAME) {
                     let profile = Thing::User(name.into());
-                    erase_flags(site, &mut batch, &profile).await?;
+                    flags::erase(site, &mut batch, &profile).await?;
                     review::settle(&mut batch, &profile);
                 }
                 let leaving = leave::job(*person);
@@ -136,30 +136,6 @@ async fn erase_appeals(site: &Site, batch: &mut Batch, lines: &[&Line]) -> Resul
     for (line, text) in lines.iter().zip(site.store.fetch(texts).await?) {
         if text.is_some() {
             batch.set_field(keys::appeal(line.id), "text", ERASED);
-        }
-    }
-    Ok(())
-}
-
-/// Adds to a batch that the flags of a post have no notes, and that none waits. Rounds: 1.
-pub(super) async fn erase_flags(site: &Site, batch: &mut Batch, thing: &Thing) -> Result<(), Error> {
-    let key = keys::flags(thing);
-    let flags = site.store.fetch(read::hash(&key)).await?;
-    for (person, stored) in flags.0 {
-        match stored.parse::<Flag>() {
-            // It cannot be decided any more.
-            Ok(flag) if flag.waits() => {
-                batch.delete_field(&key, &person);
-                if let Ok(person) = person.parse() {
-                    batch.sorted_remove(keys::user_flags(person), thing.key());
-                }
-            }
-            Ok(flag) if !flag.note.is_empty() => {
-                batch.field_equals(&key, &person, stored);
-                batch.set_field(&key, person, Flag { note: "".into(), ..flag }.to_string());
-            }
-            Ok(_) => {}
-            Err(_) => batch.delete_field(&key, person),
         }
     }
     Ok(())

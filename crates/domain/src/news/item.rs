@@ -146,7 +146,7 @@ pub struct News {
     /// The tokens of the title; split on first use.
     title_tokens: OnceLock<Box<[Token]>>,
     /// Where it was imported from.
-    source: Option<Box<str>>,
+    pub(crate) source: Option<Box<str>>,
     /// Score and rank as stored.
     pub(crate) stored_score: Option<f64>,
     pub(crate) stored_rank: Option<f64>,

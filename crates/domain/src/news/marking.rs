@@ -11,7 +11,7 @@ use crate::news::discounted::DiscountedVotes;
 use crate::news::item::News;
 use crate::site::Site;
 use crate::values::clock::Timestamp;
-use crate::values::ids::NewsId;
+use crate::values::ids::{NewsId, UserId};
 use crate::values::limits::{MAX_HIDDEN, MAX_SAVED};
 use tidings_keyspace::{Batch, read};
 
@@ -59,7 +59,7 @@ pub async fn mark(site: &Site, now: Timestamp, user: &User, mark: Mark, id: News
         batch.sorted_add(&key, &member, now.as_score());
         match mark {
             Mark::Hidden => batch.sorted_trim(&key, MAX_HIDDEN),
-            Mark::Saved => batch.sorted_add(keys::user_upvoted(user.id), &member, now.as_score()),
+            Mark::Saved => add_upvoted(&mut batch, user.id, id, now.as_score()),
         }
         user.decide(batch, (), &())
     })
@@ -92,9 +92,19 @@ pub async fn unmark(site: &Site, user: &User, mark: Mark, id: NewsId) -> Result<
             voted.is_some() || DiscountedVotes::read(id, user.id, discounted.as_deref()).story.is_some();
         if mark == Mark::Saved && !has_vote {
             batch.sorted_member_absent(keys::news_up(id), user.id.to_string());
-            batch.sorted_remove(keys::user_upvoted(user.id), &member);
+            remove_upvoted(&mut batch, user.id, id);
         }
         Decision::commit(batch, ()).once(user.request.as_ref(), &())
     })
     .await
+}
+
+/// Adds a story to the list of those that somebody has voted up or saved.
+pub(crate) fn add_upvoted(batch: &mut Batch, user: UserId, id: NewsId, time: f64) {
+    batch.sorted_add(keys::user_upvoted(user), id.to_string(), time);
+}
+
+/// Takes a story off that list.
+pub(crate) fn remove_upvoted(batch: &mut Batch, user: UserId, id: NewsId) {
+    batch.sorted_remove(keys::user_upvoted(user), id.to_string());
 }
