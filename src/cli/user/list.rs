@@ -11,7 +11,7 @@ use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::DIRECTORY_ROWS;
 use tidings_domain::values::network::NetworkTag;
 use tidings_search::accounts::AccountOrder;
-use tidings_web::features::moderation::directory_calls::DirectoryResponse;
+use tidings_web::features::moderation::directory::DirectoryResponse;
 
 /// List accounts.
 ///
@@ -71,7 +71,7 @@ impl ListAccounts {
             rows.extend(directory::rows_for_command(site, now, ids).await?);
         }
         if self.json {
-            say!("{}", serde_json::to_string(&DirectoryResponse::from(rows))?);
+            say!("{}", serde_json::to_string(&DirectoryResponse::from((rows, None)))?);
             return Ok(());
         }
         for row in rows {

@@ -5,4 +5,3 @@ pub mod announcement;
 pub mod changes;
 pub mod hooks;
 pub mod identity;
-pub mod identity_form;

@@ -1,7 +1,5 @@
 //! The inbox, and the mails of what is in it.
 
-pub mod calls;
-pub mod form;
 pub mod letters;
 pub mod outbox;
 pub mod page;

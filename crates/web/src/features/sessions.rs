@@ -1,11 +1,8 @@
 //! Sessions: logging in and out, second factors.
 
-pub mod log_in;
 pub mod login;
 pub mod open_sessions;
 pub mod passkeys;
 pub mod second_factors;
 pub mod second_step;
-pub mod session_calls;
-pub mod totp_calls;
 pub mod two_factor;

@@ -23,6 +23,69 @@ pub struct DoneResponse {
 /// The answer of such a call.
 pub const DONE: DoneResponse = DoneResponse { status: Status::Ok };
 
+/// Declares an answer of a call, or a part of one, with all that is to be known of each member: its name, its type, where it
+/// comes from, and its schema in the OpenAPI document, where the type does not tell it. A member with a `?` is missing
+/// where there is nothing to say.
+macro_rules! answer {
+    ($(#[$about:meta])* $vis:vis struct $name:ident $(as $schema:ident)? from ($source:ident: $from:ty) { $($members:tt)+ }) => {
+        $crate::request::answers::answer! {
+            @members { $(#[$about])* $vis $name [$($schema)?] $source $from } [] [] $($members)+
+        }
+    };
+    (@members $head:tt [$($declared:tt)*] [$($set:tt)*] status; $($rest:tt)*) => {
+        $crate::request::answers::answer! {
+            @members $head
+            [$($declared)* status: $crate::request::answers::Status,]
+            [$($set)* status: $crate::request::answers::Status::Ok,]
+            $($rest)*
+        }
+    };
+    (@members $head:tt [$($declared:tt)*] [$($set:tt)*]
+        $(#[$doc:meta])* $member:ident: $type:ty = $value:expr $(, $schema:ty)?; $($rest:tt)*) => {
+        $crate::request::answers::answer! {
+            @members $head
+            [$($declared)* $(#[$doc])* #[schema($(value_type = $schema,)? required = true)] $member: $type,]
+            [$($set)* $member: $value,]
+            $($rest)*
+        }
+    };
+    (@members $head:tt $declared:tt $set:tt $(#[$doc:meta])* $member:ident?: $type:ty = $value:expr; $($rest:tt)*) => {
+        $crate::request::answers::answer! {
+            @members $head $declared $set $(#[$doc])* $member?: $type = $value, $type; $($rest)*
+        }
+    };
+    (@members $head:tt [$($declared:tt)*] [$($set:tt)*]
+        $(#[$doc:meta])* $member:ident?: $type:ty = $value:expr, $schema:ty; $($rest:tt)*) => {
+        $crate::request::answers::answer! {
+            @members $head
+            [
+                $($declared)*
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[schema(value_type = $schema, required = false)]
+                $member: Option<$type>,
+            ]
+            [$($set)* $member: $value,]
+            $($rest)*
+        }
+    };
+    (@members { $(#[$about:meta])* $vis:vis $name:ident [$($schema:ident)?] $source:ident $from:ty }
+        [$($declared:tt)*] [$($set:tt)*]) => {
+        #[derive(serde::Serialize, utoipa::ToSchema)]
+        $(#[schema(as = $schema)])?
+        $(#[$about])*
+        $vis struct $name { $($declared)* }
+
+        impl From<$from> for $name {
+            fn from($source: $from) -> Self {
+                Self { $($set)* }
+            }
+        }
+    };
+}
+
+pub(crate) use answer;
+
 /// Whether a member of a response that is there only when it is true is left out.
 pub const fn is_false(value: &bool) -> bool {
     !*value

@@ -293,7 +293,7 @@ fn settings_pages() -> Declarations {
         post "/settings/confirm-email": target(Core, Short, None) => accounts::confirm_email::send_again;
         form "/confirm-email/{token}": own_form(Core, Welcome, Short, None) =>
             accounts::confirm_email::form, accounts::confirm_email::confirm;
-        get "/settings/mutes": own(Core, Small, KeptAway, None) => mutes::page::page;
+        get "/settings/mutes": own(Core, Small, KeptAway, None) => mutes::page;
         form "/settings/sessions": own_form(Core, KeptAway, Short, None).once() =>
             sessions::open_sessions::page, sessions::open_sessions::end;
         get "/settings/invitations": own(Core, Small, KeptAway, None) => accounts::invitations::page;
@@ -346,7 +346,7 @@ fn session_pages() -> Declarations {
 fn staff_pages() -> Declarations {
     routes! {
         form "/moderate": own_form(Core, Welcome, Long, None).once() =>
-            moderation::review::page, moderation::moderating::moderate;
+            moderation::review::page, moderation::acting::moderate;
         form "/people": own_form(Core, Welcome, Long, None).once() =>
             moderation::directory_page::page, moderation::directory_page::change;
         get "/moderate/person/{name}": own(Core, Small, Welcome, None) => moderation::person_page::page;
@@ -393,7 +393,7 @@ fn public_calls() -> Declarations {
         get "/api/followings/{name}": public_call(Timelines, Small, TIMELINES, OF_WINDOWS).listing(People) =>
             timelines::calls::followings;
         get "/api/openapi.json": public_call(Core, Large, ABOUT, &[]) => openapi::document;
-        get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::calls::log;
+        get "/api/moderations": public_call(Core, Small, MODERATION, OF_LOG) => moderation::log::call;
         get "/api/sites/history/{host}": public_call(Sites, Small, SITES, &["days"]) => sites::calls::history;
         get "/api/sites/leaderboard/{list}/{span}": public_call(Sites, Small, SITES, &[]) =>
             sites::calls::leaderboard;
@@ -409,13 +409,13 @@ fn calls() -> Declarations {
             accounts::calls::log_in_by_get;
         post "/api/login": posted(Core, Short, ACCOUNTS).hashing() => accounts::calls::log_in;
         post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => accounts::calls::log_out;
-        get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::session_calls::list;
-        post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::session_calls::end;
-        get "/api/export": call(Core, Large, ACCOUNTS) => export::calls::export;
-        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::begin;
+        get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::open_sessions::list;
+        post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::open_sessions::end_by_call;
+        get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
+        post "/api/totp/begin": posted(Core, Short, ACCOUNTS) => sessions::two_factor::begin;
         post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
-            sessions::totp_calls::confirm;
-        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::totp_calls::end;
+            sessions::two_factor::confirm;
+        post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
         get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get() =>
             accounts::calls::reset_password_by_get;
         post "/api/reset-password": posted(Core, Short, ACCOUNTS) => accounts::calls::reset_password;
@@ -429,25 +429,25 @@ fn calls() -> Declarations {
         get "/api/search": call(Search, Small, SEARCH) => search::calls::search;
         get "/api/search/suggest": call(Search, Small, SEARCH) => search::calls::suggest;
         get "/api/search/similar": call(Search, Small, SEARCH) => search::calls::similar;
-        get "/api/mutes": call(Core, Small, MUTING) => mutes::calls::list;
+        get "/api/mutes": call(Core, Small, MUTING) => mutes::list;
         post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
         post "/api/preview": posted(Core, Long, COMMENTS) => comments::calls::preview;
         post "/api/deltweet": posted(Timelines, Short, TIMELINES) => timelines::calls::delete;
         get "/api/timeline/home": call(Timelines, Small, TIMELINES).listing(Posts) => timelines::calls::home;
-        get "/api/inbox": call(Core, Large, INBOX) => inbox::calls::list;
-        get "/api/moderate/queue": call(Core, Small, ABOUT) => moderation::flag_calls::list;
-        post "/api/moderate": posted(Core, Long, MODERATION) => moderation::calls::moderate;
-        post "/api/moderate/rule": posted(Core, Long, MODERATION) => moderation::rule_calls::add;
-        get "/api/moderate/people": call(Core, Small, MODERATION) => moderation::directory_calls::list;
-        post "/api/moderate/people": posted(Core, Long, MODERATION) => moderation::directory_calls::change;
-        get "/api/moderate/bans": call(Core, Small, MODERATION) => moderation::ban_calls::list;
-        post "/api/moderate/bans": posted(Core, Long, MODERATION) => moderation::ban_calls::add;
+        get "/api/inbox": call(Core, Large, INBOX) => inbox::page::list;
+        get "/api/moderate/queue": call(Core, Small, ABOUT) => moderation::review::list;
+        post "/api/moderate": posted(Core, Long, MODERATION) => moderation::acting::call;
+        post "/api/moderate/rule": posted(Core, Long, MODERATION) => moderation::rules::add;
+        get "/api/moderate/people": call(Core, Small, MODERATION) => moderation::directory::list;
+        post "/api/moderate/people": posted(Core, Long, MODERATION) => moderation::directory::change;
+        get "/api/moderate/bans": call(Core, Small, MODERATION) => moderation::bans::list;
+        post "/api/moderate/bans": posted(Core, Long, MODERATION) => moderation::bans::add;
         get "/api/moderate/reasons": call(Core, Small, MODERATION) => moderation::reasons::list;
-        get "/api/moderate/network/{username}": call(Core, Small, MODERATION) => moderation::calls::network;
+        get "/api/moderate/network/{username}": call(Core, Small, MODERATION) => moderation::person_tools::network;
         get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
             administration::announcement::current;
         get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
-        post "/api/appeal": posted(Core, Long, MODERATION) => moderation::calls::appeal;
+        post "/api/appeal": posted(Core, Long, MODERATION) => moderation::appeals::call;
         get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
         post "/api/messages": posted(Core, Long, MODERATION).hashing() => moderation::message_calls::write;
         post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post() =>
@@ -490,10 +490,10 @@ pub fn actions() -> impl Iterator<Item = (&'static str, ActionEntry)> {
         (COMMENTS, stories::votes::actions_on_comments()),
         (TIMELINES, timelines::home::actions()),
         (TIMELINES, timelines::people::actions()),
-        (MUTING, mutes::page::actions()),
+        (MUTING, mutes::actions()),
         (INBOX, inbox::page::actions()),
         (ABOUT, moderation::flagging::actions()),
-        (MODERATION, moderation::moderating::actions()),
+        (MODERATION, moderation::acting::actions()),
         (MODERATION, moderation::rules::actions()),
         (MODERATION, moderation::bans::actions()),
         (MODERATION, moderation::reasons::actions()),

@@ -2,72 +2,48 @@
 
 use super::form::{Credentials, ProfileForm, Registration, ResetRequest};
 use super::password_reset::send_reset_link;
-use super::profile_form::{save_profile, with_session};
 use super::register::open_account;
+use super::settings::{save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::invitation_address;
-use crate::request::answers::{DONE, DoneResponse, ErrorResponse, Status};
+use crate::request::answers::{DONE, DoneResponse, ErrorResponse, answer};
 use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::values;
 use crate::request::viewer::{ClientAddress, SignedFields};
 use axum::Json;
 use axum::response::Response;
-use serde::Serialize;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::LogIn;
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::sessions;
 use tidings_domain::accounts::signup::SignedUp;
 use tidings_domain::values::signup::InvitationCode;
-use utoipa::ToSchema;
 
-/// The secrets of a session.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Secrets)]
-pub struct SecretsResponse {
-    status: Status,
-    /// The session token. Send it as the cookie `auth`.
-    #[schema(value_type = values::Secret)]
-    auth: String,
-    /// The secret that every POST of the session must send as the field `apisecret`.
-    #[schema(value_type = values::Secret)]
-    apisecret: String,
-}
-
-impl From<Session> for SecretsResponse {
-    fn from(Session { auth, apisecret, .. }: Session) -> Self {
-        Self { status: Status::Ok, auth: auth.expose().to_owned(), apisecret }
+answer! {
+    /// The secrets of a session.
+    pub struct SecretsResponse as Secrets from (session: Session) {
+        status;
+        /// The session token. Send it as the cookie `auth`.
+        auth: String = session.auth.expose().to_owned(), values::Secret;
+        /// The secret that every POST of the session must send as the field `apisecret`.
+        apisecret: String = session.apisecret, values::Secret;
     }
 }
 
-/// A new account: the secrets of its session, or that its application waits.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewAccount)]
-pub struct NewAccountResponse {
-    status: Status,
-    /// The session token. Send it as the cookie `auth`. Missing while the application waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Secret>)]
-    auth: Option<String>,
-    /// The secret that every POST of the session must send as the field `apisecret`. Missing
-    /// while the application waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<values::Secret>)]
-    apisecret: Option<String>,
-    /// Whether a moderator must accept the application before the user can log in; missing
-    /// otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<bool>,
-}
-
-impl From<SignedUp> for NewAccountResponse {
-    fn from(SignedUp { session, .. }: SignedUp) -> Self {
-        let pending = session.is_none().then_some(true);
-        let secrets = session.map(|Session { auth, apisecret, .. }| (auth.expose().to_owned(), apisecret));
-        let (auth, apisecret) = secrets.unzip();
-        Self { status: Status::Ok, auth, apisecret, pending }
+answer! {
+    /// A new account: the secrets of its session, or that its application waits.
+    pub struct NewAccountResponse as NewAccount from (new: SignedUp) {
+        status;
+        /// The session token. Send it as the cookie `auth`. Missing while the application waits.
+        auth?: String = new.session.as_ref().map(|session| session.auth.expose().to_owned()), Option<values::Secret>;
+        /// The secret that every POST of the session must send as the field `apisecret`. Missing
+        /// while the application waits.
+        apisecret?: String = new.session.as_ref().map(|session| session.apisecret.clone()), Option<values::Secret>;
+        /// Whether a moderator must accept the application before the user can log in; missing
+        /// otherwise.
+        pending?: bool = new.session.is_none().then_some(true), Option<bool>;
     }
 }
 
@@ -86,24 +62,14 @@ pub async fn create_account(
     Ok(Json(open_account(&app, &form, &device).await?.into()))
 }
 
-/// An invitation.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewInvitation)]
-pub struct InvitationResponse {
-    status: Status,
-    /// The code. It can be used once.
-    #[schema(value_type = values::Invitation)]
-    invitation: String,
-    /// The address at which the person who is invited signs up.
-    #[schema(value_type = values::Address)]
-    url: String,
-}
-
-impl InvitationResponse {
-    /// The answer with a new invitation.
-    pub fn new(app: &App, code: &InvitationCode) -> Self {
-        let url = app.settings.site.link(&invitation_address(code));
-        Self { status: Status::Ok, invitation: code.expose().to_owned(), url }
+answer! {
+    /// An invitation.
+    pub struct InvitationResponse as NewInvitation from (made: (&App, &InvitationCode)) {
+        status;
+        /// The code. It can be used once.
+        invitation: String = made.1.expose().to_owned(), values::Invitation;
+        /// The address at which the person who is invited signs up.
+        url: String = made.0.settings.site.link(&invitation_address(made.1)), values::Address;
     }
 }
 
@@ -125,7 +91,7 @@ pub async fn log_in(
     device: Device,
     Form(form): Form<Credentials>,
 ) -> Result<Json<SecretsResponse>, RequestError> {
-    match crate::features::sessions::log_in::log_in(&app, &form, &device).await? {
+    match crate::features::sessions::login::begin(&app, &form, &device).await? {
         LogIn::Done(session) => Ok(Json(session.into())),
         LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
     }

@@ -1,7 +1,7 @@
 //! Confirming the e-mail address of an account with the link that was mailed to it, and having
 //! that link sent again.
 
-use super::signup_mail::mail_link_again;
+use super::mails::mail_link_again;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::MAIL_SETTINGS;

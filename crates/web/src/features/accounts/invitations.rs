@@ -2,7 +2,7 @@
 
 use super::calls::InvitationResponse;
 use super::form::InviteForm;
-use super::signup_mail;
+use super::mails;
 use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::action::{Action, ActionEntry, SentForm};
@@ -146,7 +146,7 @@ pub fn actions() -> Vec<ActionEntry> {
             |app, by, form: &InviteForm| Box::pin(invite(app, by.user, form)),
         )
         .called("/api/invite")
-        .answering(async |sent, code| Ok(InvitationResponse::new(&sent.app, &code)))
+        .answering(async |sent, code| Ok(InvitationResponse::from((&sent.app, &code))))
         .page(SHORT, async |SentForm { app, form }, invite, _| {
             let is_mailed = invite.email.is_some() && app.mailer.is_some();
             let notice = if is_mailed { Notice::InvitationMailed } else { Notice::InvitationMade };
@@ -174,7 +174,7 @@ pub(crate) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<
     }
     let code = invitations::invite(&app.site, app.now(), user, email).await?;
     if let Some(email) = email.filter(|_| is_mailed) {
-        signup_mail::mail_invitation(app, &user.username, email.clone(), code.clone());
+        mails::mail_invitation(app, &user.username, email.clone(), code.clone());
     }
     Ok(code)
 }

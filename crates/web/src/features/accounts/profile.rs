@@ -1,11 +1,11 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::profile_form::{ProfileEditor, save_profile, with_session};
+use super::settings::{ProfileEditor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::flagging::flag_address;
 use crate::features::moderation::person_tools::PersonFile;
-use crate::features::mutes::page::person_forms;
+use crate::features::mutes::person_forms;
 use crate::features::timelines::people::follow_button;
 use crate::features::timelines::tweets::{rest_of_timeline, tweet_list};
 use crate::markup::addresses::{profile_address, user_address};

@@ -2,7 +2,7 @@
 //! application.
 
 use super::form::{Registration, welcome_token};
-use super::signup_mail;
+use super::mails;
 use crate::App;
 use crate::error::{RequestError, sentence};
 use crate::features::sessions::login::{WantedPage, enter};
@@ -310,7 +310,7 @@ pub(crate) async fn open_account(
     };
     let signed_up = signup::create_account(&app.site, app.now(), sign_up, device).await?;
     if signed_up.begins_burst {
-        signup_mail::tell_of_burst(app);
+        mails::tell_of_burst(app);
     }
     Ok(signed_up)
 }

@@ -2,19 +2,18 @@
 
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
-use crate::features::moderation::calls::ModeratedResponse;
+use crate::features::moderation::acting::ModeratedResponse;
 use crate::features::moderation::form::hours;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
-use crate::request::answers::Status;
+use crate::request::answers::answer;
 use crate::request::form::{Fields, FromFields, form, parsed};
 use crate::request::values;
 use crate::route::{LONG, SHORT};
 use axum::Json;
 use maud::{Markup, html};
-use serde::Serialize;
 use tidings_domain::Error;
 use tidings_domain::moderation::announcing;
 use tidings_domain::values::actions::Hours;
@@ -99,42 +98,29 @@ form! {
     }
 }
 
-/// The announcement, and the stories that are pinned.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CurrentAnnouncement)]
-pub struct AnnouncementResponse {
-    status: Status,
-    /// The line above every page; empty if there is none.
-    text: String,
-    /// Where the line leads; may be empty.
-    url: String,
-    /// The hours for which it is still shown, rounded up; 0 without an end.
-    hours: u64,
-    /// The stories that are pinned.
-    #[schema(value_type = Vec<u64>)]
-    pinned: Vec<u64>,
-    /// The hours for which they are still pinned, rounded up; 0 without an end.
-    pinned_hours: u64,
-    /// When it was made, in Unix seconds; 0 if there has been none.
-    #[schema(value_type = u64)]
-    made: Timestamp,
+answer! {
+    /// The announcement, and the stories that are pinned.
+    pub struct AnnouncementResponse as CurrentAnnouncement from (current: (&Announcement, Timestamp)) {
+        status;
+        /// The line above every page; empty if there is none.
+        text: String = shown(current, Announcement::text);
+        /// Where the line leads; may be empty.
+        url: String = shown(current, Announcement::url);
+        /// The hours for which it is still shown, rounded up; 0 without an end.
+        hours: u64 = left(current.0.until.filter(|_| current.0.is_shown(current.1)), current.1);
+        /// The stories that are pinned.
+        pinned: Vec<u64> = current.0.pinned(current.1).iter().map(|id| id.0).collect();
+        /// The hours for which they are still pinned, rounded up; 0 without an end.
+        pinned_hours: u64 =
+            left(current.0.pinned_until.filter(|_| !current.0.pinned(current.1).is_empty()), current.1);
+        /// When it was made, in Unix seconds; 0 if there has been none.
+        made: u64 = current.0.made.0;
+    }
 }
 
-impl AnnouncementResponse {
-    fn of(announcement: &Announcement, now: Timestamp) -> Self {
-        let is_shown = announcement.is_shown(now);
-        let pinned = announcement.pinned(now);
-        let shown = |text: &str| if is_shown { text.to_owned() } else { String::new() };
-        Self {
-            status: Status::Ok,
-            text: shown(announcement.text()),
-            url: shown(announcement.url()),
-            hours: if is_shown { left(announcement.until, now) } else { 0 },
-            pinned: pinned.iter().map(|id| id.0).collect(),
-            pinned_hours: if pinned.is_empty() { 0 } else { left(announcement.pinned_until, now) },
-            made: announcement.made,
-        }
-    }
+/// A text of an announcement while it is shown.
+fn shown((announcement, now): (&Announcement, Timestamp), text: fn(&Announcement) -> &str) -> String {
+    if announcement.is_shown(now) { text(announcement).to_owned() } else { String::new() }
 }
 
 /// The hours until an end, rounded up; 0 without one.
@@ -153,7 +139,7 @@ pub async fn current(
     Page { app, mut visit, .. }: Page<Administrator>,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {
     let announcement = announcing::current(&mut visit).await;
-    Ok(Json(AnnouncementResponse::of(&announcement, app.now())))
+    Ok(Json((&announcement, app.now()).into()))
 }
 
 /// The actions behind the forms of this file.
@@ -186,7 +172,7 @@ pub fn actions() -> Vec<ActionEntry> {
 
 /// The form on the page about the site.
 pub fn section(frame: &Frame<'_>) -> Markup {
-    let current = AnnouncementResponse::of(&frame.brand.announcement, frame.now);
+    let current = AnnouncementResponse::from((&frame.brand.announcement, frame.now));
     let pinned: Vec<String> = current.pinned.iter().map(ToString::to_string).collect();
     let (pinned, most) = (pinned.join(", "), MAX_ANNOUNCEMENT.to_string());
     let (hours, pinned_hours) = (current.hours.to_string(), current.pinned_hours.to_string());

@@ -10,14 +10,13 @@ use crate::features::moderation::form::switch;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-use crate::request::answers::Status;
+use crate::request::answers::answer;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
 use axum::Json;
 use maud::{Markup, html};
-use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::administration::hooks::{self, HookChange, ShownHook};
 use tidings_domain::hooks::HookMessage;
@@ -128,82 +127,55 @@ impl HookForm {
     }
 }
 
-/// The webhooks.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Hooks)]
-pub struct HooksResponse {
-    status: Status,
-    hooks: Vec<HookEntry>,
+answer! {
+    /// The webhooks.
+    pub struct HooksResponse as Hooks from (hooks: Vec<ShownHook>) {
+        status;
+        hooks: Vec<HookEntry> = hooks.into_iter().map(HookEntry::from).collect();
+    }
 }
 
-/// A webhook. Its secret is not shown.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Hook)]
-pub struct HookEntry {
-    #[schema(value_type = u64)]
-    hook_id: HookId,
-    /// Where messages are sent.
-    #[schema(value_type = values::HookAddress)]
-    address: String,
-    /// The events that it hears about.
-    #[schema(value_type = Vec<values::HookKind>)]
-    kinds: Vec<&'static str>,
-    /// How.
-    #[schema(value_type = values::HookFormat)]
-    format: &'static str,
-    /// Whether messages are signed.
-    signed: bool,
-    /// How many messages wait.
-    waiting: u64,
-    /// The last 20 attempts, the newest first.
-    results: Vec<HookResultEntry>,
+answer! {
+    /// A webhook. Its secret is not shown.
+    pub struct HookEntry as Hook from (hook: ShownHook) {
+        hook_id: u64 = hook.id.0;
+        /// Where messages are sent.
+        address: String = hook.address.into(), values::HookAddress;
+        /// The events that it hears about.
+        kinds: Vec<&'static str> = hook.kinds.into_iter().map(HookKind::name).collect(), Vec<values::HookKind>;
+        /// How.
+        format: &'static str = hook.format.name(), values::HookFormat;
+        /// Whether messages are signed.
+        signed: bool = hook.is_signed;
+        /// How many messages wait.
+        waiting: u64 = hook.waiting;
+        /// The last 20 attempts, the newest first.
+        results: Vec<HookResultEntry> = hook.results.into_iter().map(HookResultEntry::from).collect();
+    }
 }
 
-/// An attempt to send a webhook a message.
-#[derive(Serialize, ToSchema)]
-#[schema(as = HookResult)]
-struct HookResultEntry {
-    /// When, in Unix seconds.
-    time: u64,
-    /// The id of the message: the same if it is sent again.
-    id: String,
-    /// The status of the answer; null if there was none.
-    #[schema(required = true)]
-    status: Option<u16>,
-    /// The outcome: the status in words, or the error.
-    outcome: String,
-    /// How long it took.
-    milliseconds: u64,
+answer! {
+    /// An attempt to send a webhook a message.
+    struct HookResultEntry as HookResult from (result: HookResult) {
+        /// When, in Unix seconds.
+        time: u64 = result.time;
+        /// The id of the message: the same if it is sent again.
+        id: String = result.id;
+        /// The status of the answer; null if there was none.
+        status: Option<u16> = result.status;
+        /// The outcome: the status in words, or the error.
+        outcome: String = result.outcome;
+        /// How long it took.
+        milliseconds: u64 = result.milliseconds;
+    }
 }
 
-/// A webhook was added, changed or removed, or gets a test.
-#[derive(Serialize, ToSchema)]
-#[schema(as = HookChanged)]
-pub struct HookChangedResponse {
-    status: Status,
-    /// The webhook.
-    #[schema(value_type = u64)]
-    hook_id: HookId,
-}
-
-impl From<ShownHook> for HookEntry {
-    fn from(hook: ShownHook) -> Self {
-        let entry = |HookResult { time, id, status, outcome, milliseconds }| HookResultEntry {
-            time,
-            id,
-            status,
-            outcome,
-            milliseconds,
-        };
-        Self {
-            hook_id: hook.id,
-            address: hook.address.into(),
-            kinds: hook.kinds.into_iter().map(HookKind::name).collect(),
-            format: hook.format.name(),
-            signed: hook.is_signed,
-            waiting: hook.waiting,
-            results: hook.results.into_iter().map(entry).collect(),
-        }
+answer! {
+    /// A webhook was added, changed or removed, or gets a test.
+    pub struct HookChangedResponse as HookChanged from (hook: HookId) {
+        status;
+        /// The webhook.
+        hook_id: u64 = hook.0;
     }
 }
 
@@ -215,8 +187,7 @@ impl From<ShownHook> for HookEntry {
     security(("session" = [])),
 )]
 pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>, RequestError> {
-    let hooks = hooks::all(&app.site, &user).await?;
-    Ok(Json(HooksResponse { status: Status::Ok, hooks: hooks.into_iter().map(HookEntry::from).collect() }))
+    Ok(Json(hooks::all(&app.site, &user).await?.into()))
 }
 
 /// GET /admin/hooks.
@@ -377,7 +348,7 @@ pub fn actions() -> Vec<ActionEntry> {
                 })
             },
         )
-        .answering(async |_, hook_id| Ok(HookChangedResponse { status: Status::Ok, hook_id }))
+        .answering(async |_, hook| Ok(HookChangedResponse::from(hook)))
         .then(SHORT, |_, ()| ADDRESS.to_owned()),
     ]
 }

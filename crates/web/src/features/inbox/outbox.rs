@@ -2,7 +2,7 @@
 
 use super::letters;
 use crate::App;
-use crate::features::accounts::{account_mail, signup_mail};
+use crate::features::accounts::mails;
 use crate::mail::{Failure, Letter, SendError, SendMail};
 use std::sync::Arc;
 use tidings_domain::accounts::confirmation;
@@ -122,17 +122,17 @@ impl Sending<'_> {
             Content::Entry(entry) => entry.letter(site, mail, unsubscribe()),
             Content::Digest(digest) => letters::digest(site, mail, &digest, unsubscribe()),
             Content::Notice { notice, username } => {
-                let (subject, body) = account_mail::notice(site, notice, &username);
+                let (subject, body) = mails::notice(site, notice, &username);
                 return Ok(self.mailer.send_notice(to, &subject, &body).await);
             }
             Content::HostMove { hosts, username } => {
-                let (subject, body) = account_mail::host_move(site, &hosts, &username);
+                let (subject, body) = mails::host_move(site, &hosts, &username);
                 return Ok(self.mailer.send_notice(to, &subject, &body).await);
             }
             Content::Confirmation => {
                 let link = confirmation::make_counted_link(&self.app.site, mail.user).await?;
                 let Some(link) = link else { return Ok(Ok(())) };
-                let (subject, body) = signup_mail::link_to_confirm(site, &link);
+                let (subject, body) = mails::link_to_confirm(site, &link);
                 return Ok(self.mailer.send(&link.email, &subject, &body).await);
             }
         };

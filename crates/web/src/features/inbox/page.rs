@@ -1,26 +1,156 @@
-//! The inbox, its feed's address, and the buttons that subscribe to a thread.
+//! The inbox: its page and its calls, its feed's address, and the buttons that subscribe to a thread.
 
-use super::form::{ENTRY, Filter, InboxPageQuery, ReadInboxForm};
 use super::rows::{Row, row};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::stories::form::NewsIdForm;
+use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, INBOX_ENTRIES};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::{more_link, number, tab};
-use crate::request::form::{Form, Next};
+use crate::markup::parts::{fitting, more_link, number, tab};
+use crate::request::answers::answer;
+use crate::request::form::{Fields, Form, FromFields, Next, form, parse};
 use crate::request::local_path::add_parameter;
+use crate::request::paging::count;
+use crate::request::values;
 use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
+use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, OnPage, feed, undo_marking};
+use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Marking, OnPage, feed, undo_marking};
 use tidings_domain::accounts::users::User;
-use tidings_domain::inbox::{self, InboxEntry};
+use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxWindow};
 use tidings_domain::news::subscriptions;
+use tidings_domain::values::size;
+use utoipa::ToSchema;
+
+form! {
+    /// The part of the inbox that a call of the API asks for.
+    #[derive(Debug)]
+    pub query InboxQuery {
+        /// The maximum number of entries; 50 by default.
+        pub count: usize = count, values::PageSize, required = false;
+        /// Only older entries than this.
+        pub before: Option<InboxCursor> = |fields: &Fields, _| before(fields), values::InboxCursor, required = false;
+    }
+}
+
+impl From<InboxQuery> for InboxWindow {
+    fn from(InboxQuery { count, before }: InboxQuery) -> Self {
+        Self { before, ..Self::newest(count) }
+    }
+}
+
+/// The entries that a page of the inbox shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// Everything.
+    #[default]
+    All,
+    /// Unread entries.
+    Unread,
+    /// Entries of one kind.
+    Kind(Kind),
+}
+
+impl Filter {
+    /// The filters of the page.
+    pub const SHOWN: [Self; 5] = [
+        Self::All,
+        Self::Unread,
+        Self::Kind(Kind::Reply),
+        Self::Kind(Kind::Mention),
+        Self::Kind(Kind::Follow),
+    ];
+
+    /// The value of the parameter `kind`; `None` for everything.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Unread => Some("unread"),
+            Self::Kind(kind) => Some(kind.name()),
+        }
+    }
+}
+
+/// The part of the inbox that a page shows.
+pub struct InboxPageQuery {
+    /// The entries that it shows.
+    pub filter: Filter,
+    /// Only older entries than this.
+    pub before: Option<InboxCursor>,
+    /// Up to which entry everything was just marked as read.
+    pub marked: Option<EntryId>,
+}
+
+impl FromFields for InboxPageQuery {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let filter = match fields.filled("kind") {
+            None => Filter::All,
+            Some("unread") => Filter::Unread,
+            Some(name) => {
+                Filter::Kind(parse(name, "kind", "it must be unread, reply, mention, follow or moderation")?)
+            }
+        };
+        let marked = fields.parsed_optional("marked", ENTRY)?;
+        Ok(Self { filter, before: before(fields)?, marked })
+    }
+}
+
+impl From<&InboxPageQuery> for InboxWindow {
+    fn from(InboxPageQuery { filter, before, .. }: &InboxPageQuery) -> Self {
+        let kind = match filter {
+            Filter::Kind(kind) => Some(*kind),
+            Filter::All | Filter::Unread => None,
+        };
+        Self { before: *before, kind, unread: *filter == Filter::Unread, count: INBOX_ENTRIES }
+    }
+}
+
+/// The error message for a field that is not the id of an entry.
+pub(super) const ENTRY: &str = "it must be the id of an entry";
+
+fn before(fields: &Fields) -> Result<Option<InboxCursor>, RequestError> {
+    fields.parsed_optional("before", "it must be a cursor like 1401267618-reply:12-3")
+}
+
+// The field `all` with the value 1 means the same as the id `all`.
+/// Entries of the inbox to mark as read.
+#[derive(ToSchema)]
+pub struct ReadInboxForm {
+    /// The entry, or `all`.
+    #[schema(value_type = values::EntryChoice)]
+    id: Marking,
+    /// With `all`: the id of the newest entry that was shown. Newer entries stay unread.
+    #[schema(value_type = values::EntryId, required = false)]
+    until: Option<EntryId>,
+}
+
+impl ReadInboxForm {
+    /// The entries to mark.
+    pub fn marking(&self) -> Marking {
+        self.until.map_or(self.id, Marking::Until)
+    }
+}
+
+impl FromFields for ReadInboxForm {
+    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
+        let until = fields.parsed_optional("until", ENTRY)?;
+        let id = match (fields.get("id"), fields.get("all")) {
+            (Some("all"), _) | (None, Some("1")) => Marking::All,
+            (None, Some(_)) => return Err(RequestError::field("all", "it must be 1")),
+            (_, _) => Marking::One(fields.parsed("id", "it must be the id of an entry, or all")?),
+        };
+        if until.is_some() && id != Marking::All {
+            return Err(RequestError::field("until", "it goes with all, not with an entry"));
+        }
+        Ok(Self { id, until })
+    }
+}
 
 /// A page of the inbox.
 struct InboxPage<'a> {
@@ -272,4 +402,100 @@ pub fn actions() -> Vec<ActionEntry> {
         })
         .back(SHORT),
     ]
+}
+
+answer! {
+    /// A part of the inbox, newest first.
+    pub struct InboxResponse as Inbox from (part: (&[InboxEntry], u64, Option<InboxCursor>)) {
+        status;
+        entries: Vec<EntryResponse> = part.0.iter().map(EntryResponse::from).collect();
+        /// The number of unread entries in the whole inbox.
+        unread: u64 = part.1;
+        /// The value of `before` for the next part; null at the end.
+        next: Option<String> = part.2.map(|next| next.to_string()), Option<values::InboxCursor>;
+    }
+}
+
+answer! {
+    /// An entry of the inbox.
+    struct EntryResponse as InboxEntry from (entry: &InboxEntry) {
+        /// The id of the entry.
+        id: String = entry.place.id.to_string(), values::EntryId;
+        /// Why it is in the inbox.
+        kind: &'static str = entry.place.id.kind().name(), values::EntryKind;
+        /// The person who did it; missing for a moderator who is not named and after a deactivation.
+        username?: String = entry.username.as_deref().map(str::to_owned), values::StoredUsername;
+        /// When, in Unix seconds.
+        time: u64 = entry.time().0;
+        /// Whether it is read.
+        read: bool = entry.read;
+        /// The story that the comment is on; otherwise missing.
+        news_id?: u64 = entry.place.id.comment().map(|address| address.news.0);
+        /// The comment; otherwise missing.
+        comment_id?: u64 = entry.place.id.comment().map(|address| address.comment.0);
+        /// The tweet; otherwise missing.
+        tweet_id?: u64 = match entry.event {
+            InboxEvent::Tweet { id, .. } => Some(id.0),
+            _ => None,
+        };
+        /// The text of the comment, the tweet or the message; missing for a follow.
+        text?: String = entry.text().map(str::to_owned), values::EntryText;
+    }
+}
+
+/// List the entries of the caller's inbox.
+#[utoipa::path(
+    get,
+    path = "/api/inbox",
+    params(InboxQuery),
+    responses((status = 200, body = InboxResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(
+    Page { mut visit, user, .. }: Page<Member>,
+    Form(query): Form<InboxQuery>,
+) -> Result<Json<InboxResponse>, RequestError> {
+    let inbox::InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &query.into()).await?;
+    visit.learn_badge().await;
+    let unread = visit.viewer().await?.map_or(0, |viewer| viewer.replies);
+    let cost = |entry: &InboxEntry| API_ENTRY_BYTES + entry.text().map_or(0, size::json_bytes);
+    let fits = fitting(&entries, API_LIST_BYTES, cost);
+    let shown = entries.get(..fits).unwrap_or_default();
+    if fits < entries.len() {
+        next = shown.last().map(|entry| entry.place);
+    }
+    Ok(Json((shown, unread, next).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marking(form: &str) -> Result<Marking, RequestError> {
+        Ok(Fields::parse(form.as_bytes()).unwrap().read::<ReadInboxForm>()?.marking())
+    }
+
+    #[test]
+    fn all_or_one_entry_is_marked() {
+        for all in ["id=all", "all=1", "id=all&all=1"] {
+            assert_eq!(marking(all).unwrap(), Marking::All, "{all}");
+        }
+        assert_eq!(marking("id=reply:1-2").unwrap(), Marking::One("reply:1-2".parse().unwrap()));
+        for until in ["id=all&until=reply:1-2", "all=1&until=reply:1-2"] {
+            assert_eq!(marking(until).unwrap(), Marking::Until("reply:1-2".parse().unwrap()), "{until}");
+        }
+        for (wrong, field) in [
+            ("", "id"),
+            ("id=", "id"),
+            ("id=1", "id"),
+            ("all=", "all"),
+            ("all=0", "all"),
+            ("id=all&until=x", "until"),
+            ("id=reply:1-2&until=reply:1-3", "until"),
+            ("until=reply:1-3", "id"),
+        ] {
+            let message = marking(wrong).unwrap_err().message();
+            assert!(message.starts_with(&format!("The field {field} is wrong")), "{wrong}: {message}");
+        }
+    }
 }

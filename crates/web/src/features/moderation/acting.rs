@@ -1,20 +1,37 @@
-//! The actions of moderators, for both the forms and the API, and the mails about them.
+//! The actions of moderators, for both the forms and the API, and the mails about them. The forms are in
+//! `markup/moderation_tools.rs`.
 
+use super::form::{ModerationForm, UndoForm};
 use super::messages;
+use super::review::QueueItem;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::signup_mail;
+use crate::features::accounts::mails;
+use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
+use crate::markup::moderation_tools::DONE;
+use crate::request::answers::{ErrorStatus, answer};
+use crate::request::description::FORM;
+use crate::request::form::Next;
+use crate::request::local_path::add_parameter;
+use crate::request::values;
+use crate::request::viewer::{SignedFields, SignedForm};
+use crate::route::LONG;
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Serialize;
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing};
+use tidings_domain::moderation::{self, ModerationRequest, appeals, erasing, queue};
 use tidings_domain::values::actions::Deed;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::{Error, Refusal};
+use utoipa::ToSchema;
 
-/// Moderates, for both the form and the API. Applicants for an account, and banned people who have appealed or
+/// Acts, for both the form and the API. Applicants for an account, and banned people who have appealed or
 /// written, cannot open an inbox, so they get the answer by mail.
-pub(crate) async fn moderate(
+pub(crate) async fn act(
     app: &App,
     user: &User,
     requests: &[ModerationRequest],
@@ -62,7 +79,7 @@ pub(crate) async fn moderate(
 pub async fn mail_decision(app: &App, request: &ModerationRequest) {
     match (&request.thing, &request.deed) {
         (Thing::Application(name), Deed::Approve | Deed::Reject) => {
-            signup_mail::mail_answer(app, name, request.reason.as_str()).await;
+            mails::mail_answer(app, name, request.reason.as_str()).await;
         }
         (Thing::Appeal(id), _) => mail_answer(app, *id).await,
         (Thing::Message(id), Deed::Close) => messages::mail_answer(app, *id, request.reason.as_str()).await,
@@ -99,4 +116,87 @@ async fn mail_answer(app: &App, id: ModerationId) {
     if let Err(error) = mailer.send_notice(&answer.to.email, &subject, &text).await {
         tracing::error!(line = %id, %error, "answer to an appeal not sent");
     }
+}
+
+/// POST /moderate: as [`call`], and next.
+pub async fn moderate(
+    app: App,
+    SignedForm { user, form: (form, back) }: SignedForm<(ModerationForm, Next)>,
+) -> Result<Redirect, RequestError> {
+    let id = act(&app, &user, &form.requests()?).await?;
+    Ok(done(back.next.way_back(), id))
+}
+
+/// The actions behind the forms of this file.
+pub fn actions() -> Vec<ActionEntry> {
+    vec![
+        action::Action::once(
+            "/moderate/undo",
+            "Undo an action (moderators only).",
+            |app, by, form: &UndoForm| {
+                let how = (form.moderation_id, &form.reason, form.anonymous);
+                Box::pin(moderation::undo(&app.site, app.moment(), by.user, how))
+            },
+        )
+        .answering(async |_, id| Ok(ModeratedResponse::from(id)))
+        .page(LONG, async |sent, _, id| {
+            let Next { next } = sent.form.fields.read()?;
+            Ok::<_, RequestError>(done(next.way_back(), id))
+        }),
+    ]
+}
+
+/// Redirects to a page, which then says what was done.
+pub fn done(mut back: String, id: ModerationId) -> Redirect {
+    add_parameter(&mut back, DONE, &id.to_string());
+    Redirect::to(&back)
+}
+
+answer! {
+    /// The outcome of an action.
+    pub struct ModeratedResponse as Moderated from (id: ModerationId) {
+        status;
+        /// The line in the log.
+        moderation_id: u64 = id.0;
+    }
+}
+
+/// Moderate a story, a comment, a tweet, a person, or what waits in the queue (moderators only).
+#[utoipa::path(
+    post,
+    path = "/api/moderate",
+    request_body(content = inline(ModerationForm), content_type = FORM),
+    responses(
+        (status = 200, body = ModeratedResponse),
+        (status = 409, body = RowChangedResponse, description = "The row has changed since"),
+    ),
+    security(("session" = [])),
+)]
+pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
+    let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
+    match act(&app, &form.user, &requests).await {
+        Ok(id) => Ok(Json(ModeratedResponse::from(id)).into_response()),
+        Err(RequestError::Domain(error)) if matches!(*error, Error::Refused(Refusal::RowChanged)) => {
+            let seen = requests.swap_remove(0);
+            let seen = seen.seen.and_then(|seen| seen.thing).unwrap_or(seen.thing);
+            let row = queue::row_of(&mut form.visit, &seen).await?.map(QueueItem::from);
+            let error = RequestError::Domain(error).message();
+            let changed = RowChangedResponse { status: ErrorStatus::Err, error, row };
+            Ok((StatusCode::CONFLICT, Json(changed)).into_response())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The refusal of an action on a row of the review queue that has changed since it was seen.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RowChanged)]
+pub struct RowChangedResponse {
+    status: ErrorStatus,
+    /// A sentence to show to a person.
+    #[schema(value_type = values::Message)]
+    error: String,
+    /// The row as it is now; null if it waits no longer.
+    #[schema(required = true)]
+    row: Option<QueueItem>,
 }

@@ -10,12 +10,14 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+use crate::request::answers::{DONE, DoneResponse, ErrorResponse};
+use crate::request::description::FORM;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::{Call, SignedFields};
-use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Json};
 use maud::{Markup, html};
 use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::visit::Visit;
@@ -236,6 +238,26 @@ pub(crate) async fn appeal(
         return Err(RequestError::LoginRequired);
     }
     Ok(id)
+}
+
+/// Appeal against a decision about oneself, once: in a session, or with username and password.
+#[utoipa::path(
+    post,
+    path = "/api/appeal",
+    request_body(content = inline(AppealForm), content_type = FORM),
+    responses(
+        (status = 200, body = DoneResponse),
+        (status = 401, description = "A session is needed, or a code besides the password", body = ErrorResponse),
+    ),
+    security((), ("session" = [])),
+)]
+pub async fn call(
+    Page { app, visit, .. }: Page,
+    call: Call,
+    fields: Fields,
+) -> Result<Json<DoneResponse>, RequestError> {
+    appeal(&app, visit, fields, &call).await?;
+    Ok(Json(DONE))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Bans of networks and e-mail domains: the list, making one after a trial, lifting one.
 
-use super::ban_form::{BanForm, LiftBanForm};
-use super::calls::ModeratedResponse;
+use super::acting::ModeratedResponse;
+use super::form::{hours, switch};
 use super::kept_list::KeptList;
 use crate::App;
 use crate::error::RequestError;
@@ -10,19 +10,157 @@ use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
-use crate::request::form::Fields;
+use crate::request::answers::answer;
+use crate::request::description::FORM;
+use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::request::values;
+use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
+use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use serde::Serialize;
 use strum::IntoEnumIterator;
+use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::origins::{self, ListedBan, NewOriginBan};
+use tidings_domain::values::actions::Hours;
 use tidings_domain::values::day;
 use tidings_domain::values::ids::{ModerationId, OriginBanId};
-use tidings_domain::values::origin_ban::{BanScope, OriginKind};
+use tidings_domain::values::moderation::Reason;
+use tidings_domain::values::origin_ban::{BanScope, BannedOrigin, OriginKind};
 use tidings_domain::values::words::{counted, grouped};
+use utoipa::ToSchema;
+
+form! {
+    /// A network or a domain to ban, or to try.
+    pub struct BanForm {
+        /// The kind of the value.
+        pub what: OriginKind = parsed(KIND), values::OriginKind;
+        /// The network, such as `192.0.2.0/24`, at most a /16 of IPv4 or a /32 of IPv6; or the domain.
+        pub value: BannedOrigin = origin, values::Origin;
+        /// The actions that are forbidden to people from there.
+        pub scope: BanScope = parsed("it must be signup, post or both"), values::BanScope;
+        /// Why. Those whom the ban stops read it.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// For how long.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// `1` to ban nothing, and to learn how many members the ban would stop.
+        pub dry_run: bool = switch, values::Switch, required = false;
+    }
+}
+
+const KIND: &str = "it must be network or domain";
+
+fn origin(fields: &Fields, name: &'static str) -> Result<BannedOrigin, RequestError> {
+    Ok(BannedOrigin::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::from)?)
+}
+
+impl From<BanForm> for NewOriginBan {
+    fn from(BanForm { value, scope, reason, hours, .. }: BanForm) -> Self {
+        Self { origin: value, scope, reason, hours }
+    }
+}
+
+form! {
+    /// A ban to lift.
+    pub struct LiftBanForm {
+        /// The ban.
+        pub ban_id: OriginBanId = parsed("it must be the number of a ban"), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+    }
+}
+
+answer! {
+    /// The bans of networks and e-mail domains, by number.
+    pub struct BansResponse as OriginBans from (bans: Vec<ListedBan>) {
+        status;
+        bans: Vec<BanEntry> = bans.into_iter().map(BanEntry::from).collect();
+    }
+}
+
+answer! {
+    /// A ban of a network or an e-mail domain.
+    pub struct BanEntry as OriginBan from (listed: ListedBan) {
+        /// Its number.
+        ban_id: u64 = listed.ban.id.0;
+        /// The kind of the value.
+        what: &'static str = listed.ban.origin.kind().name(), values::OriginKind;
+        /// The network or the domain.
+        value: String = listed.ban.origin.to_string();
+        /// The actions that are forbidden to people from there.
+        scope: &'static str = listed.ban.scope.name(), values::BanScope;
+        /// Why.
+        reason: String = listed.ban.reason.to_string();
+        /// When it ends, in Unix seconds; null if it does not end by itself.
+        until: Option<u64> = listed.ban.until.map(|until| until.0);
+        /// The sign-ups and posts that it has stopped.
+        stopped: u64 = listed.stopped;
+    }
+}
+
+/// The outcome of a ban, or of a trial.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = OriginBanOutcome)]
+pub enum BanResponse {
+    /// It is banned.
+    Added(BanAddedResponse),
+    /// It was tried.
+    Tried(BanTriedResponse),
+}
+
+answer! {
+    /// A network or a domain was banned.
+    pub struct BanAddedResponse as OriginBanAdded from (added: (OriginBanId, ModerationId)) {
+        status;
+        /// The ban.
+        ban_id: u64 = added.0.0;
+        /// The line in the log.
+        moderation_id: u64 = added.1.0;
+    }
+}
+
+answer! {
+    /// The number of members that a ban would stop.
+    pub struct BanTriedResponse as OriginBanTried from (stops: Option<u64>) {
+        status;
+        /// The members who were active in the last week and whom the ban would stop; null if that cannot be counted.
+        stops: Option<u64> = stops;
+    }
+}
+
+/// The bans of networks and e-mail domains (administrators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/bans",
+    responses((status = 200, body = BansResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
+    Ok(Json(origins::all(&app.site, app.now(), &user).await?.into()))
+}
+
+/// Ban a network or an e-mail domain, or try it (administrators only).
+#[utoipa::path(
+    post,
+    path = "/api/moderate/bans",
+    request_body(content = inline(BanForm), content_type = FORM),
+    responses((status = 200, body = BanResponse)),
+    security(("session" = [])),
+)]
+pub async fn add(
+    app: App,
+    SignedForm { user, form }: SignedForm<BanForm>,
+) -> Result<Json<BanResponse>, RequestError> {
+    if form.dry_run {
+        let stops = origins::stops(&app.site, app.now(), &user, &form.value).await?;
+        return Ok(Json(BanResponse::Tried(stops.into())));
+    }
+    Ok(Json(BanResponse::Added(add_ban(&app, &user, &form.into()).await?.into())))
+}
 
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/bans";

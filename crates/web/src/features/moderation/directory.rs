@@ -1,10 +1,15 @@
-//! The directory of accounts: what is asked for, and finding it. The page and the calls show the same.
+//! The directory of accounts: what is asked for, finding it, and the calls. Its page shows the same.
 
 use super::form::{hours, switch};
 use crate::App;
 use crate::error::RequestError;
-use crate::request::form::{Fields, form, parsed, unless_blank, valid};
+use crate::markup::page::{Member, Page};
+use crate::request::answers::answer;
+use crate::request::description::FORM;
+use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
+use crate::request::viewer::SignedFields;
 use crate::request::{paging, values};
+use axum::Json;
 use tidings_domain::accounts::people;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
@@ -260,4 +265,82 @@ pub async fn act(
     let deeds = form.deeds();
     let asked = (&form.usernames[..], &deeds[..], &form.reason);
     Ok(user.once(&app.site, directory::act_on_all(visit, app.moment(), asked)).await?)
+}
+
+answer! {
+    /// A part of the directory of accounts.
+    pub struct DirectoryResponse as Directory from (part: (Vec<AccountRow>, Option<u64>)) {
+        status;
+        people: Vec<PersonEntry> = part.0.into_iter().map(PersonEntry::from).collect();
+        /// The value of `before` for the next part; null at the end. A part can be shorter than asked for before the end.
+        next: Option<u64> = part.1;
+    }
+}
+
+answer! {
+    /// An account as moderators see it.
+    pub struct PersonEntry as DirectoryEntry from (row: AccountRow) {
+        /// The username; null after a deactivation.
+        username: Option<String> = row.username, Option<values::StoredUsername>;
+        /// The e-mail address; only for administrators.
+        email?: String = row.email;
+        /// When the account was made, in Unix seconds.
+        created: u64 = row.created.0;
+        /// The inviter; null if there is none.
+        invited_by: Option<String> = row.invited_by, Option<values::StoredUsername>;
+        karma: i64 = row.karma;
+        /// The stories that the person has posted.
+        stories: u64 = row.stories;
+        /// The comments that the person has written.
+        comments: u64 = row.comments;
+        /// How many of the person's last flags a moderator has found right.
+        flags_upheld: u64 = row.flags_upheld;
+        /// The state; null if nothing is to be said.
+        state: Option<&'static str> = row.state.map(AccountState::name), Option<values::AccountState>;
+        /// The day of the last visit; null if there is none on record.
+        last_seen: Option<String> = row.last_seen.map(|day| day.to_string()), Option<values::Date>;
+        /// The tag of the network of the last post; null if there was none in the last 30 days.
+        network: Option<String> = row.network.map(|tag| tag.to_string()), Option<values::NetworkTag>;
+    }
+}
+
+/// Find people (moderators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/people",
+    params(DirectoryQuery),
+    responses((status = 200, body = DirectoryResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(
+    Page { app, mut visit, .. }: Page<Member>,
+    Form(query): Form<DirectoryQuery>,
+) -> Result<Json<DirectoryResponse>, RequestError> {
+    let DirectoryPart { rows, next, .. } = find(&app, &mut visit, &query).await?;
+    Ok(Json((rows, next).into()))
+}
+
+answer! {
+    /// The outcome of an action on several people.
+    pub struct ActedResponse as ModeratedPeople from (done: DoneForAll) {
+        status;
+        /// The line in the log that stands for all: that of the batch, or the only one; null if nothing was to be done.
+        /// Its undo undoes all.
+        moderation_id: Option<u64> = done.line.map(|line| line.0);
+        /// The line of each action.
+        moderation_ids: Vec<u64> = done.parts.iter().map(|part| part.0).collect();
+    }
+}
+
+/// Ban or silence several people, or write a note on them, for one reason (moderators only).
+#[utoipa::path(
+    post,
+    path = "/api/moderate/people",
+    request_body(content = inline(DirectoryForm), content_type = FORM),
+    responses((status = 200, body = ActedResponse)),
+    security(("session" = [])),
+)]
+pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
+    let asked: DirectoryForm = form.fields.read()?;
+    Ok(Json(act(&app, (&mut form.visit, &form.user), &asked).await?.into()))
 }

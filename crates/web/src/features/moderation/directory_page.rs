@@ -1,7 +1,7 @@
 //! The page of the directory of accounts.
 
+use super::acting;
 use super::directory::{BOX, DirectoryForm, DirectoryPart, DirectoryQuery, act, find};
-use super::moderating;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::addresses::profile_address;
@@ -212,5 +212,5 @@ pub async fn change(app: App, mut form: SignedFields) -> Result<Redirect, Reques
     let (asked, back) = form.fields.read::<(DirectoryForm, Next)>()?;
     let done = act(&app, (&mut form.visit, &form.user), &asked).await?;
     let back = back.next.to_string();
-    Ok(done.line.map_or_else(|| Redirect::to(&back), |line| moderating::done(back.clone(), line)))
+    Ok(done.line.map_or_else(|| Redirect::to(&back), |line| acting::done(back.clone(), line)))
 }

@@ -1,7 +1,7 @@
 //! Flagging a story, a comment, a tweet or a profile: the page that asks for the reason, which
 //! also takes the flag back.
 
-use super::flag_form::{FlagForm, UnflagForm};
+use super::form::thing;
 use crate::error::{RequestError, sentence, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
@@ -9,14 +9,54 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
+use crate::request::form::{Fields, form, parsed};
 use crate::request::path::PathOf;
+use crate::request::values;
 use crate::route::{LONG, LoginReason, SHORT};
 use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::Error;
 use tidings_domain::flags::{self, FlagFacts, Flagging};
-use tidings_domain::values::flag::{Flag, FlagReason};
+use tidings_domain::values::flag::{Flag, FlagNote, FlagReason};
 use tidings_domain::values::moderation::Thing;
+
+form! {
+    /// A flag on a thing.
+    pub struct FlagForm {
+        /// The kind of thing.
+        pub kind: &'static str = flagged_kind, values::FlaggedKind;
+        /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+        pub id: Thing = flagged_thing, values::ThingId;
+        /// Why. Each kind has reasons of its own.
+        pub reason: FlagReason = parsed("it must be spam, offtopic, unkind, broken, duplicate or harmful"), values::FlagReason;
+        /// For moderators. A duplicate's is the number or the link of the other story.
+        pub note: FlagNote = |fields: &Fields, name| Ok(FlagNote::parse(fields.text(name)).map_err(Error::from)?), values::FlagNote, required = false;
+    }
+}
+
+form! {
+    /// The thing whose flag the caller takes back.
+    pub struct UnflagForm {
+        /// The kind of thing.
+        pub kind: &'static str = flagged_kind, values::FlaggedKind;
+        /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+        pub id: Thing = flagged_thing, values::ThingId;
+    }
+}
+
+/// The thing in the fields `kind` and `id`, of a kind that can be flagged.
+fn flagged_thing(fields: &Fields, _: &str) -> Result<Thing, RequestError> {
+    let thing = thing(fields)?;
+    if FlagReason::of(&thing).is_empty() {
+        return Err(RequestError::field("kind", "it must be story, comment, tweet or user"));
+    }
+    Ok(thing)
+}
+
+fn flagged_kind(fields: &Fields, name: &str) -> Result<&'static str, RequestError> {
+    Ok(flagged_thing(fields, name)?.kind())
+}
 
 /// The address of the page that asks why to flag something.
 pub fn flag_address(thing: &Thing) -> String {

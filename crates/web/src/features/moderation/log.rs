@@ -1,6 +1,5 @@
 //! The public log of moderation.
 
-use super::calls::UNNAMED;
 use super::form::LogQuery;
 use crate::error::RequestError;
 use crate::markup::addresses::{comment_address, news_address, profile_address, tweet_address};
@@ -10,8 +9,12 @@ use crate::markup::head::PageHead;
 use crate::markup::moderation_tools::{is_moderator, target_name, undo_form};
 use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, more_link};
+use crate::request::answers::answer;
 use crate::request::form::Form;
+use crate::request::values;
+use axum::Json;
 use maud::{Markup, html};
+use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::log::{self, LogEntry, LogPage, LogWindow, ShownModerator};
 use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
@@ -150,6 +153,9 @@ fn author_of(entry: &LogEntry) -> Markup {
     }
 }
 
+/// The name in the log for a moderator who chose not to be named.
+const UNNAMED: &str = "a moderator";
+
 /// The name of the moderator that everybody may know.
 pub fn moderator_name(moderator: &ShownModerator) -> &str {
     match moderator {
@@ -214,4 +220,66 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             }
         }
     }
+}
+
+answer! {
+    /// A part of the moderation log, newest first.
+    pub struct LogResponse as ModerationLog from (page: LogPage) {
+        status;
+        entries: Vec<LogLine> = page.entries.into_iter().map(LogLine::from).collect();
+        /// The value of `before` for the next part; null at the end. With a filter a part can be
+        /// shorter than asked for before the end.
+        next: Option<u64> = page.next.map(|next| next.0);
+    }
+}
+
+answer! {
+    /// A line of the moderation log.
+    pub struct LogLine as ModerationLine from (entry: LogEntry) {
+        id: u64 = entry.id.0;
+        /// When, in Unix seconds.
+        time: u64 = entry.time.0;
+        /// The moderator: a username, or `a moderator` for one who chose not to be named; null after a
+        /// deactivation.
+        moderator: Option<String> = match entry.moderator {
+            ShownModerator::Named(name) => Some(name),
+            ShownModerator::Unnamed => Some(UNNAMED.to_owned()),
+            ShownModerator::Left => None,
+        }, Option<values::StoredUsername>;
+        /// The action.
+        action: &'static str = entry.action.name(), values::ModerationAction;
+        /// The kind of thing.
+        kind: &'static str = entry.thing.kind(), values::ThingKind;
+        /// Which: a number; `7-3` for comment 3 of story 7; a username for a person.
+        target: String = entry.thing.id(), values::ThingId;
+        /// Why; may be empty.
+        reason: String = entry.reason, values::Reason;
+        /// The line by which it was undone; null if it was not.
+        undone_by: Option<u64> = entry.undone_by.map(|line| line.0);
+        /// True if the caller moderates and could undo it now; otherwise missing.
+        can_be_undone?: bool = entry.can_be_undone.then_some(true);
+        /// The line that it undid; otherwise missing.
+        undoes?: u64 = entry.undoes.map(|line| line.0);
+        /// When it ends by itself, in Unix seconds; missing if it does not.
+        until?: u64 = entry.until.map(|until| until.0);
+        /// How many posts, or for a batch how many people, it was about; missing for a single one.
+        count?: u64 = entry.count, Option<u64>;
+        /// True while the count still grows; otherwise missing.
+        in_progress?: bool = entry.in_progress.then_some(true);
+        /// How many lines it has as its parts, if it is a batch; otherwise missing.
+        parts?: u64 = entry.parts, Option<u64>;
+        /// The batch that it is a part of; otherwise missing.
+        part_of?: u64 = entry.part_of.map(|line| line.0);
+    }
+}
+
+/// List what moderators did.
+#[utoipa::path(
+    get,
+    path = "/api/moderations",
+    params(LogQuery),
+    responses((status = 200, body = LogResponse)),
+)]
+pub async fn call(mut visit: Visit, Form(query): Form<LogQuery>) -> Result<Json<LogResponse>, RequestError> {
+    Ok(Json(log::page(&mut visit, &query.into()).await?.into()))
 }

@@ -1,118 +1,158 @@
-//! Messages to the moderators: writing them, and reading threads.
+//! Messages to the moderators: what is written, which threads are asked for, and the calls.
 
-use super::message_form::{MessageForm, MessagesQuery};
+use super::form::{Password, password, switch};
 use super::messages::{self, THE_MODERATORS};
 use crate::error::RequestError;
-use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS};
+use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
-use crate::request::answers::{ErrorResponse, Status};
+use crate::request::answers::{ErrorResponse, answer};
 use crate::request::description::FORM;
-use crate::request::form::{Fields, Form};
+use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
 use crate::request::values;
 use crate::request::viewer::Call;
 use axum::Json;
-use serde::Serialize;
 use tidings_domain::moderation::messages::reading::{
     self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
 };
-use tidings_domain::values::clock::Timestamp;
+use tidings_domain::moderation::messages::{Matter, NewMessage};
 use tidings_domain::values::ids::{MessageAddress, MessageThreadId, ModerationId};
 use tidings_domain::values::limits::MESSAGES_SHOWN;
+use tidings_domain::values::message::MessageText;
 use tidings_domain::values::size;
-use utoipa::ToSchema;
 
-/// A message that was written.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MessageWritten)]
-pub struct WrittenResponse {
-    status: Status,
-    /// The thread.
-    #[schema(value_type = u64)]
-    thread_id: MessageThreadId,
-    /// The number of the message in the thread.
-    message_id: u64,
-}
-
-/// Some threads of messages with the moderators, the last one changed first.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MessageThreads)]
-pub struct ThreadsResponse {
-    status: Status,
-    threads: Vec<ThreadEntry>,
-    /// The value of `start` for the next part; null at the end.
-    #[schema(required = true)]
-    next: Option<u64>,
-}
-
-/// A thread of messages with the moderators.
-#[derive(Serialize, ToSchema)]
-#[schema(as = MessageThread)]
-struct ThreadEntry {
-    #[schema(value_type = u64)]
-    thread_id: MessageThreadId,
-    /// The member; null after a deactivation.
-    #[schema(value_type = Option<values::StoredUsername>, required = true)]
-    username: Option<String>,
-    /// The line of the log with the decision that it is about; otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    moderation_id: Option<ModerationId>,
-    /// Where it stands.
-    #[schema(value_type = values::ThreadState)]
-    state: &'static str,
-    /// The newest messages, or those before the one that was asked for; the oldest first.
-    messages: Vec<MessageEntry>,
-    /// The value of `before` for earlier messages; null if there are none.
-    #[schema(required = true)]
-    earlier: Option<u64>,
-}
-
-/// A message to or from the moderators.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ModeratorsMessage)]
-struct MessageEntry {
-    /// Its number in the thread.
-    message_id: u64,
-    /// The sender: a username, or `the moderators`; null after a deactivation.
-    #[schema(value_type = Option<values::StoredUsername>, required = true)]
-    from: Option<String>,
-    /// For administrators: who wrote as the moderators; otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::StoredUsername, required = false)]
-    by: Option<String>,
-    /// The text.
-    #[schema(value_type = values::EntryText)]
-    text: String,
-    /// When, in Unix seconds.
-    #[schema(value_type = u64)]
-    time: Timestamp,
-}
-
-impl From<ShownMessage> for MessageEntry {
-    fn from(ShownMessage { number, from, time, text }: ShownMessage) -> Self {
-        let (from, by) = match from {
-            Sender::Member(name) | Sender::Moderator(name) => (name, None),
-            Sender::Moderators(by) => (Some(THE_MODERATORS.to_owned()), by),
-        };
-        Self { message_id: number, from, by, text, time }
+form! {
+    /// A message to the moderators, or their answer.
+    #[schema(as = NewMessage)]
+    pub struct MessageForm {
+        /// The text.
+        pub text: MessageText = valid(MessageText::parse), values::MessageText;
+        /// The thread to write in; missing to begin one.
+        pub thread: Option<MessageThreadId> = filled(parsed(THREAD)), values::Id, required = false;
+        /// The line of the log with a decision about the writer, to write in the thread about it.
+        pub moderation_id: Option<ModerationId> = filled(line), values::Id, required = false;
+        /// `1` for a moderator to answer as "the moderators". Administrators see who did.
+        pub anonymous: bool = switch, values::Switch, required = false;
+        /// For an answer, the last message that the moderator saw. If there are later ones, the answer is refused.
+        pub after: Option<u64> = filled(number), values::Id, required = false;
+        /// The username, without a session: for who is banned.
+        pub username: Option<String> = optional(text), values::StoredUsername, required = false;
+        /// The password that goes with it.
+        pub password: Option<Password> = optional(password), String, required = false;
+        /// A code of the authenticator app, or a recovery code, if the account has a second factor.
+        pub code: Option<Password> = optional(password), String, required = false;
     }
 }
 
-impl From<ShownThread> for ThreadEntry {
-    fn from(thread: ShownThread) -> Self {
-        Self {
-            thread_id: thread.id,
-            username: thread.username,
-            moderation_id: thread.about.map(|(line, ..)| line),
-            state: match thread.state {
-                ThreadState::Waiting(_) => "waiting",
-                ThreadState::Answered => "answered",
-                ThreadState::Closed(_) => "closed",
-            },
-            messages: thread.messages.into_iter().map(MessageEntry::from).collect(),
-            earlier: thread.earlier,
-        }
+const THREAD: &str = "it must be the number of a thread of messages";
+
+impl From<MessageForm> for NewMessage {
+    fn from(form: MessageForm) -> Self {
+        let MessageForm { text, thread, moderation_id, anonymous, after, .. } = form;
+        let matter = match (thread, moderation_id) {
+            (Some(thread), _) => Matter::Thread(thread),
+            (None, Some(line)) => Matter::Decision(line),
+            (None, None) => Matter::New,
+        };
+        Self { matter, text, anonymous, after }
+    }
+}
+
+form! {
+    /// The threads that a call of the API asks for.
+    #[derive(Debug)]
+    pub query MessagesQuery {
+        /// Only this thread.
+        pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
+        /// With `thread`: only messages before this one.
+        pub before: Option<u64> = optional(number), values::Id, required = false;
+        /// How many threads to skip.
+        pub start: u64 = start, u64, required = false;
+    }
+}
+
+/// The line of the log that somebody wants to write about; not where they name a thread.
+pub(super) fn line(fields: &Fields, name: &'static str) -> Result<ModerationId, RequestError> {
+    if fields.filled("thread").is_some() {
+        return Err(RequestError::field(name, "leave it out where you name a thread"));
+    }
+    fields.parsed(name, "it must be the number of a line of the log")
+}
+
+/// The number of a message. It has the same form as other ids.
+pub(super) fn number(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+    Ok(fields.parsed::<MessageThreadId>(name, "it must be the number of a message")?.0)
+}
+
+/// How many threads to skip.
+pub(super) fn start(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
+    let Some(text) = fields.get(name) else { return Ok(0) };
+    let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let start = text.parse().ok().filter(|start| is_plain && *start <= MAX_START);
+    start.ok_or(RequestError::field(name, "it must be a whole number, 0 or more"))
+}
+
+answer! {
+    /// A message that was written.
+    pub struct WrittenResponse as MessageWritten from (written: MessageAddress) {
+        status;
+        /// The thread.
+        thread_id: u64 = written.thread.0;
+        /// The number of the message in the thread.
+        message_id: u64 = written.message;
+    }
+}
+
+answer! {
+    /// Some threads of messages with the moderators, the last one changed first.
+    pub struct ThreadsResponse as MessageThreads from (list: (Vec<ShownThread>, Option<u64>)) {
+        status;
+        threads: Vec<ThreadEntry> = list.0.into_iter().map(ThreadEntry::from).collect();
+        /// The value of `start` for the next part; null at the end.
+        next: Option<u64> = list.1;
+    }
+}
+
+answer! {
+    /// A thread of messages with the moderators.
+    struct ThreadEntry as MessageThread from (thread: ShownThread) {
+        thread_id: u64 = thread.id.0;
+        /// The member; null after a deactivation.
+        username: Option<String> = thread.username, Option<values::StoredUsername>;
+        /// The line of the log with the decision that it is about; otherwise missing.
+        moderation_id?: u64 = thread.about.map(|(line, ..)| line.0);
+        /// Where it stands.
+        state: &'static str = match thread.state {
+            ThreadState::Waiting(_) => "waiting",
+            ThreadState::Answered => "answered",
+            ThreadState::Closed(_) => "closed",
+        }, values::ThreadState;
+        /// The newest messages, or those before the one that was asked for; the oldest first.
+        messages: Vec<MessageEntry> = thread.messages.into_iter().map(MessageEntry::from).collect();
+        /// The value of `before` for earlier messages; null if there are none.
+        earlier: Option<u64> = thread.earlier;
+    }
+}
+
+answer! {
+    /// A message to or from the moderators.
+    struct MessageEntry as ModeratorsMessage from (message: ShownMessage) {
+        /// Its number in the thread.
+        message_id: u64 = message.number;
+        /// The sender: a username, or `the moderators`; null after a deactivation.
+        from: Option<String> = match &message.from {
+            Sender::Member(name) | Sender::Moderator(name) => name.clone(),
+            Sender::Moderators(_) => Some(THE_MODERATORS.to_owned()),
+        }, Option<values::StoredUsername>;
+        /// For administrators: who wrote as the moderators; otherwise missing.
+        by?: String = match message.from {
+            Sender::Moderators(by) => by,
+            _ => None,
+        }, values::StoredUsername;
+        /// The text.
+        text: String = message.text, values::EntryText;
+        /// When, in Unix seconds.
+        time: u64 = message.time.0;
     }
 }
 
@@ -133,8 +173,7 @@ pub async fn write(
     fields: Fields,
 ) -> Result<Json<WrittenResponse>, RequestError> {
     let (_, written) = messages::write(&app, visit, fields, &call).await?;
-    let MessageAddress { thread: thread_id, message: message_id } = written;
-    Ok(Json(WrittenResponse { status: Status::Ok, thread_id, message_id }))
+    Ok(Json(written.into()))
 }
 
 /// List one's threads of messages with the moderators; for moderators, those of all members.
@@ -163,8 +202,7 @@ pub async fn list(
     let fits = fitting(&threads, API_LIST_BYTES, bytes);
     let next = (is_more || fits < threads.len()).then(|| start + fits as u64);
     threads.truncate(fits);
-    let threads = threads.into_iter().map(ThreadEntry::from).collect();
-    Ok(Json(ThreadsResponse { status: Status::Ok, threads, next }))
+    Ok(Json((threads, next).into()))
 }
 
 /// The most bytes of a thread in a response.

@@ -1,7 +1,7 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
 use super::appeals::{Stranger, line_link, login_fields};
-use super::message_form::{self, MessageForm};
+use super::message_calls::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::inbox::letters;
@@ -101,7 +101,7 @@ pub async fn form(
     Page { app, mut visit, here, .. }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let about = optional(message_form::line)(&fields, "moderation_id")?;
+    let about = optional(message_calls::line)(&fields, "moderation_id")?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(new_page(&frame, &MessageFields { about, ..MessageFields::default() }))
 }
@@ -122,7 +122,7 @@ pub async fn list(
     Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let start = message_form::start(&fields, "start")?;
+    let start = message_calls::start(&fields, "start")?;
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
@@ -199,7 +199,7 @@ pub async fn show(
     Page { app, mut visit, user, here }: Page<Member>,
     fields: Fields,
 ) -> Result<Markup, RequestError> {
-    let before = optional(message_form::number)(&fields, "before")?;
+    let before = optional(message_calls::number)(&fields, "before")?;
     let thread = reading::thread(&mut visit, &user, (id, before)).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
     Ok(thread_page(&frame, (&thread, before.is_some())))

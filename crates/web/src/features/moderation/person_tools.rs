@@ -1,18 +1,25 @@
 //! The moderators' part of a person's page: their notes, where the person comes from, and the
 //! forms.
 
-use crate::error::RequestError;
+use crate::error::{RequestError, unknown_name};
 use crate::markup::addresses::{person_address, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{ActionForm, may_moderate, tools};
+use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
+use crate::request::answers::answer;
+use crate::request::path::PathOf;
+use crate::request::values;
+use axum::Json;
 use maud::{Markup, html};
+use std::net::IpAddr;
 use tidings_domain::accounts::profiles::ProfileFacts;
 use tidings_domain::accounts::users::Role;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::networks::{self, Neighbourhood};
 use tidings_domain::moderation::notes::{self, Note};
 use tidings_domain::values::actions::Action;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day;
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::restriction::{Restriction, RestrictionKind};
@@ -250,6 +257,47 @@ fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> 
             }
         }
     }
+}
+
+answer! {
+    /// Where somebody has signed up and posted from.
+    pub struct NetworkResponse as Neighbourhood from (found: Neighbourhood) {
+        status;
+        /// The tag of the network that was used last; null if nothing is known. The same network
+        /// always has the same tag, which tells nothing else about it.
+        tag: Option<String> = found.tag.map(|tag| tag.to_string());
+        /// Others who have signed up or posted from the same networks.
+        others: Vec<String> = found.others, Vec<values::StoredUsername>;
+        /// The addresses, the last one first: for administrators only.
+        addresses?: Vec<UsedAddress> =
+            found.addresses.map(|addresses| addresses.into_iter().map(UsedAddress::from).collect());
+    }
+}
+
+answer! {
+    /// An address that somebody has used.
+    pub struct UsedAddress from (used: (IpAddr, Timestamp)) {
+        /// The address; for IPv6 the network of the subscriber.
+        address: String = used.0.to_string();
+        /// When it was used last, in Unix seconds.
+        last_used: u64 = used.1.0;
+    }
+}
+
+/// See who has come from the same networks as somebody in the last days (moderators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/network/{username}",
+    params(("username" = inline(values::StoredUsername), Path)),
+    responses((status = 200, body = NetworkResponse)),
+    security(("session" = [])),
+)]
+pub async fn network(
+    PathOf(name): PathOf<String>,
+    Page { mut visit, .. }: Page<Member>,
+) -> Result<Json<NetworkResponse>, RequestError> {
+    let found = networks::neighbourhood_of(&mut visit, &name).await.map_err(unknown_name)?;
+    Ok(Json(found.into()))
 }
 
 #[cfg(test)]

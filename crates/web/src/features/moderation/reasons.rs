@@ -6,19 +6,18 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::markup::page::{Moderator, Page};
-use crate::request::answers::Status;
+use crate::request::answers::answer;
 use crate::request::form::{Fields, FromFields};
 use crate::request::values;
 use crate::route::LONG;
 use axum::Json;
 use maud::{Markup, html};
-use serde::Serialize;
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::saved_reasons;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::MAX_SAVED_REASONS;
-use tidings_domain::values::saved_reason::{ReasonChange, SavedReason};
+use tidings_domain::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
 use utoipa::ToSchema;
 
 /// The address of the page.
@@ -77,36 +76,35 @@ impl ReasonForm {
     }
 }
 
-/// The reasons that moderators have at hand.
-#[derive(Serialize, ToSchema)]
-#[schema(as = SavedReasons)]
-pub struct ReasonsResponse {
-    status: Status,
-    reasons: Vec<ReasonEntry>,
+answer! {
+    /// The reasons that moderators have at hand.
+    pub struct ReasonsResponse as SavedReasons from (reasons: &SavedReasons) {
+        status;
+        reasons: Vec<ReasonEntry> = reasons.all().iter().cloned().map(ReasonEntry::from).collect();
+    }
 }
 
-/// A reason that moderators have at hand.
-#[derive(Serialize, ToSchema)]
-#[schema(as = SavedReason)]
-pub struct ReasonEntry {
-    /// Its number.
-    reason_id: u64,
-    /// Its name in the list.
-    title: String,
-    /// The text.
-    text: String,
-    /// The rule of the site that it is about; may be empty.
-    rule: String,
+answer! {
+    /// A reason that moderators have at hand.
+    pub struct ReasonEntry as SavedReason from (reason: SavedReason) {
+        /// Its number.
+        reason_id: u64 = reason.id;
+        /// Its name in the list.
+        title: String = reason.title;
+        /// The text.
+        text: String = reason.text;
+        /// The rule of the site that it is about; may be empty.
+        rule: String = reason.rule;
+    }
 }
 
-/// A change of the reasons.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ReasonChanged)]
-pub struct ReasonChangedResponse {
-    status: Status,
-    /// The line in the log.
-    #[schema(value_type = u64)]
-    moderation_id: ModerationId,
+answer! {
+    /// A change of the reasons.
+    pub struct ReasonChangedResponse as ReasonChanged from (id: ModerationId) {
+        status;
+        /// The line in the log.
+        moderation_id: u64 = id.0;
+    }
 }
 
 /// The reasons that moderators have at hand (moderators only).
@@ -117,12 +115,7 @@ pub struct ReasonChangedResponse {
     security(("session" = [])),
 )]
 pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestError> {
-    let reasons = saved_reasons::all(&mut visit).await?;
-    let entry = |reason: &SavedReason| {
-        let SavedReason { id, title, text, rule } = reason.clone();
-        ReasonEntry { reason_id: id, title, text, rule }
-    };
-    Ok(Json(ReasonsResponse { status: Status::Ok, reasons: reasons.all().iter().map(entry).collect() }))
+    Ok(Json(ReasonsResponse::from(&saved_reasons::all(&mut visit).await?)))
 }
 
 /// GET /moderate/reasons.
@@ -177,7 +170,7 @@ pub fn actions() -> Vec<ActionEntry> {
                 })
             },
         )
-        .answering(async |_, moderation_id| Ok(ReasonChangedResponse { status: Status::Ok, moderation_id }))
+        .answering(async |_, id| Ok(ReasonChangedResponse::from(id)))
         .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]
 }

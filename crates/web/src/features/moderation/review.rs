@@ -1,6 +1,5 @@
-//! The review queue: what waits for a moderator, with the buttons to decide.
+//! The review queue: what waits for a moderator, with the buttons to decide, and for programs.
 
-use super::flag_form::QueueQuery;
 use super::flagging::reason_name;
 use super::raid;
 use crate::App;
@@ -9,19 +8,22 @@ use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::{REASONS, thing_name};
-use crate::markup::page::{Moderator, Page};
+use crate::markup::page::{Member, Moderator, Page};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
-use crate::request::form::Form;
+use crate::request::answers::answer;
+use crate::request::form::{Form, form, optional, parsed};
 use crate::request::viewer::SignedForm;
+use crate::request::{paging, values};
+use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::accounts::users::{Role, User};
-use tidings_domain::moderation::queue::{self, QueuePage, Row, RowAuthor, Why};
+use tidings_domain::moderation::queue::{self, QueueCursor, QueuePage, Row, RowAuthor, Why};
 use tidings_domain::report::{BackgroundCheck, VoteRing, VoteRingReport};
 use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
-use tidings_domain::values::flag::Weight;
+use tidings_domain::values::flag::{FlagReason, Weight};
 use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::{counted, wait};
@@ -362,6 +364,75 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
 /// The reason that is suggested for a ban of the site that a row links to.
 fn domain_reason(row: &Row) -> String {
     row.flags.first().map_or_else(|| "unwanted".to_owned(), |(reason, _)| reason_name(*reason).to_owned())
+}
+
+form! {
+    /// The part of the review queue that is asked for.
+    #[derive(Debug)]
+    pub query QueueQuery {
+        /// The maximum number of rows; 50 by default.
+        pub count: usize = paging::count, values::PageSize, required = false;
+        /// Only rows after this one.
+        pub before: Option<QueueCursor> = optional(parsed("it must be the value of next in another answer")), values::QueueCursor, required = false;
+    }
+}
+
+answer! {
+    /// A part of the review queue, the worst first.
+    pub struct QueueResponse as ReviewQueue from (page: QueuePage) {
+        status;
+        items: Vec<QueueItem> = page.rows.into_iter().map(QueueItem::from).collect();
+        /// The value of `before` for the next part; null at the end.
+        next: Option<String> = page.next.map(|next| next.to_string()), Option<values::QueueCursor>;
+    }
+}
+
+answer! {
+    /// Something that waits for a moderator.
+    pub struct QueueItem as ReviewItem from (row: Row) {
+        /// The kind of thing.
+        kind: &'static str = row.thing.kind(), values::ThingKind;
+        /// Which: a number; `7-3` for comment 3 of story 7; a username; for an appeal, the line of
+        /// the log.
+        id: String = row.thing.id(), values::ThingId;
+        /// Its content as plain text; for a long text only the beginning.
+        text: String = row.text, values::QueueText;
+        /// The author, or the person who applies or appeals; null after a deactivation.
+        author: Option<String> = row.author.map(|author| author.username), Option<values::StoredUsername>;
+        /// When it last changed, in Unix seconds.
+        since: u64 = row.since.0;
+        /// Why it waits.
+        why: &'static str = row.why.name(), values::ReviewCause;
+        /// True for what its author has deleted since it was flagged; otherwise missing.
+        deleted?: bool = row.is_deleted.then_some(true);
+        /// The readers' reasons, the most frequent first; empty for what is not flagged.
+        flags: Vec<FlagCount> = row.flags.into_iter().map(FlagCount::from).collect();
+    }
+}
+
+answer! {
+    /// How many readers gave a reason.
+    struct FlagCount from (given: (FlagReason, u64)) {
+        /// The reason.
+        reason: &'static str = given.0.name(), values::FlagReason;
+        /// How many flags give it.
+        count: u64 = given.1;
+    }
+}
+
+/// List what waits for a moderator (moderators only).
+#[utoipa::path(
+    get,
+    path = "/api/moderate/queue",
+    params(QueueQuery),
+    responses((status = 200, body = QueueResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(
+    Page { mut visit, .. }: Page<Member>,
+    Form(query): Form<QueueQuery>,
+) -> Result<Json<QueueResponse>, RequestError> {
+    Ok(Json(queue::page(&mut visit, query.before.as_ref(), query.count).await?.into()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The rules that new posts are checked with: the list, adding one after a trial, lifting one.
 
-use super::calls::ModeratedResponse;
+use super::acting::ModeratedResponse;
+use super::form::switch;
 use super::kept_list::KeptList;
-use super::rule_form::{LiftForm, RuleForm};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
@@ -13,20 +13,131 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
-use crate::request::form::Fields;
+use crate::request::answers::answer;
+use crate::request::description::FORM;
+use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
-use crate::request::viewer::SignedFields;
+use crate::request::values;
+use crate::request::viewer::{SignedFields, SignedForm};
 use crate::route::LONG;
+use axum::Json;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use serde::Serialize;
 use strum::IntoEnumIterator;
+use tidings_domain::Refusal;
 use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
 use tidings_domain::values::ids::{ModerationId, RuleId};
 use tidings_domain::values::limits::MAX_PATTERN;
-use tidings_domain::values::moderation::Thing;
-use tidings_domain::values::post_rule::{PostRule, RuleEffect, RuleKind};
+use tidings_domain::values::moderation::{Reason, Thing};
+use tidings_domain::values::post_rule::{Pattern, PostRule, RuleEffect, RuleKind};
 use tidings_domain::values::words::counted;
+use utoipa::ToSchema;
+
+form! {
+    /// A rule to add or to try.
+    pub struct RuleForm {
+        /// The kind of the pattern.
+        pub what: RuleKind = parsed(KIND), values::RuleKind;
+        /// The pattern that the rule looks for.
+        pub pattern: Pattern = pattern, values::Pattern;
+        /// The effect on posts that match the pattern.
+        pub effect: RuleEffect = parsed("it must be refuse or hold"), values::RuleEffect;
+        /// Why. Authors of refused posts read it.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+        /// `1` to add nothing, and to see what the rule would have caught.
+        pub dry_run: bool = switch, values::Switch, required = false;
+    }
+}
+
+const KIND: &str = "it must be domain, url, phrase or regex";
+
+fn pattern(fields: &Fields, name: &'static str) -> Result<Pattern, RequestError> {
+    Ok(Pattern::parse(fields.parsed("what", KIND)?, fields.required(name)?).map_err(Refusal::Pattern)?)
+}
+
+impl From<RuleForm> for NewRule {
+    fn from(RuleForm { pattern, effect, reason, .. }: RuleForm) -> Self {
+        Self { pattern, effect, reason }
+    }
+}
+
+form! {
+    /// A rule to lift.
+    pub struct LiftForm {
+        /// The rule.
+        pub rule_id: RuleId = parsed("it must be the number of a rule"), values::Id;
+        /// Why.
+        pub reason: Reason = valid(Reason::parse), values::Reason;
+    }
+}
+
+/// The outcome of adding a rule, or of trying it.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = RuleOutcome)]
+pub enum RuleResponse {
+    /// The rule was added.
+    Added(RuleAddedResponse),
+    /// The rule was tried.
+    Tried(DryRunResponse),
+}
+
+answer! {
+    /// A rule was added.
+    pub struct RuleAddedResponse as RuleAdded from (added: (RuleId, ModerationId)) {
+        status;
+        /// The rule.
+        rule_id: u64 = added.0.0;
+        /// The line in the log.
+        moderation_id: u64 = added.1.0;
+    }
+}
+
+answer! {
+    /// The posts of the last 30 days that a rule would have caught.
+    pub struct DryRunResponse as DryRun from (found: DryRun) {
+        status;
+        /// How many posts.
+        count: u64 = found.count;
+        /// The first 100 of them.
+        matches: Vec<MatchedThing> = found.matches.into_iter().map(MatchedThing::from).collect();
+        /// False if there were too many posts to look at all of them in time.
+        finished: bool = found.finished;
+    }
+}
+
+answer! {
+    /// A post that a rule would have caught.
+    pub struct MatchedThing from (found: RuleMatch) {
+        /// The kind of thing.
+        kind: &'static str = found.thing.kind(), values::ThingKind;
+        /// Which.
+        id: String = found.thing.id(), values::ThingId;
+    }
+}
+
+/// Add a rule that new posts are checked with, or try it (moderators only).
+#[utoipa::path(
+    post,
+    path = "/api/moderate/rule",
+    request_body(content = inline(RuleForm), content_type = FORM),
+    responses((status = 200, body = RuleResponse)),
+    security(("session" = [])),
+)]
+pub async fn add(
+    app: App,
+    SignedForm { user, form }: SignedForm<RuleForm>,
+) -> Result<Json<RuleResponse>, RequestError> {
+    let is_trial = form.dry_run;
+    let rule = form.into();
+    if is_trial {
+        let found = rules::dry_run(&app.site, app.moment(), &user, (&rule, LONG_ACTION_WAIT)).await?;
+        return Ok(Json(RuleResponse::Tried(found.into())));
+    }
+    Ok(Json(RuleResponse::Added(add_rule(&app, &user, &rule).await?.into())))
+}
 
 /// The address of the page.
 pub const ADDRESS: &str = "/moderate/rules";

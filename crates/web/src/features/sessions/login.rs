@@ -1,12 +1,12 @@
 //! Logging in and out.
 
-use super::log_in::log_in as begin_log_in;
 use super::second_step::second_step_page;
 use super::two_factor::has_passkeys;
 use crate::App;
 use crate::error::RequestError;
+use crate::features::accounts::form::Credentials;
 use crate::features::moderation::appeals::{Stranger, banned_page};
-use crate::markup::addresses::login_to;
+use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
@@ -21,9 +21,52 @@ use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use tidings_domain::accounts::log_in::LogIn;
+use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::session_store::{Device, Session};
-use tidings_domain::accounts::sessions;
+use tidings_domain::accounts::{login, sessions};
+use tidings_domain::values::ids::UserId;
+use tidings_domain::values::limits::FAILED_ADDRESSES;
+
+/// Logs in, for both the form and the API.
+pub(crate) async fn begin(app: &App, form: &Credentials, device: &Device) -> Result<LogIn, RequestError> {
+    let Credentials { username, password, code } = form;
+    let typed = log_in::Credentials { username, password, code: code.as_deref() };
+    let outcome = log_in::log_in(&app.site, app.now(), &typed, device).await;
+    for id in app.site.take_attacked() {
+        tell_owner(app, id);
+    }
+    Ok(outcome?)
+}
+
+/// Tells the owner of an account by mail, in the background, that many addresses try to log
+/// in to it.
+fn tell_owner(app: &App, id: UserId) {
+    let Some(mailer) = app.mailer.clone() else {
+        return;
+    };
+    let app = app.clone();
+    tokio::spawn(async move {
+        let owner = match login::owner_to_tell(&app.site, id).await {
+            Ok(Some(owner)) => owner,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(user = %id, %error, "owner of an attacked account not read"),
+        };
+        let brand = app.brand().await;
+        let site = &brand.site;
+        let subject = format!("Failed logins to your account at {}", site.name);
+        let body = format!(
+            "Hello {},\n\nsomeone is trying to guess the password of your account at {}: logins from \
+             {FAILED_ADDRESSES} different addresses failed within an hour.\n\nYour account is not locked, and you can log in as \
+             usual. If your password is short or you use it elsewhere, choose a new one:\n\n{}\n",
+            owner.username,
+            site.name,
+            site.link(ACCOUNT_SETTINGS)
+        );
+        if let Err(error) = mailer.send_notice(&owner.email, &subject, &body).await {
+            tracing::error!(user = %id, %error, "mail about failed logins not sent");
+        }
+    });
+}
 
 /// The page that asks for name and password.
 pub(super) fn credentials_page(app: &App, frame: &Frame<'_>, wanted: &WantedPage) -> Markup {
@@ -131,7 +174,7 @@ pub async fn log_in(
 ) -> Result<Response, RequestError> {
     let credentials = fields.read()?;
     let wanted: WantedPage = fields.read()?;
-    match begin_log_in(&app, &credentials, &device).await? {
+    match begin(&app, &credentials, &device).await? {
         LogIn::Done(session) => Ok(enter(&app, &session, wanted.next.as_str())),
         LogIn::SecondStep(step) => Ok(second_step_page(&app, &here, &step, &wanted).await?.into_response()),
     }

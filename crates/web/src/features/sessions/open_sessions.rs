@@ -1,15 +1,19 @@
-//! The page that lists the sessions of an account and ends them.
+//! The sessions of an account: the page and the calls that list them and end them.
 
 use crate::App;
 use crate::error::RequestError;
-use crate::features::accounts::form::EndedSession;
+use crate::features::accounts::form::{EndedSession, EndedSessionForm};
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::agent_name::agent_name;
+use crate::request::answers::{DONE, DoneResponse, answer};
+use crate::request::description::FORM;
+use crate::request::values;
 use crate::request::viewer::SignedFields;
+use axum::Json;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
@@ -110,6 +114,57 @@ pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<(), Re
         }
     };
     Ok(form.user.once(&app.site, ending).await?)
+}
+
+answer! {
+    /// The open sessions of the user, the newest first.
+    pub struct SessionsResponse as SessionList from (sessions: Vec<OpenSession>) {
+        status;
+        sessions: Vec<SessionEntry> = sessions.into_iter().map(SessionEntry::from).collect();
+    }
+}
+
+answer! {
+    /// A session.
+    pub struct SessionEntry as Session from (session: OpenSession) {
+        /// The id, to end the session.
+        id: String = session.id, values::SessionId;
+        /// When the user logged in; null if it is not known.
+        since: Option<u64> = session.since.map(|since| since.0);
+        /// The last visit, to the hour; null if it is not known.
+        last_seen: Option<u64> = session.last_seen.map(|seen| seen.0);
+        /// The browser or program of the login.
+        agent: String = session.agent, values::Agent;
+        /// The network address of the login.
+        address: String = session.address, values::NetworkAddress;
+        /// Whether the request comes from this session.
+        current: bool = session.current;
+    }
+}
+
+/// List the user's sessions.
+#[utoipa::path(
+    get,
+    path = "/api/sessions",
+    responses((status = 200, body = SessionsResponse)),
+    security(("session" = [])),
+)]
+pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>, RequestError> {
+    let session = visit.session().ok_or(RequestError::LoginRequired)?;
+    Ok(Json(sessions::list(&app.site, session).await?.into()))
+}
+
+/// End one session, or all others.
+#[utoipa::path(
+    post,
+    path = "/api/endsession",
+    request_body(content = inline(EndedSessionForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    end_session(&app, &form).await?;
+    Ok(Json(DONE))
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
-//! The code that the pages and the API calls of second factors share.
+//! Second factors, for pages and calls. Passkeys need a browser, so they have pages only.
 
 use crate::App;
 use crate::error::RequestError;
+use crate::request::answers::{DONE, DoneResponse, answer};
+use crate::request::description::FORM;
 use crate::request::form::{Fields, form, text};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
+use axum::Json;
 use tidings_domain::Refusal;
 use tidings_domain::accounts::account::{CurrentPassword, Owner};
 use tidings_domain::accounts::two_factor::RelyingParty;
@@ -119,4 +122,63 @@ pub(super) async fn remove_passkey(app: &App, form: &SignedFields) -> Result<(),
     let owner = owner(form)?;
     let removing = passkeys::remove((&app.site, app.now()), owner, &current_password, id);
     Ok(form.user.once(&app.site, removing).await?)
+}
+
+answer! {
+    /// A new secret for an authenticator app.
+    pub struct NewTotpResponse as NewTotp from (new: NewTotp) {
+        status;
+        /// The secret in base 32, to type into an app.
+        secret: String = new.secret, values::TotpSecret;
+        /// The same as an address, for a QR code.
+        uri: String = new.uri, values::TotpAddress;
+    }
+}
+
+answer! {
+    /// Recovery codes, each of which takes the place of a code once.
+    pub struct RecoveryCodesResponse as RecoveryCodes from (codes: Vec<String>) {
+        status;
+        /// The codes. They are shown once and stored as hashes.
+        recovery_codes: Vec<String> = codes, Vec<values::RecoveryCode>;
+    }
+}
+
+/// Begin to set up an authenticator app.
+///
+/// The secret counts once a code confirms it, within 15 minutes.
+#[utoipa::path(
+    post,
+    path = "/api/totp/begin",
+    request_body(content = inline(NewTotpForm), content_type = FORM),
+    responses((status = 200, body = NewTotpResponse)),
+    security(("session" = [])),
+)]
+pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>, RequestError> {
+    Ok(Json(begin_totp(&app, &form).await?.into()))
+}
+
+/// Confirm an authenticator app with a code. From now on a login needs one.
+#[utoipa::path(
+    post,
+    path = "/api/totp/confirm",
+    request_body(content = inline(ConfirmedTotpForm), content_type = FORM),
+    responses((status = 200, body = RecoveryCodesResponse)),
+    security(("session" = [])),
+)]
+pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>, RequestError> {
+    Ok(Json(confirm_totp(&app, &form).await?.into()))
+}
+
+/// Remove the authenticator app.
+#[utoipa::path(
+    post,
+    path = "/api/totp/end",
+    request_body(content = inline(EndedTotpForm), content_type = FORM),
+    responses((status = 200, body = DoneResponse)),
+    security(("session" = [])),
+)]
+pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    end_totp(&app, &form).await?;
+    Ok(Json(DONE))
 }

@@ -4,7 +4,7 @@ use super::form::SiteVoteForm;
 use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
-use crate::features::mutes::page::site_form;
+use crate::features::mutes::site_form;
 use crate::features::stories::item::news_list;
 use crate::features::stories::lists::{ListAddress, NewsListPage, list_page};
 use crate::features::stories::marks::{JustHidden, unlisted_note};

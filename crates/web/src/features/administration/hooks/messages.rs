@@ -3,7 +3,7 @@
 
 use crate::App;
 use crate::features::comments::calls::FoundComment;
-use crate::features::moderation::calls::LogLine;
+use crate::features::moderation::log::LogLine;
 use crate::features::stories::calls;
 use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
 use crate::markup::head::{excerpt, shortened};
