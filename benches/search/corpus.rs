@@ -79,7 +79,7 @@ impl Corpus {
         self.stories.iter().map(of_story).sum::<usize>() as u64
     }
 
-    /// Searches as people make them: mostly for some words of a title that they remember.
+    /// Searches as people make them: mostly for some words of a title that they remember, a quarter of them in vain.
     pub fn queries(&self) -> Vec<Query> {
         let words = words();
         (0..1_000).map(|number| self.query(number, &words)).collect()
@@ -92,15 +92,29 @@ impl Corpus {
         let start = random.below(of_title.len() as u64 - 2) as usize;
         let [one, two] = [of_title[start], of_title[start + 1]];
         let any = word(&mut random, words);
+        let quoted = |first: &str, second: &str| format!("\"{first} {second}\"");
+        let beginning = format!("{}*", &one[..one.len().min(4)]);
+        // Nobody writes a word with these letters.
+        let misspelled = format!("{}x{}", &one[..1], &one[1..]);
         let (typed, matched) = match random.below(100) {
-            0..30 => (one.to_owned(), one.to_owned()),
-            30..65 => (format!("{one} {two}"), format!("{one} AND {two}")),
-            65..75 => (format!("\"{one} {two}\""), format!("\"{one} {two}\"")),
-            75..80 => (format!("{one} {two} {any}"), format!("{one} AND {two} AND {any}")),
-            80..85 => (format!("{one} OR {any}"), format!("{one} OR {any}")),
-            85..90 => (format!("{one} -{any}"), format!("{one} NOT {any}")),
-            90..95 => (format!("{}*", &one[..one.len().min(4)]), format!("{}*", &one[..one.len().min(4)])),
-            _ => (format!("{one} votes:>5 age:<1y"), one.to_owned()),
+            0..22 => (one.to_owned(), one.to_owned()),
+            22..44 => (format!("{one} {two}"), format!("{one} AND {two}")),
+            44..52 => (quoted(one, two), quoted(one, two)),
+            52..57 => (format!("{one} {two} {any}"), format!("{one} AND {two} AND {any}")),
+            57..61 => (format!("{one} OR {any}"), format!("{one} OR {any}")),
+            61..65 => (format!("{one} -{any}"), format!("{one} NOT {any}")),
+            65..70 => (beginning.clone(), beginning),
+            70..74 => (format!("{one} votes:>5 age:<1y"), one.to_owned()),
+            // What finds nothing, or little.
+            74..80 => (misspelled.clone(), misspelled),
+            80..85 => (format!("{one} {misspelled}"), format!("{one} AND {misspelled}")),
+            85..90 => (quoted(two, one), quoted(two, one)),
+            90..94 => (
+                format!("{one} {two} {any} {misspelled}"),
+                format!("{one} AND {two} AND {any} AND {misspelled}"),
+            ),
+            94..97 => (format!("{one} site:{any}.example"), format!("{one} AND {any}")),
+            _ => (format!("{one} by:nobody"), format!("{one} AND {misspelled}")),
         };
         Query { typed, is_for_comments: random.chance(25), matched }
     }

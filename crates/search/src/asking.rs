@@ -11,7 +11,6 @@ use crate::index::{Body, IndexError, Kind, View};
 use crate::language::{Bounds, Search, Term, What};
 use crate::plain::Plain;
 use crate::prefix::PrefixQuery;
-use crate::seen::Seen;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::ops::Bound;
@@ -21,8 +20,8 @@ use strum::{EnumString, IntoStaticStr};
 use tantivy::collector::{Collector, SegmentCollector};
 use tantivy::columnar::ColumnValues;
 use tantivy::query::{
-    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, Occur, PhraseQuery, Query, RangeQuery,
-    TermQuery, TermSetQuery, Weight,
+    AllQuery, BooleanQuery, BoostQuery, ConstScoreQuery, EmptyQuery, EnableScoring, Occur, PhraseQuery,
+    Query, RangeQuery, TermQuery, TermSetQuery, Weight,
 };
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{DocAddress, DocId, DocSet, Score, SegmentReader, TERMINATED, TantivyDocument};
@@ -147,6 +146,38 @@ impl View {
         Ok(found)
     }
 
+    /// How many documents there are, up to a number. Nothing is ranked, so this takes less than [`View::find`].
+    ///
+    /// # Errors
+    /// When the library fails.
+    pub fn count(&self, question: &Question<'_>, most: u64) -> Result<u64, IndexError> {
+        let searcher = self.reader.searcher();
+        let left_out = self.stories_left_out(question)?;
+        let weight = self.query(question).weight(EnableScoring::disabled_from_searcher(&searcher))?;
+        let (mut count, mut looked) = (0, 0_u32);
+        for segment in searcher.segment_readers() {
+            let is_found = is_found(segment, &left_out)?;
+            let mut documents = weight.scorer(segment, 1.0)?;
+            while documents.doc() != TERMINATED && count < most {
+                count += u64::from(is_found(documents.doc()));
+                looked += 1;
+                if looked.is_multiple_of(LOOK_EVERY) && Instant::now() > question.until {
+                    return Ok(count);
+                }
+                documents.advance();
+            }
+        }
+        Ok(count)
+    }
+
+    /// The stories whose comments are left out of an answer.
+    fn stories_left_out(&self, question: &Question<'_>) -> Result<HashSet<u64>, IndexError> {
+        match question.kind {
+            None | Some(Kind::Comment) => self.stories_with_phrases(question.asker, question.until),
+            Some(_) => Ok(HashSet::new()),
+        }
+    }
+
     pub(crate) fn best(
         &self,
         query: &dyn Query,
@@ -156,12 +187,9 @@ impl View {
         let searcher = self.reader.searcher();
         let (skipped, count) = question.page;
         let until = question.until;
-        let left_out = match question.kind {
-            None | Some(Kind::Comment) => self.stories_with_phrases(question.asker, until)?,
-            Some(_) => HashSet::new(),
-        };
+        let left_out = self.stories_left_out(question)?;
         let collector = Best { sort, now: question.now, most: skipped + count, until, left_out };
-        let seen = Seen::of(self.fields, &searcher, until)?;
+        let seen = self.seen(&searcher, until)?;
         let found = searcher.search_with_statistics_provider(query, &collector, &seen)?;
         let mut best = found.best.into_vec();
         best.sort_unstable();
@@ -394,6 +422,19 @@ fn between(field: Field, bounds: Bounds) -> Box<dyn Query> {
     constant(Box::new(RangeQuery::new(term(bounds.least), term(bounds.most))), 0.0)
 }
 
+/// Whether a document that a query finds in a segment is there and not left out.
+fn is_found<'a>(
+    segment: &'a SegmentReader,
+    left_out: &'a HashSet<u64>,
+) -> tantivy::Result<impl Fn(DocId) -> bool + use<'a>> {
+    let alive = segment.alive_bitset();
+    let stories = if left_out.is_empty() { None } else { Some(segment.fast_fields().u64("story")?) };
+    Ok(move |doc| {
+        let story = stories.as_ref().and_then(|stories| stories.first(doc));
+        alive.is_none_or(|alive| alive.is_alive(doc)) && !story.is_some_and(|story| left_out.contains(&story))
+    })
+}
+
 /// Collects the best documents, until time runs out.
 struct Best {
     sort: Sort,
@@ -560,22 +601,17 @@ impl Collector for Best {
             collector.collected.is_cut = true;
             return Ok(collector.harvest());
         }
-        let alive = reader.alive_bitset();
         let mut documents = weight.scorer(reader, 1.0)?;
         // The scorer may have stopped halfway.
         if Instant::now() > self.until {
             collector.collected.is_cut = true;
             return Ok(collector.harvest());
         }
-        let stories = if self.left_out.is_empty() { None } else { Some(reader.fast_fields().u64("story")?) };
-        let is_left_out = |doc| {
-            let story = stories.as_ref().and_then(|stories| stories.first(doc));
-            story.is_some_and(|story| self.left_out.contains(&story))
-        };
+        let is_found = is_found(reader, &self.left_out)?;
         let mut seen = 0_u32;
         while documents.doc() != TERMINATED {
             let doc = documents.doc();
-            if alive.is_none_or(|alive| alive.is_alive(doc)) && !is_left_out(doc) {
+            if is_found(doc) {
                 collector.add(doc, || documents.score());
             }
             seen += 1;

@@ -10,6 +10,7 @@ mod fields;
 pub use document::{Account, Audience, Counts, Document, Kind};
 pub(crate) use fields::{Body, Fields, HIDDEN};
 
+use crate::seen::SeenCounts;
 use fields::Words;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -126,6 +127,8 @@ pub struct Progress {
 pub struct View {
     pub(crate) fields: Fields,
     pub(crate) reader: IndexReader,
+    /// What every visitor finds, once somebody has searched since the last commit.
+    pub(crate) seen: Mutex<Option<Arc<SeenCounts>>>,
     reloading: Mutex<()>,
     index: tantivy::Index,
 }
@@ -142,7 +145,7 @@ impl View {
             None => index.tokenizers().register("stems", stems.build()),
         }
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { fields, reader, reloading: Mutex::new(()), index })
+        Ok(Self { fields, reader, seen: Mutex::default(), reloading: Mutex::new(()), index })
     }
 
     /// Shows what was committed last. Of two at the same time, the one that has read older files would otherwise come

@@ -3,7 +3,9 @@
 //! The numbers of the library also count what is hidden, and what has been removed until its files are written anew. With
 //! those, the score of one's own text would tell which words a hidden one has.
 
-use crate::index::{Fields, HIDDEN, IndexError};
+use crate::index::{Fields, HIDDEN, IndexError, View};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
@@ -15,21 +17,33 @@ const TITLE_WORDS: u64 = 8;
 /// The same for a text. The true lengths would tell how long hidden texts are.
 const TEXT_WORDS: u64 = 50;
 
-/// What every visitor finds in an index.
-pub(crate) struct Seen<'a> {
-    fields: Fields,
-    searcher: &'a Searcher,
+/// The most terms whose numbers are remembered until the next commit.
+const MOST_COUNTED: usize = 4_096;
+
+/// What every visitor finds in an index as it was committed last. It is counted once.
+pub(crate) struct SeenCounts {
+    /// The number of the commit, as this process counts them.
+    generation: u64,
     /// The hidden documents of each segment, if it has any.
     hidden: Vec<Option<BitSet>>,
     documents: u64,
+    /// How many documents have a term.
+    frequencies: Mutex<HashMap<Term, u64>>,
+}
+
+/// What every visitor finds in an index, for one search.
+pub(crate) struct Seen<'a> {
+    fields: Fields,
+    searcher: &'a Searcher,
+    counts: Arc<SeenCounts>,
     /// When to stop counting.
     until: Instant,
 }
 
-impl<'a> Seen<'a> {
-    /// Reads which documents are hidden.
-    pub(crate) fn of(fields: Fields, searcher: &'a Searcher, until: Instant) -> Result<Self, IndexError> {
-        let mut seen = Self { fields, searcher, hidden: Vec::new(), documents: 0, until };
+impl SeenCounts {
+    fn of(fields: Fields, searcher: &Searcher) -> Result<Self, IndexError> {
+        let generation = searcher.generation().generation_id();
+        let mut seen = Self { generation, hidden: Vec::new(), documents: 0, frequencies: Mutex::default() };
         for segment in searcher.segment_readers() {
             let index = segment.inverted_index(fields.hidden)?;
             let info = index.get_term_info(&Term::from_field_text(fields.hidden, HIDDEN));
@@ -43,6 +57,25 @@ impl<'a> Seen<'a> {
         Ok(seen)
     }
 
+    fn frequencies(&self) -> MutexGuard<'_, HashMap<Term, u64>> {
+        self.frequencies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl View {
+    /// What every visitor finds of what a searcher reads.
+    pub(crate) fn seen<'a>(&self, searcher: &'a Searcher, until: Instant) -> Result<Seen<'a>, IndexError> {
+        let mut last = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.as_ref().filter(|seen| seen.generation == searcher.generation().generation_id());
+        let counts = match known {
+            Some(known) => known.clone(),
+            None => last.insert(Arc::new(SeenCounts::of(self.fields, searcher)?)).clone(),
+        };
+        Ok(Seen { fields: self.fields, searcher, counts, until })
+    }
+}
+
+impl Seen<'_> {
     /// How many documents of a segment that every visitor finds have a term. Once time runs out, those counted so far.
     pub(crate) fn count(
         &self,
@@ -51,7 +84,7 @@ impl<'a> Seen<'a> {
         info: &TermInfo,
     ) -> tantivy::Result<u64> {
         let (Some(segment), Some(hidden)) =
-            (self.searcher.segment_readers().get(number), self.hidden.get(number))
+            (self.searcher.segment_readers().get(number), self.counts.hidden.get(number))
         else {
             return Ok(0);
         };
@@ -103,19 +136,26 @@ impl Bm25StatisticsProvider for Seen<'_> {
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.documents.max(1))
+        Ok(self.counts.documents.max(1))
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        if let Some(count) = self.counts.frequencies().get(term) {
+            return Ok(*count);
+        }
         let mut count = 0;
         for (number, segment) in self.searcher.segment_readers().iter().enumerate() {
-            if Instant::now() > self.until {
-                break;
-            }
             let index = segment.inverted_index(term.field())?;
             if let Some(info) = index.get_term_info(term)? {
                 count += self.count(number, &index, &info)?;
             }
+            if Instant::now() > self.until {
+                return Ok(count);
+            }
+        }
+        let mut frequencies = self.counts.frequencies();
+        if frequencies.len() < MOST_COUNTED {
+            frequencies.insert(term.clone(), count);
         }
         Ok(count)
     }

@@ -22,6 +22,7 @@ use tidings_search::asker::Asker;
 use tidings_search::asking::{Found, Hit, Question, Sort};
 use tidings_search::index::{Index, IndexError, Kind, View};
 use tidings_search::language::{Search, TooLong, What};
+use tidings_search::offering::Instead;
 use tidings_text::words::asked;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -305,13 +306,6 @@ impl<E: Into<RequestError>> From<E> for NoResults {
 pub const MOST_EXACT: u64 = 1_000;
 /// The most results that have only some of the words.
 const PARTIAL: usize = 10;
-/// The most words for which other spellings are tried.
-const SPELLED: usize = 3;
-/// The most suggestions.
-const SUGGESTIONS: usize = 3;
-/// All kinds, in the order of the page.
-const KINDS: [Kind; 5] = [Kind::Story, Kind::Comment, Kind::Post, Kind::Person, Kind::Site];
-
 /// How searches end, as the metric says it.
 pub const SEARCH_OUTCOMES: [&str; 4] = ["found", "nothing", "refused", "failed"];
 
@@ -398,7 +392,8 @@ async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results,
         .run(move |index, until| {
             let found = index.find(&job.question(kind, page, until))?;
             let is_nothing = found.total == 0 && is_first;
-            let instead = if is_nothing { job.instead(index, kind, until)? } else { Instead::default() };
+            let instead = is_nothing.then(|| index.instead(&job.question(kind, (0, PARTIAL), until)));
+            let instead = instead.transpose()?.unwrap_or_default();
             Ok((job.search, found, instead))
         })
         .await?;
@@ -497,17 +492,6 @@ impl ForViewer {
     }
 }
 
-/// An offer when nothing was found.
-#[derive(Default)]
-struct Instead {
-    /// The same search in other kinds with their numbers.
-    kinds: Vec<(Kind, u64)>,
-    /// Searches with other words.
-    suggestions: Vec<String>,
-    /// Results that have some of the words.
-    partial: Vec<Hit>,
-}
-
 /// A search on its way to a thread.
 pub(super) struct Job {
     pub(super) search: Search,
@@ -529,45 +513,5 @@ impl Job {
             urls: &self.for_viewer.urls,
             asker: &self.for_viewer.asker,
         }
-    }
-
-    /// Looks for something to offer when nothing was found, as far as the time goes.
-    fn instead(&self, index: &View, kind: Option<Kind>, until: Instant) -> Result<Instead, IndexError> {
-        let has_time = || Instant::now() < until;
-        let count = |job: &Self, kind| match has_time() {
-            true => Ok::<_, IndexError>(index.find(&job.question(kind, (0, 1), until))?.total),
-            false => Ok(0),
-        };
-        let mut instead = Instead::default();
-        for other in KINDS.into_iter().filter(|other| Some(*other) != kind) {
-            let total = count(self, Some(other))?;
-            if total > 0 {
-                instead.kinds.push((other, total));
-            }
-        }
-        if has_time() {
-            instead.partial = index.find_partly(&self.question(kind, (0, PARTIAL), until))?.hits;
-        }
-        let mut others = Vec::new();
-        for (place, word) in self.search.single_words().into_iter().take(SPELLED) {
-            let spelled = index.spelled_like(word, SUGGESTIONS, until)?;
-            others.extend(spelled.into_iter().map(|other| (place, other)));
-        }
-        let one = others.iter().map(|(place, other)| vec![(*place, other.as_str())]);
-        // Two words may be wrong.
-        let two = others.iter().enumerate().flat_map(|(number, (place, other))| {
-            let second = others[number + 1..].iter().filter(move |(second, _)| second != place);
-            second.map(move |(second, word)| vec![(*place, other.as_str()), (*second, word.as_str())])
-        });
-        for words in one.chain(two) {
-            let typed = self.search.with_words(&words);
-            let Ok(search) = Search::parse(&typed, self.now) else { continue };
-            let job = Self { search, for_viewer: self.for_viewer.clone(), ..*self };
-            let suggestions = &mut instead.suggestions;
-            if suggestions.len() < SUGGESTIONS && !suggestions.contains(&typed) && count(&job, kind)? > 0 {
-                suggestions.push(typed);
-            }
-        }
-        Ok(instead)
     }
 }
