@@ -118,6 +118,21 @@ async fn a_person_is_told_that_a_restriction_was_lifted() {
 }
 
 #[tokio::test]
+async fn an_author_is_told_that_a_thread_was_locked_and_opened() {
+    let server = Server::start(Engine::Memory, &[]).await;
+    let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
+    let story = bob.submit_text("A story", "text").await;
+    for (action, sentence) in [
+        ("lock", "A moderator has locked the thread of your story “A story” (/news/1): a reason"),
+        ("unlock", "A moderator has reopened the thread of your story “A story” (/news/1): a reason"),
+    ] {
+        ok(moderate(&moderator, action, ("story", &story.to_string()), "").await);
+        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().to_owned();
+        assert!(told.starts_with(sentence), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn the_feed_has_the_lines_as_everybody_sees_them() {
     let server = Server::start(Engine::Memory, &[]).await;
     let [_, moderator, bob, _] = people(&server).await;

@@ -39,7 +39,7 @@ const FORBIDDEN_DEPENDENCIES: [(&str, &[&str]); 5] = [
 const FORBIDDEN_IN_KEYSPACE: [&str; 5] = ["domain", "web", "cli", "news", "News"];
 /// The wings of the domain, the lowest first: a wing imports none that comes later. Those of
 /// one line may not import each other either.
-const WINGS: [&[&str]; 13] = [
+const WINGS: [&[&str]; 14] = [
     &["values", "keys"],
     &[
         "action",
@@ -78,11 +78,11 @@ const WINGS: [&[&str]; 13] = [
     &["articles", "comments", "timelines"],
     &["submissions"],
     &["contributions"],
+    &["flags"],
     &[
         "administration",
         "deactivation",
         "digests",
-        "flags",
         "found",
         "imports",
         "inbox",

@@ -264,7 +264,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// What the next attempt needs beside its turn.
+    /// The permits of the next attempt, which it needs beside its turn.
     async fn permits(&self) -> Option<SemaphorePermit<'a>> {
         let (turns, _) = self.turns?;
         let needed = if self.left > ATTEMPTS / 2 { 1 } else { PERMITS };

@@ -10,8 +10,9 @@
 //! - [`background`]: the list of all kinds of background jobs
 //! - [`moderation`]: what moderators do, each action with its line in the log
 //! - [`exports`]: all that a person has here, and all that a site has
-//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`flags`], [`found`],
-//!   [`inbox`], [`numbered`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
+//! - [`submissions`], [`votes`], [`imports`], [`deactivation`], [`digests`], [`found`], [`inbox`],
+//!   [`numbered`], [`statistics`], [`texts`], [`vote_rings`], [`administration`]: actions and pages across wings
+//! - [`flags`]
 //! - [`articles`], [`comments`], [`timelines`]
 //! - [`news`]
 //! - [`sites`]

@@ -331,7 +331,7 @@ fn write_counters(
     let rules = &site.rules.ranking;
     let score = news.score_with(by, rules);
     let rank = ranking::rank(score, news.ctime, now, rules);
-    write_rank(batch, (news.id, news.ctime), score, rank);
+    write_rank(batch, news, score, rank);
     [news.up + by[0], news.down + by[1]]
 }
 

@@ -38,6 +38,8 @@ pub const VOTES_WEIGHT: f64 = 0.12;
 pub const AGE_WEIGHT: f64 = 0.15;
 /// After so many days, age has taken half of its weight.
 pub const AGE_HALF_DAYS: f64 = 180.0;
+/// The most words of which each is left out in turn.
+const MOST_LEFT_OUT: usize = 5;
 /// Documents between two looks at the clock.
 const LOOK_EVERY: u32 = 1_024;
 
@@ -234,8 +236,7 @@ impl View {
             }
         }
         if let Some(needed) = needed {
-            let some = BooleanQuery::with_minimum_required_clauses(some, needed);
-            clauses.push((Occur::Must, Box::new(some)));
+            clauses.push((Occur::Must, Box::new(some_of(some, needed))));
         }
         if needed.is_none()
             && question.kind.is_none_or(Kind::has_title)
@@ -376,6 +377,20 @@ impl Question<'_> {
     fn effective_sort(&self) -> Sort {
         if self.sort == Sort::Relevance && !self.search.has_words() { Sort::New } else { self.sort }
     }
+}
+
+/// Finds what some of the queries find together. All but one of a few are looked for without each of them in turn: a word
+/// that is rare keeps the others from being read.
+fn some_of(queries: Vec<(Occur, Box<dyn Query>)>, needed: usize) -> BooleanQuery {
+    if needed < 2 || needed + 1 != queries.len() || queries.len() > MOST_LEFT_OUT {
+        return BooleanQuery::with_minimum_required_clauses(queries, needed);
+    }
+    let without = |left_out: usize| {
+        let others = queries.iter().enumerate().filter(|(place, _)| *place != left_out);
+        let others = others.map(|(_, (_, query))| query.box_clone()).collect();
+        Box::new(BooleanQuery::intersection(others)) as Box<dyn Query>
+    };
+    BooleanQuery::union((0..queries.len()).map(without).collect())
 }
 
 /// Whether a group of terms asks for words.

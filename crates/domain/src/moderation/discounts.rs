@@ -208,12 +208,7 @@ impl<'a> Story<'a> {
         }
         let score = news.score_with(by, rules);
         news.check_state(batch);
-        if news.state().is_listed() {
-            let rank = ranking::rank(score, news.ctime, self.now, rules);
-            write_rank(batch, (news.id, news.ctime), score, rank);
-        } else {
-            batch.set_field(key, "score", score.to_string());
-        }
+        write_rank(batch, news, score, ranking::rank(score, news.ctime, self.now, rules));
     }
 
     fn move_article(&self, batch: &mut Batch, by: i8) {

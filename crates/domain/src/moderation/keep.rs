@@ -24,10 +24,11 @@ pub(super) async fn keep(case: &Case<'_>) -> Result<Effect, Error> {
         // A post that waits for approval is approved or rejected.
         return Err(case.does_not_apply().into());
     }
-    if subject.withheld().is_some() {
-        subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), None);
+    let state = case.state_of_kept(subject.withheld());
+    if state.as_ref() != subject.withheld() {
+        subject.withhold(&mut effect.batch, case.site, case.now.timestamp(), state.clone());
     }
-    let states = (subject.withheld(), None);
+    let states = (subject.withheld(), state.as_ref());
     effect.changed.extend(ChangedFact::of_state(case.thing, Some(subject.author()), states));
     Ok(effect)
 }

@@ -29,14 +29,21 @@ pub(super) async fn lock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     // The undo of an unlocking locks for the reason that there was.
     let former = case.undoes.and_then(|line| line.changed_from(LOCKED)??.parse::<Lock>().ok());
     let reason = former.map_or_else(|| case.reason.as_str().into(), |former| former.reason);
-    Ok(write(case, &news, Some(Lock { moderation: case.id, reason })))
+    let message = message(case, &news, "A moderator has locked the thread of your story");
+    Ok(Effect { message, ..write(case, &news, Some(Lock { moderation: case.id, reason })) })
 }
 
 /// Opens the thread of a story again.
 pub(super) async fn unlock(case: &Case<'_>, id: NewsId) -> Result<Effect, Error> {
     let news = read_story(case, id).await?;
     let lock = news.locked.as_ref().ok_or(Refusal::NothingToModerate("the thread is not locked"))?;
-    Ok(Effect { ends: Some(lock.moderation), ..write(case, &news, None) })
+    let message = message(case, &news, "A moderator has reopened the thread of your story");
+    Ok(Effect { ends: Some(lock.moderation), message, ..write(case, &news, None) })
+}
+
+/// The message to the author of a story.
+fn message(case: &Case<'_>, story: &News, done: &str) -> Option<String> {
+    Some(format!("{done} “{}” (/news/{}): {}", story.title, story.id, case.reason))
 }
 
 /// Gives the thread of a story another lock, or none.

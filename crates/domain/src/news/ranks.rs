@@ -24,12 +24,14 @@ const RANK_REFRESH_SECONDS: u64 = 5;
 /// Ranks that differ by less than this fraction count as fresh.
 const RANK_TOLERANCE: f64 = 0.001;
 
-/// Adds the score and the rank of an item to a batch. The item is given by its id and the time
-/// of its submission.
-pub(crate) fn write_rank(batch: &mut Batch, (id, posted): (NewsId, Timestamp), score: f64, rank: f64) {
+/// Adds the score and the rank of an item to a batch, also in the lists that have it.
+pub(crate) fn write_rank(batch: &mut Batch, news: &News, score: f64, rank: f64) {
+    let (id, posted) = (news.id, news.ctime);
     batch.set_fields(keys::news(id), [("score", score.to_string()), ("rank", rank.to_string())]);
-    batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
-    past::note_score(batch, (id, posted), score);
+    if news.state().is_listed() {
+        batch.sorted_add(keys::NEWS_TOP, id.to_string(), rank);
+        past::note_score(batch, (id, posted), score);
+    }
 }
 
 /// An item in `news.top`, with its stored rank.
@@ -152,7 +154,7 @@ async fn store_ranks<'a>(
         for (field, count) in [("up", &news.stored_votes[0]), ("down", &news.stored_votes[1])] {
             batch.field_unchanged(&key, field, count.as_ref());
         }
-        write_rank(&mut batch, (news.id, news.ctime), news.score(rules), news.rank(now, rules));
+        write_rank(&mut batch, news, news.score(rules), news.rank(now, rules));
     }
     if batch.writes().is_empty() {
         return Ok(true);
