@@ -99,7 +99,7 @@ const WINGS: [&[&str]; 14] = [
 ];
 /// The layers of the web crate, the lowest first: a file imports none of a later layer.
 const WEB_LAYERS: [&[&str]; 6] = [
-    &["error", "limits", "mail", "route", "settings"],
+    &["error", "limits", "mail", "route", "settings", "site_lists"],
     &["server"],
     &["request"],
     &["markup"],

@@ -25,6 +25,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::{CommentAddress, CommentId, ItemNumber, NewsId, UserId};
 use crate::values::limits::{ITEM_UPDATES, SUBMITTED_ITEMS, UNKNOWN_ITEMS};
 use crate::values::preferences::CommentOrder;
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use tidings_keyspace::{Fetch, Order, read};
@@ -312,11 +313,12 @@ pub async fn person(visit: &mut Visit, name: &str) -> Result<Option<NumberedPers
 }
 
 /// The latest changes: the numbers of stories and comments, and the names of people, the latest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Updates {
     /// The numbers of stories and comments, also of deleted and removed ones.
     pub items: Vec<ItemNumber>,
     /// The names of people who have posted a story or a comment.
+    #[serde(rename = "profiles")]
     pub people: Vec<String>,
 }
 

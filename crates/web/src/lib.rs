@@ -13,6 +13,7 @@ pub mod router;
 mod serve;
 pub mod server;
 pub mod settings;
+pub mod site_lists;
 
 pub use features::moderation::acting::mail_decision;
 pub use serve::serve;

@@ -31,6 +31,7 @@ use crate::values::moderation::Thing;
 use crate::values::rates::RatedAction;
 use crate::values::text::Body;
 use crate::values::withheld::Withheld;
+use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tidings_keyspace::{Batch, read};
 use tidings_text::stored_text::StoredText;
@@ -140,7 +141,8 @@ fn numbers(story: NewsId) -> Draw<2> {
 }
 
 /// A kind of change to a comment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CommentChange {
     /// The comment was written.
     Insert,

@@ -15,10 +15,12 @@ use crate::values::ids::{ItemNumber, NewsId};
 use crate::values::limits::{CHOSEN_ITEMS, LISTED_ITEMS, LOOKED_AT_ITEMS};
 use crate::values::rules::HackerNewsRules;
 use std::cmp::Reverse;
+use strum::EnumString;
 use tidings_keyspace::{Fetch, Order, Tracked, read};
 
-/// A list of stories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A list of stories, with the kind of stories that its name begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum ItemList {
     /// Those with the highest ranks, as on the front page.
     Top,
@@ -31,6 +33,7 @@ pub enum ItemList {
     /// Those of the highest ranks whose titles show something.
     Show,
     /// The newest that offer a job.
+    #[strum(serialize = "job")]
     Jobs,
 }
 

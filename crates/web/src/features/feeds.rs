@@ -18,13 +18,10 @@ use crate::markup::feed_links::FeedFormat;
 use crate::markup::parts::moment;
 use crate::request::response_cache::weak_entity_tag;
 use crate::settings::SiteSettings;
-use axum::extract::FromRequestParts;
-use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use feed::Feed;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Mutex, PoisonError};
 use tidings_domain::values::clock::Timestamp;
@@ -45,16 +42,6 @@ const fn private_headers(content_type: &'static str) -> [(HeaderName, HeaderValu
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-store")),
         (HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex, nofollow")),
     ]
-}
-
-/// The format of a feed is the end of its address.
-impl<S: Send + Sync> FromRequestParts<S> for FeedFormat {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let ends = |format: &Self| parts.uri.path().ends_with(format.name());
-        Ok([Self::Json, Self::Rss].into_iter().find(ends).unwrap_or(Self::Atom))
-    }
 }
 
 /// The response with a page of a feed. Its version is that of its text.

@@ -4,7 +4,6 @@
 pub mod archive;
 pub mod items;
 mod json;
-mod lists;
 pub mod requests;
 pub mod resources;
 mod stream;

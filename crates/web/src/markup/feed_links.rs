@@ -3,8 +3,9 @@
 
 use super::addresses::{described, list_address, news_address, profile_address, site_address, user_address};
 use crate::settings::SiteSettings;
+use crate::site_lists::{ListFacts, SiteList};
 use maud::{Markup, html};
-use std::borrow::Cow;
+use strum::IntoEnumIterator;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::{NewsId, UserId};
@@ -23,7 +24,6 @@ pub enum FeedFormat {
 
 impl FeedFormat {
     /// The end of the addresses of feeds in this format.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Atom => "atom",
@@ -33,7 +33,6 @@ impl FeedFormat {
     }
 
     /// Its name in words.
-    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Atom => "Atom",
@@ -43,7 +42,6 @@ impl FeedFormat {
     }
 
     /// The type of such a document in a link, without parameters.
-    #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Atom => "application/atom+xml",
@@ -69,10 +67,8 @@ pub enum Written {
 /// A feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedKind {
-    /// The stories of the front page.
-    Top,
-    /// The newest stories.
-    Latest,
+    /// A list of all stories.
+    Stories(SiteList),
     /// Articles, all or those of some topics, in one of two orders.
     Articles(Option<TopicChoice>, ArticleOrder),
     /// The newest comments of the site.
@@ -103,147 +99,141 @@ pub enum FeedKind {
     },
 }
 
+/// The name of a feed, and where it is.
+struct FeedFacts {
+    heading: String,
+    page: String,
+    /// Its address, to which the name of the format is added.
+    feed: String,
+}
+
 impl FeedKind {
+    /// The newest stories, which is the feed of the site.
+    pub const LATEST: Self = Self::Stories(SiteList::Latest);
+
     /// The feeds of the site as a whole, in the order of the navigation. The newest articles are the newest stories.
-    pub const OF_SITE: [Self; 5] =
-        [Self::Top, Self::Latest, Self::Articles(None, ArticleOrder::Score), Self::Comments, Self::Log];
+    pub fn of_site() -> impl Iterator<Item = Self> {
+        let lists = SiteList::iter().map(Self::Stories);
+        lists.chain([Self::Articles(None, ArticleOrder::Score), Self::Comments, Self::Log])
+    }
 
     /// All feeds of a person's own writing; without posts on a site without timelines.
-    #[must_use]
     pub fn of_person(username: &str, has_posts: bool) -> Vec<Self> {
         let kinds = [Written::All, Written::Posts, Written::Stories, Written::Comments];
         let kinds = kinds.into_iter().filter(|written| has_posts || *written != Written::Posts);
         kinds.map(|written| Self::Person(written, username.to_owned())).collect()
     }
 
-    /// Its content in words, without the name of the site; empty for the newest stories.
-    #[must_use]
-    pub fn heading(&self) -> Cow<'static, str> {
+    /// The table of all feeds.
+    fn facts(&self) -> FeedFacts {
+        let facts = |heading: String, page: String, feed: String| FeedFacts { heading, page, feed };
+        let at_page = |heading: String, page: String| facts(heading, page.clone(), format!("{page}/"));
         match self {
-            Self::Top => "Top stories".into(),
-            Self::Latest => "".into(),
-            Self::Articles(None, ArticleOrder::Score) => "Best".into(),
-            Self::Articles(None, ArticleOrder::Time) => "New stories".into(),
-            Self::Articles(Some(topics), ArticleOrder::Score) => {
-                format!("Best in {}", described(topics)).into()
+            Self::Stories(list) => {
+                let ListFacts { feed_title, feed_page, feed, .. } = *list.facts();
+                facts(feed_title.to_owned(), feed_page.to_owned(), feed.to_owned())
             }
-            Self::Articles(Some(topics), ArticleOrder::Time) => {
-                format!("New in {}", described(topics)).into()
+            Self::Articles(topics, order) => {
+                let heading = match (topics, order) {
+                    (None, ArticleOrder::Score) => "Best".to_owned(),
+                    (None, ArticleOrder::Time) => "New stories".to_owned(),
+                    (Some(topics), ArticleOrder::Score) => format!("Best in {}", described(topics)),
+                    (Some(topics), ArticleOrder::Time) => format!("New in {}", described(topics)),
+                };
+                at_page(heading, list_address(topics.as_ref(), *order))
             }
-            Self::Comments => "Comments".into(),
-            Self::Person(Written::All, name) => format!("Everything by {name}").into(),
-            Self::Person(Written::Stories, name) => format!("Stories by {name}").into(),
-            Self::Person(Written::Comments, name) => format!("Comments by {name}").into(),
-            Self::Person(Written::Posts, name) => format!("Posts by {name}").into(),
-            Self::Story(_, title) => format!("Comments on {title}").into(),
-            Self::Site(host) => format!("Stories from {}", host.bare()).into(),
-            Self::Search { heading, .. } => heading.clone().into(),
-            Self::Log => "Moderation log".into(),
-            Self::Inbox { name, .. } => format!("Inbox of {name}").into(),
+            Self::Comments => at_page("Comments".to_owned(), "/comments".to_owned()),
+            Self::Person(written, name) => {
+                let user = |rest: &str| user_address("user", name, rest);
+                let profile = |rest: &str| profile_address(name, rest);
+                let (what, page, feed) = match written {
+                    Written::All => ("Everything", profile(""), user("/")),
+                    Written::Posts => ("Posts", profile(""), profile("/feed")),
+                    Written::Stories => ("Stories", user_address("usernews", name, "/0"), user("/stories/")),
+                    Written::Comments => {
+                        ("Comments", user_address("usercomments", name, "/0"), user("/comments/"))
+                    }
+                };
+                facts(format!("{what} by {name}"), page, feed)
+            }
+            Self::Story(id, title) => at_page(format!("Comments on {title}"), news_address(*id)),
+            Self::Site(host) => at_page(format!("Stories from {}", host.bare()), site_address(host)),
+            Self::Search { heading, query } => {
+                facts(heading.clone(), format!("/search{query}"), "/search.".to_owned())
+            }
+            Self::Log => at_page("Moderation log".to_owned(), "/moderations".to_owned()),
+            Self::Inbox { name, secret, .. } => {
+                facts(format!("Inbox of {name}"), "/inbox".to_owned(), format!("/inbox/feed/{secret}"))
+            }
         }
     }
 
+    /// Its content in words, without the name of the site; empty for the newest stories.
+    pub fn heading(&self) -> String {
+        self.facts().heading
+    }
+
     /// Its title.
-    #[must_use]
     pub fn title(&self, site: &SiteSettings) -> String {
         let heading = self.heading();
         if heading.is_empty() { site.name.clone() } else { format!("{heading} - {}", site.name) }
     }
 
     /// The address of the page with the same list.
-    #[must_use]
     pub fn page(&self) -> String {
-        match self {
-            Self::Top | Self::Latest => "/".to_owned(),
-            Self::Articles(topics, order) => list_address(topics.as_ref(), *order),
-            Self::Comments => "/comments".to_owned(),
-            Self::Person(Written::All | Written::Posts, name) => profile_address(name, ""),
-            Self::Person(Written::Stories, name) => user_address("usernews", name, "/0"),
-            Self::Person(Written::Comments, name) => user_address("usercomments", name, "/0"),
-            Self::Story(id, _) => news_address(*id),
-            Self::Site(host) => site_address(host),
-            Self::Search { query, .. } => format!("/search{query}"),
-            Self::Log => "/moderations".to_owned(),
-            Self::Inbox { .. } => "/inbox".to_owned(),
-        }
+        self.facts().page
     }
 
     /// Its formats.
-    #[must_use]
     pub const fn formats(&self) -> &'static [FeedFormat] {
         match self {
-            Self::Latest => &[FeedFormat::Rss, FeedFormat::Atom, FeedFormat::Json],
+            &Self::LATEST => &[FeedFormat::Rss, FeedFormat::Atom, FeedFormat::Json],
             _ => &[FeedFormat::Atom, FeedFormat::Json],
         }
     }
 
-    /// The path of its address.
-    #[must_use]
+    /// The path of its address. Where that does not say that it is a feed, Atom is the format without a name.
     pub fn path(&self, format: FeedFormat) -> String {
-        let name = format.name();
-        match self {
-            Self::Top => format!("/top/{name}"),
-            Self::Latest => format!("/{name}"),
-            // These two have had only one format.
-            Self::Person(Written::Posts, username) if format == FeedFormat::Json => {
-                profile_address(username, "/feed/json")
+        let FeedFacts { feed, .. } = self.facts();
+        match (self, format) {
+            (Self::Person(Written::Posts, _) | Self::Inbox { .. }, FeedFormat::Json) => {
+                format!("{feed}/json")
             }
-            Self::Person(Written::Posts, username) => profile_address(username, "/feed"),
-            Self::Person(Written::All, username) => user_address("user", username, &format!("/{name}")),
-            Self::Person(Written::Stories, username) => {
-                user_address("user", username, &format!("/stories/{name}"))
-            }
-            Self::Person(Written::Comments, username) => {
-                user_address("user", username, &format!("/comments/{name}"))
-            }
-            Self::Search { .. } => format!("/search.{name}"),
-            Self::Inbox { secret, .. } if format == FeedFormat::Json => format!("/inbox/feed/{secret}/json"),
-            Self::Inbox { secret, .. } => format!("/inbox/feed/{secret}"),
-            Self::Articles(..) | Self::Comments | Self::Story(..) | Self::Site(_) | Self::Log => {
-                format!("{}/{name}", self.page())
-            }
+            (Self::Person(Written::Posts, _) | Self::Inbox { .. }, _) => feed,
+            _ => format!("{feed}{}", format.name()),
         }
     }
 
     /// Its address.
-    #[must_use]
     pub fn address(&self, format: FeedFormat) -> String {
         let path = self.path(format);
         if let Self::Search { query, .. } = self { format!("{path}{query}") } else { path }
     }
 
     /// Whether only whoever has its address may read it.
-    #[must_use]
     pub const fn is_private(&self) -> bool {
         matches!(self, Self::Inbox { .. })
     }
 
     /// Whether the hub is told when it changes. Lists by score change all the time, and nothing says which searches and
     /// which lists of several topics a change is in.
-    #[must_use]
     pub fn is_announced(&self) -> bool {
         match self {
             Self::Articles(topics, ArticleOrder::Time) => {
                 topics.as_ref().is_none_or(|topics| topics.single().is_some())
             }
-            Self::Top
-            | Self::Latest
-            | Self::Comments
-            | Self::Person(..)
-            | Self::Story(..)
-            | Self::Site(_) => true,
+            Self::Stories(_) | Self::Comments | Self::Person(..) | Self::Story(..) | Self::Site(_) => true,
             Self::Articles(..) | Self::Search { .. } | Self::Log | Self::Inbox { .. } => false,
         }
     }
 
     /// The links to it in the head of a page with the same list.
-    #[must_use]
     pub fn head_links(&self, site: &SiteSettings) -> Markup {
         let title = self.title(site);
         html! {
             @for format in self.formats() {
                 @let address = self.address(*format);
-                @if matches!(self, Self::Latest) {
+                @if *self == Self::LATEST {
                     link rel="alternate" type=(format.media_type()) title={ (title) " (" (format.title()) ")" } href=(address);
                 } @else {
                     link rel="alternate" type=(format.media_type()) title=(title) href=(address);
@@ -253,7 +243,6 @@ impl FeedKind {
     }
 
     /// The links to it on a page.
-    #[must_use]
     pub fn links(&self) -> Markup {
         html! {
             @for (index, format) in self.formats().iter().enumerate() {
@@ -274,8 +263,8 @@ mod tests {
         let topics: TopicChoice = "rust".parse().unwrap();
         let person = |written| FeedKind::Person(written, "a/b".to_owned());
         for (kind, atom, json) in [
-            (FeedKind::Top, "/top/atom", "/top/json"),
-            (FeedKind::Latest, "/atom", "/json"),
+            (FeedKind::Stories(SiteList::Top), "/top/atom", "/top/json"),
+            (FeedKind::LATEST, "/atom", "/json"),
             (FeedKind::Articles(None, ArticleOrder::Score), "/best/atom", "/best/json"),
             (FeedKind::Articles(None, ArticleOrder::Time), "/best/new/atom", "/best/new/json"),
             (
@@ -305,7 +294,7 @@ mod tests {
             assert_eq!(kind.address(FeedFormat::Atom), atom);
             assert_eq!(kind.address(FeedFormat::Json), json);
         }
-        assert_eq!(FeedKind::Latest.address(FeedFormat::Rss), "/rss");
+        assert_eq!(FeedKind::LATEST.address(FeedFormat::Rss), "/rss");
     }
 
     #[test]
@@ -318,7 +307,7 @@ mod tests {
         ] {
             assert!(best.contains(part), "{part} in {best}");
         }
-        let latest = FeedKind::Latest.head_links(&site).into_string();
+        let latest = FeedKind::LATEST.head_links(&site).into_string();
         assert!(
             latest.contains(r#"type="application/rss+xml" title="Tidings (RSS)" href="/rss""#),
             "{latest}"

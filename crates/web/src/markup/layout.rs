@@ -11,8 +11,10 @@ use super::moderation_tools::{done_line, saved_reasons};
 use super::notices::notice_line;
 use super::parts::{OUTSIDE, number};
 use crate::error::sentence;
+use crate::site_lists::SiteList;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use std::borrow::Cow;
+use strum::IntoEnumIterator;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::values::limits::STAFF_PASSWORD_MIN;
 use tidings_domain::values::preferences::{Choice, Preferences, Shortcuts, Theme};
@@ -20,13 +22,10 @@ use tidings_domain::values::rules::FeatureRules;
 use tidings_domain::values::text::printable_lines;
 
 /// The places of the navigation that everyone has.
-const PLACES: [(&str, &str); 5] = [
-    ("/", "Top"),
-    ("/latest/0", "New"),
-    ("/comments", "Comments"),
-    ("/topics", "Topics"),
-    ("/submit", "Submit"),
-];
+fn places() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lists = SiteList::iter().map(|list| (list.facts().first, list.facts().menu));
+    lists.chain([("/comments", "Comments"), ("/topics", "Topics"), ("/submit", "Submit")])
+}
 
 /// The places in the menu behind them, and in the footer.
 fn more_places(features: &FeatureRules) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -37,7 +36,6 @@ fn more_places(features: &FeatureRules) -> impl Iterator<Item = (&'static str, &
 
 impl Frame<'_> {
     /// A whole page. An empty title is the front page's.
-    #[must_use]
     pub fn page(&self, title: &str, content: &dyn Render) -> Markup {
         // Only the front page has no title.
         let head = if title.is_empty() { PageHead::of("/") } else { PageHead::default() };
@@ -45,7 +43,6 @@ impl Frame<'_> {
     }
 
     /// A whole page that says more about itself in its head.
-    #[must_use]
     pub fn page_with(&self, title: &str, page_head: &PageHead, content: &dyn Render) -> Markup {
         let navigation = html! {
             (self.places())
@@ -114,7 +111,7 @@ impl Frame<'_> {
     fn places(&self) -> Markup {
         html! {
             ul {
-                @for (address, name) in PLACES { (self.place(address, name)) }
+                @for (address, name) in places() { (self.place(address, name)) }
                 li {
                     details.menu name="menu" {
                         summary { "More" }
@@ -221,11 +218,10 @@ impl Frame<'_> {
 
 /// A page for when the viewer is not known because the store is unavailable. Without a session
 /// in sight, it offers neither to log in nor to log out.
-#[must_use]
 pub fn bare_page(brand: &Brand, features: &FeatureRules, title: &str, content: &dyn Render) -> Markup {
     let navigation = html! {
         ul {
-            @for (address, name) in PLACES { li { a href=(address) { (name) } } }
+            @for (address, name) in places() { li { a href=(address) { (name) } } }
         }
     };
     let head = head(brand, title, &PageHead::default(), HeadFacts::default());
@@ -317,7 +313,7 @@ fn common_head(brand: &Brand) -> Markup {
     html! {
         link rel="stylesheet" href=(brand.style);
         (icons(brand))
-        (FeedKind::Latest.head_links(&brand.site))
+        (FeedKind::LATEST.head_links(&brand.site))
     }
 }
 

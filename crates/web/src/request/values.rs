@@ -1,6 +1,7 @@
 //! Schemas of single values in requests and responses: their patterns, formats and maxima.
 //! Fields and parameters refer to these types with `value_type`.
 
+use crate::site_lists::SiteList;
 use std::borrow::Cow;
 use strum::{IntoEnumIterator, VariantArray};
 use tidings_domain::accounts::inbox::Kind;
@@ -52,6 +53,12 @@ values! {
     VotedOnId = pattern("^[1-9][0-9]*(-[1-9][0-9]*)?$".to_owned(), "7-3");
     /// Numbers of stories, and comments such as `7-3`, with commas between them.
     VotesAsked = text(1, 8_000);
+    /// The direction of a vote in the API.
+    Vote = choice(["up", "down"]);
+    /// The choice in the field `vote_type` of a vote.
+    VoteChoice = choice(["up", "down", "none"]);
+    /// A change of a comment.
+    CommentChange = choice(["insert", "update", "delete"]);
     /// The caller's vote.
     VoteOfCaller = choice(["up", "down", "none"]);
     /// A username that is valid for a new account.
@@ -199,7 +206,7 @@ values! {
     /// The maximum number of stories.
     NewsCount = whole(1, limits::MAX_API_NEWS);
     /// The order of stories.
-    NewsOrder = choice(["latest", "top"]);
+    NewsOrder = choice(SiteList::names());
     /// The order of articles.
     ArticleOrder = choice(["score", "time"]);
     /// A kind of thing that can be moderated.

@@ -8,9 +8,11 @@ use crate::App;
 use crate::limits::HUB_TIMEOUT;
 use crate::markup::feed_links::{FeedKind, Written};
 use crate::server::outgoing::{self, OutgoingError};
+use crate::site_lists::SiteList;
 use axum::http::{StatusCode, header};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use strum::IntoEnumIterator;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::changes::{FeedPlace, Findable};
 use tidings_domain::error::Error;
@@ -73,7 +75,8 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let is_far_behind = state.last.0.saturating_sub(place.0) > MOST_CHANGES_BEHIND;
     if is_far_behind || state.is_full() {
         let newest = FeedKind::Articles(None, ArticleOrder::Time);
-        let kinds = [FeedKind::Top, FeedKind::Latest, newest, FeedKind::Comments];
+        let lists = SiteList::iter().map(FeedKind::Stories);
+        let kinds: Vec<FeedKind> = lists.chain([newest, FeedKind::Comments]).collect();
         let changes = FeedChanges { feeds: addresses(&kinds), ..FeedChanges::default() };
         return hub::note(&app.site, state, &changes, state.last).await;
     }
@@ -82,7 +85,7 @@ async fn note_changes(app: &App, state: &HubState, place: FeedPlace) -> Result<(
     let things: Vec<Findable> = changed.into_iter().map(|(thing, _)| thing).collect();
     let mut visit = app.visitor();
     let found = found::read(&mut visit, &things).await?;
-    let mut kinds = if state.has_other_front() { vec![FeedKind::Top] } else { Vec::new() };
+    let mut kinds = if state.has_other_front() { vec![FeedKind::Stories(SiteList::Top)] } else { Vec::new() };
     let (seen, mut lost): (Vec<Findable>, Vec<Findable>) =
         things.into_iter().partition(|thing| found.contains_key(thing));
     // A change of something that visitors never saw, or do not see any more, changes nothing for them.
@@ -116,9 +119,9 @@ fn feeds_with(thing: &Findable, found: Option<&Finding>) -> Vec<FeedKind> {
             let author = line.username.as_deref();
             let of_author = [person(Written::All, author), person(Written::Stories, author)];
             let site = line.news.site().map(|host| FeedKind::Site(host.clone()));
-            lists.chain([FeedKind::Latest]).chain(of_author.into_iter().flatten()).chain(site).collect()
+            lists.chain([FeedKind::LATEST]).chain(of_author.into_iter().flatten()).chain(site).collect()
         }
-        (Findable::Story(_), _) => vec![FeedKind::Latest, FeedKind::Articles(None, ArticleOrder::Time)],
+        (Findable::Story(_), _) => vec![FeedKind::LATEST, FeedKind::Articles(None, ArticleOrder::Time)],
         (Findable::Comment(address), found) => {
             let author = match found {
                 Some(Finding::Comment(comment)) => comment.line().username,
@@ -241,11 +244,11 @@ mod tests {
     fn only_feeds_whose_changes_are_told_name_the_hub() {
         let topics = |text: &str| FeedKind::Articles(Some(text.parse().unwrap()), ArticleOrder::Time);
         for (kind, is_told) in [
-            (FeedKind::Latest, true),
+            (FeedKind::LATEST, true),
             (topics("rust"), true),
             (topics("go+rust"), false),
             (FeedKind::Articles(None, ArticleOrder::Score), false),
-            (FeedKind::Top, true),
+            (FeedKind::Stories(SiteList::Top), true),
             (FeedKind::Log, false),
             (FeedKind::Search { heading: "a".to_owned(), query: "?q=a".to_owned() }, false),
         ] {

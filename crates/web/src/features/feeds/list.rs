@@ -39,7 +39,7 @@ pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Req
                  readers also find the feed of any page by the address of the page."
             }
             h2 { "The whole site" }
-            (list(FeedKind::OF_SITE.iter().map(|kind| (words(kind), kind.clone()))))
+            (list(FeedKind::of_site().map(|kind| (words(&kind), kind))))
             p { a href=(OPML) type=(OPML_TYPE) { "All of these and the topics as one file" } " (OPML), for most feed readers." }
             h2 { "Parts of the site" }
             ul {
@@ -66,18 +66,17 @@ pub async fn page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, Req
         }
     };
     // That of the newest stories is in the head of each page.
-    let feeds = FeedKind::OF_SITE.into_iter().filter(|kind| *kind != FeedKind::Latest);
+    let feeds = FeedKind::of_site().filter(|kind| *kind != FeedKind::LATEST);
     Ok(frame.page_with("Feeds", &PageHead::of("/feeds").feeds(feeds), &content))
 }
 
 /// The name of a feed of the site on the page.
 fn words(kind: &FeedKind) -> String {
     match kind {
-        FeedKind::Top => "The front page".to_owned(),
-        FeedKind::Latest => "New stories".to_owned(),
+        FeedKind::Stories(list) => list.facts().feed_name.to_owned(),
         FeedKind::Articles(..) => "The best stories".to_owned(),
         FeedKind::Comments => "New comments".to_owned(),
-        other => other.heading().into_owned(),
+        other => other.heading(),
     }
 }
 
@@ -99,7 +98,7 @@ fn own(frame: &Frame<'_>) -> Markup {
     };
     let own = FeedKind::of_person(&viewer.username, frame.rules.features.timelines);
     html! {
-        (list(own.into_iter().map(|kind| (kind.heading().into_owned(), kind))))
+        (list(own.into_iter().map(|kind| (kind.heading(), kind))))
         p { a href=(FOLLOWING) type=(OPML_TYPE) { "The topics and people you follow as one file" } " (OPML)." }
         @match feed_of(viewer) {
             Some(inbox) => p { "Your " a href="/inbox#feed" { "inbox" } ", at a private address: " (inbox.links()) },
@@ -114,7 +113,7 @@ pub async fn opml(app: App) -> Result<impl IntoResponse, RequestError> {
     let topics = topics::largest(&mut visit, FEED_TOPICS).await?;
     let brand = app.brand_for(&mut visit).await;
     let topics: Vec<FeedKind> = topics.into_iter().map(|line| newest_in(line.topic)).collect();
-    let groups = [("The whole site", FeedKind::OF_SITE.to_vec()), ("Topics", topics)];
+    let groups = [("The whole site", FeedKind::of_site().collect()), ("Topics", topics)];
     Ok((headers(OPML_TYPE), document(&brand.site, &brand.site.name, &groups)))
 }
 
@@ -196,7 +195,7 @@ mod tests {
         let document = document(
             &site,
             &site.name,
-            &[("The whole site", FeedKind::OF_SITE.to_vec()), ("People", people)],
+            &[("The whole site", FeedKind::of_site().collect()), ("People", people)],
         );
         assert!(document.len() <= PAGE_BYTES, "{}", document.len());
         for part in [

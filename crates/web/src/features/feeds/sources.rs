@@ -15,6 +15,8 @@ use crate::limits::{
 use crate::markup::feed_links::{FeedFormat, FeedKind, Written};
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::{AtName, PathOf};
+use crate::site_lists::SiteList;
+use axum::extract::{FromRequest, Request};
 use axum::response::Response;
 use std::cmp::Reverse;
 use std::fmt::Display;
@@ -41,11 +43,16 @@ use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::ids::{CommentAddress, CommentId, ItemNumber, ModerationId, NewsId};
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::preferences::CommentOrder;
-use tidings_domain::values::topic::TopicChoice;
 use tidings_domain::values::urls::NewsUrl;
 
 /// The error message for an invalid parameter of a page.
 const FROM_NEXT: &str = "it must be as in the link to the next page of the feed";
+
+/// The part of a feed that a page has.
+pub trait FeedPart: FromFields + Send {
+    /// The query string of this part; empty for the first.
+    fn here(&self) -> String;
+}
 
 /// The part of a list of stories that a page has.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,12 +71,13 @@ impl FromFields for ListPart {
     }
 }
 
-impl ListPart {
-    /// The query string of this part.
-    fn here(self) -> String {
+impl FeedPart for ListPart {
+    fn here(&self) -> String {
         if self.start == 0 { String::new() } else { format!("?start={}", self.start) }
     }
+}
 
+impl ListPart {
     /// The query string of the next part, in a list of `total` entries of which a page has `count`.
     fn next(self, count: u64, total: u64) -> Option<String> {
         let start = self.start.saturating_add(count);
@@ -87,9 +95,64 @@ impl<T: FromStr> FromFields for Before<T> {
     }
 }
 
-/// The query string of such a part; empty for the newest.
-fn before<T: Display>(place: Option<T>) -> String {
-    place.map(|place| format!("?before={place}")).unwrap_or_default()
+impl<T: FromStr + Display + Send> FeedPart for Before<T> {
+    fn here(&self) -> String {
+        self.0.as_ref().map(before).unwrap_or_default()
+    }
+}
+
+/// The query string of what is older than this.
+fn before(place: impl Display) -> String {
+    format!("?before={place}")
+}
+
+/// A request for a part of a feed.
+pub struct Asked<P> {
+    pub(super) app: App,
+    format: FeedFormat,
+    pub(super) visit: Visit,
+    pub(super) part: P,
+}
+
+/// The format of a feed is the end of its address.
+impl<P: FeedPart> FromRequest<App> for Asked<P> {
+    type Rejection = RequestError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, RequestError> {
+        let ends = |format: &FeedFormat| request.uri().path().ends_with(format.name());
+        let format = [FeedFormat::Json, FeedFormat::Rss].into_iter().find(ends).unwrap_or(FeedFormat::Atom);
+        let Form(part) = Form::from_request(request, app).await?;
+        Ok(Self { app: app.clone(), format, visit: app.visitor(), part })
+    }
+}
+
+impl<P: FeedPart> Asked<P> {
+    /// The answer with a feed, to which `fill` adds the entries and the next part. Call it after the page's own reads.
+    pub(super) async fn answer(
+        mut self,
+        kind: FeedKind,
+        fill: impl FnOnce(&FeedSite, &mut Feed) + Send,
+    ) -> Result<Response, RequestError> {
+        let site = FeedSite::of(&self.app, &mut self.visit).await?;
+        let mut feed = Feed::new(&site, kind);
+        feed.here = self.part.here();
+        fill(&site, &mut feed);
+        Ok(answer(&self.app, &site, self.format, &feed))
+    }
+}
+
+impl Asked<ListPart> {
+    /// The answer with a list of stories.
+    async fn stories(self, kind: FeedKind, page: NewsPage) -> Result<Response, RequestError> {
+        let next = self.part.next(FEED_STORIES, page.total);
+        let fill = |site: &FeedSite, feed: &mut Feed| {
+            let lines = page.lines.iter().filter_map(Seen::by_visitors);
+            feed.entries = lines.map(|line| story_entry(site, &line)).collect();
+            feed.subtitle.clone_from(&site.description);
+            feed.next = next;
+        };
+        self.answer(kind, fill).await
+    }
 }
 
 /// The story of a line.
@@ -156,114 +219,56 @@ fn title_of(text: &str) -> String {
     }
 }
 
-/// A feed of stories.
-async fn of_stories(
-    app: &App,
-    mut visit: Visit,
-    format: FeedFormat,
-    kind: FeedKind,
-    (part, count): (ListPart, u64),
-    page: NewsPage,
-) -> Result<Response, RequestError> {
-    let site = &FeedSite::of(app, &mut visit).await?;
-    let mut feed = Feed::new(site, kind);
-    let lines = page.lines.iter().filter_map(Seen::by_visitors);
-    feed.entries = lines.map(|line| story_entry(site, &line)).collect();
-    feed.subtitle.clone_from(&site.description);
-    (feed.here, feed.next) = (part.here(), part.next(count, page.total));
-    Ok(answer(app, site, format, &feed))
-}
-
-/// GET /top/atom, /top/json. Rounds: as the front page.
-pub async fn top(app: App, format: FeedFormat, Form(part): Form<ListPart>) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let page = news_lists::top(&mut visit, part.start, FEED_STORIES).await?;
-    of_stories(&app, visit, format, FeedKind::Top, (part, FEED_STORIES), page).await
-}
-
-/// GET /rss, /atom, /json. Rounds: 3.
-pub async fn latest(
-    app: App,
-    format: FeedFormat,
-    Form(part): Form<ListPart>,
-) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let page = news_lists::latest(&mut visit, part.start, FEED_STORIES).await?;
-    of_stories(&app, visit, format, FeedKind::Latest, (part, FEED_STORIES), page).await
+/// GET the feed of a list of all stories. Rounds: as its page.
+pub async fn of_all(list: SiteList, mut asked: Asked<ListPart>) -> Result<Response, RequestError> {
+    let page = list.read(&mut asked.visit, asked.part.start, FEED_STORIES).await?;
+    asked.stories(FeedKind::Stories(list), page).await
 }
 
 /// GET /site/:host/atom, /site/:host/json. Rounds: 4.
 pub async fn of_site(
-    app: App,
-    format: FeedFormat,
     PathOf(host): PathOf<String>,
-    Form(part): Form<ListPart>,
+    mut asked: Asked<ListPart>,
 ) -> Result<Response, RequestError> {
     let host = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
-    let mut visit = app.visitor();
-    let page = news_lists::from_host(&mut visit, &host, part.start, FEED_STORIES).await?;
-    of_stories(&app, visit, format, FeedKind::Site(host), (part, FEED_STORIES), page).await
+    let page = news_lists::from_host(&mut asked.visit, &host, asked.part.start, FEED_STORIES).await?;
+    asked.stories(FeedKind::Site(host), page).await
 }
 
-/// GET /best and /topic/:topics, with /atom or /json. Rounds: 3, or as the page of the topics.
-pub async fn best(
-    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    app: App,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
-    of_articles(app, format, part, topics, ArticleOrder::Score).await
-}
-
-/// GET /best/new and /topic/:topics/new, with /atom or /json. Rounds: 3, or as the page of the topics.
-pub async fn newest(
-    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    app: App,
-    format: FeedFormat,
-    part: Form<ListPart>,
-) -> Result<Response, RequestError> {
-    of_articles(app, format, part, topics, ArticleOrder::Time).await
-}
-
-/// A list of articles. Those without a story have no thread that an entry could lead to, and are left out.
-async fn of_articles(
-    app: App,
-    format: FeedFormat,
-    Form(part): Form<ListPart>,
-    topics: Option<TopicChoice>,
+/// GET /best and /topic/:topics, with /atom or /json; with /new before that, the newest. Articles without a story have
+/// no thread that an entry could lead to, and are left out. Rounds: 3, or as the page of the topics.
+pub async fn of_articles(
     order: ArticleOrder,
+    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
+    mut asked: Asked<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let wanted = ArticlePart { start: part.start, count: ARTICLES_PER_PAGE };
+    let wanted = ArticlePart { start: asked.part.start, count: ARTICLES_PER_PAGE };
     let page = match &topics {
-        Some(topics) => articles::of_topics(&mut visit, topics, order, wanted).await?,
-        None => articles::all(&mut visit, order, wanted).await?,
+        Some(topics) => articles::of_topics(&mut asked.visit, topics, order, wanted).await?,
+        None => articles::all(&mut asked.visit, order, wanted).await?,
     };
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Articles(topics, order));
-    let lines = page.lines.iter().filter_map(|article| Seen::by_visitors(article.line.as_ref()?));
-    feed.entries = lines.map(|line| story_entry(site, &line)).collect();
-    feed.subtitle = match page.about.sentences.as_slice() {
-        [sentence] if !sentence.is_empty() => sentence.clone(),
-        _ => site.description.clone(),
+    let next = asked.part.next(ARTICLES_PER_PAGE, page.total);
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        let lines = page.lines.iter().filter_map(|article| Seen::by_visitors(article.line.as_ref()?));
+        feed.entries = lines.map(|line| story_entry(site, &line)).collect();
+        feed.subtitle = match page.about.sentences.as_slice() {
+            [sentence] if !sentence.is_empty() => sentence.clone(),
+            _ => site.description.clone(),
+        };
+        feed.next = next;
     };
-    (feed.here, feed.next) = (part.here(), part.next(ARTICLES_PER_PAGE, page.total));
-    Ok(answer(&app, site, format, &feed))
+    asked.answer(FeedKind::Articles(topics, order), fill).await
 }
 
 /// GET /comments/atom, /comments/json. Rounds: 3.
-pub async fn comments(
-    app: App,
-    format: FeedFormat,
-    Form(Before(older)): Form<Before<ItemNumber>>,
-) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let page = comment_lists::newest(&mut visit, older, SITE_COMMENTS).await?;
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Comments);
-    feed.entries = page.comments.iter().map(|(_, comment)| site_comment(site, &comment.by_ref())).collect();
-    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
-    Ok(answer(&app, site, format, &feed))
+pub async fn comments(mut asked: Asked<Before<ItemNumber>>) -> Result<Response, RequestError> {
+    let page = comment_lists::newest(&mut asked.visit, asked.part.0, SITE_COMMENTS).await?;
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        let comments = page.comments.iter();
+        feed.entries = comments.map(|(_, comment)| site_comment(site, &comment.by_ref())).collect();
+        feed.next = page.next.map(before);
+    };
+    asked.answer(FeedKind::Comments, fill).await
 }
 
 /// A comment in a list of the whole site.
@@ -274,33 +279,31 @@ pub(super) fn site_comment(site: &FeedSite, comment: &Seen<&comment_lists::SiteC
 
 /// GET /news/:id/atom, /news/:id/json: the comments on a story, the newest first. Rounds: 3.
 pub async fn of_story(
-    app: App,
-    format: FeedFormat,
     PathOf(id): PathOf<NewsId>,
-    Form(Before(older)): Form<Before<CommentId>>,
+    mut asked: Asked<Before<CommentId>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
+    let older = asked.part.0;
     let wanted = |lines: &ThreadLines| newest_of(lines, older).0;
-    let thread = threads::get(&mut visit, id, CommentOrder::Score.into(), wanted).await?;
+    let thread = threads::get(&mut asked.visit, id, CommentOrder::Score.into(), wanted).await?;
     let news = &thread.news.news;
     // Its title would be in each entry.
     if Seen::by_visitors(&thread.news).is_none() {
-        return Err(tidings_domain::Error::from(Refusal::NoSuchNews).into());
+        return Err(Refusal::NoSuchNews.into());
     }
     let lines = thread.outline();
     let (shown, is_more) = newest_of(lines, older);
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Story(id, news.title.clone()));
-    feed.began = news.ctime;
-    for position in &shown {
-        let Some(line) = thread.line(*position).and_then(Seen::by_visitors) else { continue };
-        let replies = u64::try_from(lines.told_below(Some(*position)).len()).ok();
-        let story = (id, Some(news.title.as_str()));
-        feed.entries.push(comment_entry(site, story, &line, replies));
-    }
-    let last = shown.last().and_then(|position| lines.places().get(*position)).map(|place| place.id);
-    (feed.here, feed.next) = (before(older), last.filter(|_| is_more).map(|last| before(Some(last))));
-    Ok(answer(&app, site, format, &feed))
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        feed.began = news.ctime;
+        for position in &shown {
+            let Some(line) = thread.line(*position).and_then(Seen::by_visitors) else { continue };
+            let replies = u64::try_from(lines.told_below(Some(*position)).len()).ok();
+            let story = (id, Some(news.title.as_str()));
+            feed.entries.push(comment_entry(site, story, &line, replies));
+        }
+        let last = shown.last().and_then(|position| lines.places().get(*position)).map(|place| place.id);
+        feed.next = last.filter(|_| is_more).map(before);
+    };
+    asked.answer(FeedKind::Story(id, news.title.clone()), fill).await
 }
 
 /// The positions of the newest comments of a thread that a visitor sees, and whether there are more.
@@ -327,35 +330,29 @@ async fn person(visit: &mut Visit, name: &str, has_page: bool) -> Result<Arc<Use
 
 /// GET /user/:name/stories/atom, /user/:name/stories/json. Rounds: 6.
 pub async fn stories_of(
-    app: App,
-    format: FeedFormat,
     PathOf(name): PathOf<String>,
-    Form(part): Form<ListPart>,
+    mut asked: Asked<ListPart>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let user = person(&mut visit, &name, false).await?;
-    let page = news_lists::posted(&mut visit, user.id, part.start, FEED_STORIES).await?;
-    let kind = FeedKind::Person(Written::Stories, user.username.clone());
-    of_stories(&app, visit, format, kind, (part, FEED_STORIES), page).await
+    let user = person(&mut asked.visit, &name, false).await?;
+    let page = news_lists::posted(&mut asked.visit, user.id, asked.part.start, FEED_STORIES).await?;
+    asked.stories(FeedKind::Person(Written::Stories, user.username.clone()), page).await
 }
 
 /// GET /user/:name/comments/atom, /user/:name/comments/json. Rounds: 5.
 pub async fn comments_of(
-    app: App,
-    format: FeedFormat,
     PathOf(name): PathOf<String>,
-    Form(part): Form<ListPart>,
+    mut asked: Asked<ListPart>,
 ) -> Result<Response, RequestError> {
-    let count = FEED_STORIES;
-    let mut visit = app.visitor();
-    let user = person(&mut visit, &name, false).await?;
-    let page = comment_lists::of_user(&mut visit, user.id, &user.username, part.start, count).await?;
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Person(Written::Comments, user.username.clone()));
-    feed.began = user.ctime;
-    feed.entries = page.comments.iter().map(|comment| user_comment(site, comment)).collect();
-    (feed.here, feed.next) = (part.here(), part.next(count, page.total));
-    Ok(answer(&app, site, format, &feed))
+    let (visit, start) = (&mut asked.visit, asked.part.start);
+    let user = person(visit, &name, false).await?;
+    let page = comment_lists::of_user(visit, user.id, &user.username, start, FEED_STORIES).await?;
+    let next = asked.part.next(FEED_STORIES, page.total);
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        feed.began = user.ctime;
+        feed.entries = page.comments.iter().map(|comment| user_comment(site, comment)).collect();
+        feed.next = next;
+    };
+    asked.answer(FeedKind::Person(Written::Comments, user.username.clone()), fill).await
 }
 
 fn user_comment(site: &FeedSite, comment: &Seen<comment_lists::UserComment>) -> Entry {
@@ -364,22 +361,19 @@ fn user_comment(site: &FeedSite, comment: &Seen<comment_lists::UserComment>) -> 
 
 /// GET /@:name/feed, /@:name/feed/json: the posts of a person. Rounds: 7.
 pub async fn posts_of(
-    app: App,
-    format: FeedFormat,
     PathOf(AtName(name)): PathOf<AtName>,
-    Form(Before(older)): Form<Before<Cursor>>,
+    mut asked: Asked<Before<Cursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let user = person(&mut visit, &name, true).await?;
-    let window = Window { before: older, ..Window::newest(FEED_TWEETS) };
-    let page = reading::of_user(&mut visit, user.id, &window).await?;
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Person(Written::Posts, user.username.clone()));
-    feed.author = Some(Author::of(site, Some(&user.username)));
-    feed.began = user.ctime;
-    feed.entries = page.lines.iter().map(|line| post_entry(site, &line.by_ref())).collect();
-    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
-    Ok(answer(&app, site, format, &feed))
+    let user = person(&mut asked.visit, &name, true).await?;
+    let window = Window { before: asked.part.0, ..Window::newest(FEED_TWEETS) };
+    let page = reading::of_user(&mut asked.visit, user.id, &window).await?;
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        feed.author = Some(Author::of(site, Some(&user.username)));
+        feed.began = user.ctime;
+        feed.entries = page.lines.iter().map(|line| post_entry(site, &line.by_ref())).collect();
+        feed.next = page.next.map(before);
+    };
+    asked.answer(FeedKind::Person(Written::Posts, user.username.clone()), fill).await
 }
 
 /// The part of everything that a person has written: as many stories, comments and posts each.
@@ -400,7 +394,9 @@ impl PersonPart {
     const fn has_posts(&self) -> bool {
         self.part.start == 0 || self.before.is_some()
     }
+}
 
+impl FeedPart for PersonPart {
     fn here(&self) -> String {
         match self.before {
             Some(before) => format!("?start={}&before={before}", self.part.start),
@@ -411,60 +407,51 @@ impl PersonPart {
 
 /// GET /user/:name/atom, /user/:name/json: the stories, comments and posts of a person. Rounds: 12.
 pub async fn all_of(
-    app: App,
-    format: FeedFormat,
     PathOf(name): PathOf<String>,
-    Form(asked): Form<PersonPart>,
+    mut asked: Asked<PersonPart>,
 ) -> Result<Response, RequestError> {
     const COUNT: u64 = FEED_PERSON_ENTRIES;
-    let mut visit = app.visitor();
-    let user = person(&mut visit, &name, true).await?;
-    let start = asked.part.start;
-    let stories = news_lists::posted(&mut visit, user.id, start, COUNT).await?;
-    let comments = comment_lists::of_user(&mut visit, user.id, &user.username, start, COUNT).await?;
-    let posts = if app.site.rules.features.timelines && asked.has_posts() {
+    let (visit, part) = (&mut asked.visit, &asked.part);
+    let user = person(visit, &name, true).await?;
+    let start = part.part.start;
+    let stories = news_lists::posted(visit, user.id, start, COUNT).await?;
+    let comments = comment_lists::of_user(visit, user.id, &user.username, start, COUNT).await?;
+    let posts = if asked.app.site.rules.features.timelines && part.has_posts() {
         let window =
-            Window { before: asked.before, ..Window::newest(usize::try_from(COUNT).unwrap_or(usize::MAX)) };
-        reading::of_user(&mut visit, user.id, &window).await?
+            Window { before: part.before, ..Window::newest(usize::try_from(COUNT).unwrap_or(usize::MAX)) };
+        reading::of_user(visit, user.id, &window).await?
     } else {
         reading::TweetPage::default()
     };
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Person(Written::All, user.username.clone()));
-    let author = Author::of(site, Some(&user.username));
-    let lines = stories.lines.iter().filter_map(Seen::by_visitors);
-    let mut entries: Vec<Entry> = lines.map(|line| story_entry(site, &line)).collect();
-    entries.extend(comments.comments.iter().map(|comment| user_comment(site, comment)));
-    // The stories that posts announce are there already.
-    let posted = posts.lines.iter().filter(|line| line.tweet.news_id.is_none());
-    entries.extend(posted.map(|line| post_entry(site, &line.by_ref())));
-    entries.sort_by_key(|entry| Reverse(entry.published));
-    let has_more = asked.part.next(COUNT, stories.total.max(comments.total)).is_some();
+    let has_more = part.part.next(COUNT, stories.total.max(comments.total)).is_some();
     let next = (has_more || posts.next.is_some()).then(|| {
         let part = ListPart { start: start.saturating_add(COUNT) };
         PersonPart { part, before: posts.next }.here()
     });
-    feed.entries = entries;
-    feed.author = Some(author);
-    feed.began = user.ctime;
-    (feed.here, feed.next) = (asked.here(), next);
-    Ok(answer(&app, site, format, &feed))
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        let lines = stories.lines.iter().filter_map(Seen::by_visitors);
+        feed.entries = lines.map(|line| story_entry(site, &line)).collect();
+        feed.entries.extend(comments.comments.iter().map(|comment| user_comment(site, comment)));
+        // The stories that posts announce are there already.
+        let posted = posts.lines.iter().filter(|line| line.tweet.news_id.is_none());
+        feed.entries.extend(posted.map(|line| post_entry(site, &line.by_ref())));
+        feed.entries.sort_by_key(|entry| Reverse(entry.published));
+        feed.author = Some(Author::of(site, Some(&user.username)));
+        feed.began = user.ctime;
+        feed.next = next;
+    };
+    asked.answer(FeedKind::Person(Written::All, user.username.clone()), fill).await
 }
 
 /// GET /moderations/atom, /moderations/json: the log as everybody sees it. Rounds: as the page.
-pub async fn moderation_log(
-    app: App,
-    format: FeedFormat,
-    Form(Before(older)): Form<Before<ModerationId>>,
-) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let window = LogWindow { before: older, count: LOG_ENTRIES, ..LogWindow::default() };
-    let page = log::page(&mut visit, &window).await?;
-    let site = &FeedSite::of(&app, &mut visit).await?;
-    let mut feed = Feed::new(site, FeedKind::Log);
-    feed.entries = page.entries.iter().map(|entry| log_entry(site, entry)).collect();
-    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
-    Ok(answer(&app, site, format, &feed))
+pub async fn moderation_log(mut asked: Asked<Before<ModerationId>>) -> Result<Response, RequestError> {
+    let window = LogWindow { before: asked.part.0, count: LOG_ENTRIES, ..LogWindow::default() };
+    let page = log::page(&mut asked.visit, &window).await?;
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        feed.entries = page.entries.iter().map(|entry| log_entry(site, entry)).collect();
+        feed.next = page.next.map(before);
+    };
+    asked.answer(FeedKind::Log, fill).await
 }
 
 fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
@@ -479,22 +466,19 @@ fn log_entry(site: &FeedSite, entry: &LogEntry) -> Entry {
 
 /// GET /inbox/feed/:secret, /inbox/feed/:secret/json: the inbox of whoever has this address. Rounds: 4.
 pub async fn inbox(
-    app: App,
-    format: FeedFormat,
     PathOf(secret): PathOf<String>,
-    Form(Before(older)): Form<Before<InboxCursor>>,
+    mut asked: Asked<Before<InboxCursor>>,
 ) -> Result<Response, RequestError> {
-    let mut visit = app.visitor();
-    let owner = inbox_feed::owner_of(&mut visit, &secret).await?.ok_or(RequestError::NotFound)?;
-    let window = InboxWindow { before: older, ..InboxWindow::newest(INBOX_ENTRIES) };
-    let page = tidings_domain::inbox::page(&mut visit, owner.id, &window).await?;
-    let site = &FeedSite::of(&app, &mut visit).await?;
+    let owner = inbox_feed::owner_of(&mut asked.visit, &secret).await?.ok_or(RequestError::NotFound)?;
+    let window = InboxWindow { before: asked.part.0, ..InboxWindow::newest(INBOX_ENTRIES) };
+    let page = tidings_domain::inbox::page(&mut asked.visit, owner.id, &window).await?;
     let kind = FeedKind::Inbox { owner: owner.id, name: owner.username.clone(), secret };
-    let mut feed = Feed::new(site, kind);
-    feed.began = owner.ctime;
-    feed.entries = page.entries.iter().map(|entry| inbox_entry(site, &owner, entry)).collect();
-    (feed.here, feed.next) = (before(older), page.next.map(|next| before(Some(next))));
-    Ok(answer(&app, site, format, &feed))
+    let fill = |site: &FeedSite, feed: &mut Feed| {
+        feed.began = owner.ctime;
+        feed.entries = page.entries.iter().map(|entry| inbox_entry(site, &owner, entry)).collect();
+        feed.next = page.next.map(before);
+    };
+    asked.answer(kind, fill).await
 }
 
 fn inbox_entry(site: &FeedSite, owner: &User, entry: &InboxEntry) -> Entry {

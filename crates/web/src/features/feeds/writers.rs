@@ -343,11 +343,12 @@ mod tests {
     use super::*;
     use crate::markup::feed_links::FeedKind;
     use crate::markup::test_support::{line, news, settings};
+    use crate::site_lists::SiteList;
     use tidings_domain::accounts::seen::Seen;
 
     fn all(title: &str, url: &str) -> [String; 3] {
         let site = FeedSite::of_settings(&settings().site);
-        let mut feed = Feed::new(&site, FeedKind::Latest);
+        let mut feed = Feed::new(&site, FeedKind::LATEST);
         feed.subtitle = "About <b>".to_owned();
         let line = line(news(title, url, false), None);
         feed.entries = Seen::by_visitors(&line).iter().map(|line| story_entry(&site, line)).collect();
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn texts_that_do_not_fit_are_left_out_but_no_entry_is() {
         let site = FeedSite::of_settings(&settings().site);
-        let mut feed = Feed::new(&site, FeedKind::Top);
+        let mut feed = Feed::new(&site, FeedKind::Stories(SiteList::Top));
         let entry = |number: u64| {
             let id = format!("tag:{number}");
             let text = Some(Text::Html("&".repeat(20_000)));

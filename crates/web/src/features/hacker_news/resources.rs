@@ -1,15 +1,13 @@
 //! The resources with an address below `/v0/`.
 
 use super::items::item_line;
-use super::lists::{UpdatesEntry, list_named};
 use super::users::person_line;
 use crate::App;
 use crate::error::RequestError;
 use serde::Serialize;
-use tidings_domain::cache::Shared;
 use tidings_domain::imports::lines::WrittenLine;
-use tidings_domain::numbered;
 use tidings_domain::numbered::lists::{ItemList, list};
+use tidings_domain::numbered::{self, Updates};
 use tidings_domain::values::ids::ItemNumber;
 
 /// How all addresses end.
@@ -55,7 +53,10 @@ impl Resource {
         Ok(match name_of(file)? {
             "maxitem" => Self::MaxItem,
             "updates" => Self::Updates,
-            name => list_named(name).map_or(Self::Nothing, Self::List),
+            name => {
+                let list = name.strip_suffix("stories").and_then(|list| list.parse().ok());
+                list.map_or(Self::Nothing, Self::List)
+            }
         })
     }
 
@@ -67,8 +68,8 @@ impl Resource {
             Self::Item(number) => Content::Item(numbered::item(visit, *number).await?.map(item_line)),
             Self::User(name) => Content::User(numbered::person(visit, name).await?.map(person_line)),
             Self::MaxItem => Content::MaxItem(numbered::highest(visit).await?),
-            Self::List(name) => Content::List(ListedNumbers(list(visit, *name).await?)),
-            Self::Updates => Content::Updates(numbered::updates(visit).await?.into()),
+            Self::List(name) => Content::List(list(visit, *name).await?.to_vec()),
+            Self::Updates => Content::Updates(numbered::updates(visit).await?),
             Self::Nothing => Content::Nothing(()),
         })
     }
@@ -81,19 +82,10 @@ pub(super) enum Content {
     Item(Option<WrittenLine>),
     User(Option<WrittenLine>),
     MaxItem(u64),
-    List(ListedNumbers),
-    Updates(UpdatesEntry),
+    List(Vec<ItemNumber>),
+    Updates(Updates),
     /// `null`.
     Nothing(()),
-}
-
-/// The numbers in a list.
-pub(super) struct ListedNumbers(Shared<Vec<ItemNumber>>);
-
-impl Serialize for ListedNumbers {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.as_slice().serialize(serializer)
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::markup::page::{Member, Page};
 use crate::markup::parts::{empty_page, fitting, paging};
 use crate::request::local_path::LocalPath;
 use crate::request::path::{ListPath, PathOf, Start};
+use crate::site_lists::{ListFacts, SiteList};
 use axum::response::Redirect;
 use maud::{Markup, Render, html};
 use tidings_domain::accounts::first_administrator::{self, Vacancy};
@@ -71,7 +72,6 @@ pub struct NewsListPage<'a> {
 
 impl<'a> NewsListPage<'a> {
     /// A page whose heading is its title, with nothing between that and the list.
-    #[must_use]
     pub fn new(title: &'a str, page: &'a NewsPage, start: u64, address: ListAddress<'a>) -> Self {
         Self {
             title,
@@ -163,38 +163,27 @@ async fn pin(visit: &mut Visit, page: &mut NewsPage) -> Result<(), RequestError>
     Ok(())
 }
 
-/// GET / and /top/:start.
-pub async fn top(
+/// GET the page of a list of all stories. The front page is the first one of the top.
+pub async fn of_all(
+    list: SiteList,
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
     Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
-    let mut page = lists::top(&mut visit, start, PAGE_ROWS).await?;
-    let title = if start == 0 { "" } else { "Top stories" };
-    let is_empty = start == 0 && page.lines.is_empty() && page.unlisted == 0;
+    let ListFacts { title, first, more, .. } = *list.facts();
+    let mut page = list.read(&mut visit, start, PAGE_ROWS).await?;
+    let is_front = first == "/" && start == 0;
+    let is_empty = is_front && page.lines.is_empty() && page.unlisted == 0;
     let vacancy = if is_empty { first_administrator::vacancy(&mut visit).await? } else { None };
-    if start == 0 {
+    if is_front {
         pin(&mut visit, &mut page).await?;
     }
-    let address = ListAddress { first: "/", more: "/top/", size: PAGE_ROWS };
     let list = NewsListPage {
-        heading: "Top stories",
+        title: if is_front { "" } else { title },
         heading_hidden: true,
         before: greeting(vacancy),
-        feed: Some(FeedKind::Top),
-        ..NewsListPage::new(title, &page, start, address)
+        feed: Some(FeedKind::Stories(list)).filter(|feed| *feed != FeedKind::LATEST),
+        ..NewsListPage::new(title, &page, start, ListAddress { first, more, size: PAGE_ROWS })
     };
-    list_page(&app, &mut visit, &here, list).await
-}
-
-/// GET /latest and /latest/:start.
-pub async fn latest(
-    PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
-    Page { app, mut visit, here, .. }: Page,
-) -> Result<Markup, RequestError> {
-    let page = lists::latest(&mut visit, start, PAGE_ROWS).await?;
-    let address = ListAddress { first: "/latest/0", more: "/latest/", size: PAGE_ROWS };
-    let list =
-        NewsListPage { heading_hidden: true, ..NewsListPage::new("New stories", &page, start, address) };
     list_page(&app, &mut visit, &here, list).await
 }
 

@@ -3,7 +3,6 @@
 use super::form::FollowForm;
 use super::home::{Tab, tabs};
 use super::tweets::{older, person_link};
-use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry};
 use crate::limits::SUGGESTIONS;
@@ -20,8 +19,7 @@ use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::OnPage;
 use tidings_domain::accounts::users::User;
-use tidings_domain::accounts::visit::Visit;
-use tidings_domain::timelines::follows::{self, PeoplePage, Person, Side};
+use tidings_domain::timelines::follows::{self, Person, Side};
 use tidings_domain::timelines::suggestions::{self, Suggestion};
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::words::counted;
@@ -121,82 +119,47 @@ pub async fn suggestions(Page { app, mut visit, here, .. }: Page) -> Result<Mark
     Ok(frame.page("Who to follow", &content))
 }
 
-/// The followers or followings of a user.
-struct PeopleOf<'a> {
-    name: &'a str,
+/// GET /@:name/followers and /@:name/followings.
+pub async fn people_of(
     side: Side,
-    page: &'a PeoplePage,
-}
-
-impl PeopleOf<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let profile = profile_address(self.name, "");
-        let (heading, empty, base) = match self.side {
-            Side::Followers => (
-                "Followers of",
-                (
-                    "No followers yet. People follow you when they like your posts.",
-                    ("/home", "Go to your posts"),
-                ),
-                profile_address(self.name, "/followers"),
-            ),
-            Side::Followings => (
-                "Followed by",
-                ("Not following anyone yet.", ("/suggestions", "Find people to follow")),
-                profile_address(self.name, "/followings"),
-            ),
-        };
-        let content = html! {
-            h1 { (heading) " " a href=(profile) { (self.name) } }
-            @if self.page.people.is_empty() && frame.here.parameter("before").is_some() {
-                (no_more("people", &base))
-            } @else if self.page.count == 0 {
-                (empty_but(empty.0, empty.1))
-            } @else {
-                p.hint { (counted(self.page.count, "person", "people")) }
-            }
-            ol.people role="list" {
-                @for person in &self.page.people { (person_item(frame, person, None)) }
-            }
-            (older(&base, self.page.next))
-        };
-        frame.page(&format!("{heading} {}", self.name), &content)
-    }
-}
-
-async fn people_of(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
-    name: &str,
-    side: Side,
-    query: PageQuery,
+    PathOf(AtName(name)): PathOf<AtName>,
+    Page { app, mut visit, here, .. }: Page,
+    Form(query): Form<PageQuery>,
 ) -> Result<Markup, RequestError> {
-    let page = follows::people(&mut visit, name, side, &query.into()).await?;
+    let page = follows::people(&mut visit, &name, side, &query.into()).await?;
     if side == Side::Followers {
-        let is_own = |viewer: &User| viewer.username.eq_ignore_ascii_case(name);
+        let is_own = |viewer: &User| viewer.username.eq_ignore_ascii_case(&name);
         visit.note_seen(|viewer| is_own(viewer).then_some(OnPage::Followers)).await?;
     }
-    let frame = Frame::of(app, &mut visit, here).await?;
-    Ok(PeopleOf { name, side, page: &page }.render(&frame))
-}
-
-/// GET /@:name/followers.
-pub async fn followers(
-    PathOf(AtName(name)): PathOf<AtName>,
-    Page { app, visit, here, .. }: Page,
-    Form(query): Form<PageQuery>,
-) -> Result<Markup, RequestError> {
-    people_of(&app, visit, &here, &name, Side::Followers, query).await
-}
-
-/// GET /@:name/followings.
-pub async fn followings(
-    PathOf(AtName(name)): PathOf<AtName>,
-    Page { app, visit, here, .. }: Page,
-    Form(query): Form<PageQuery>,
-) -> Result<Markup, RequestError> {
-    people_of(&app, visit, &here, &name, Side::Followings, query).await
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let profile = profile_address(&name, "");
+    let (heading, empty, base) = match side {
+        Side::Followers => (
+            "Followers of",
+            ("No followers yet. People follow you when they like your posts.", ("/home", "Go to your posts")),
+            profile_address(&name, "/followers"),
+        ),
+        Side::Followings => (
+            "Followed by",
+            ("Not following anyone yet.", ("/suggestions", "Find people to follow")),
+            profile_address(&name, "/followings"),
+        ),
+    };
+    let content = html! {
+        h1 { (heading) " " a href=(profile) { (name) } }
+        @if page.people.is_empty() && here.parameter("before").is_some() {
+            (no_more("people", &base))
+        } @else if page.count == 0 {
+            (empty_but(empty.0, empty.1))
+        } @else {
+            p.hint { (counted(page.count, "person", "people")) }
+        }
+        ol.people role="list" {
+            @for person in &page.people { (person_item(&frame, person, None)) }
+        }
+        (older(&base, page.next))
+    };
+    Ok(frame.page(&format!("{heading} {name}"), &content))
 }
 
 /// The actions behind the forms of this file.

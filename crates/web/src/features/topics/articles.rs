@@ -1,7 +1,6 @@
 //! Lists of articles: the best, the newest, those of topics.
 
 use super::list::{admin_forms, combinations, followed_topics, sentences, stance_forms};
-use crate::App;
 use crate::error::RequestError;
 use crate::features::stories::item::{Standing, news_item};
 use crate::features::stories::marks::{JustHidden, unlisted_note};
@@ -10,17 +9,14 @@ use crate::markup::addresses::{FOLLOWED, TOPICS, in_order, list_address};
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::page::{Member, Page};
+use crate::markup::page::{Audience, Member, Page};
 use crate::markup::parts::{OUTSIDE, age, empty_but, no_more, page_links, search_within, tab};
 use crate::markup::vote_buttons::NO_BUTTONS;
 use crate::request::form::{Fields, Form, FromFields};
-use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::borrow::Cow;
 use tidings_domain::accounts::reader::Reader;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::article::{Article, open_for};
 use tidings_domain::articles::lists::{self, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::values::topic::TopicChoice;
@@ -88,7 +84,7 @@ impl ArticlesPage<'_> {
         frame.page_with(&heading, &head, &content)
     }
 
-    fn heading(&self) -> Cow<'static, str> {
+    fn heading(&self) -> String {
         match (self.feed(), self.order) {
             (Some(feed), _) => feed.heading(),
             (None, ArticleOrder::Score) => "Best in your topics".into(),
@@ -217,51 +213,31 @@ pub struct ArticlesPath {
     pub topics: Option<TopicChoice>,
 }
 
-/// GET /best and /topic/:topics, with the number of the page: page.
-pub async fn best(
+/// GET /best and /topic/:topics; with /new after it, the newest: page.
+pub async fn of_topics(
+    order: ArticleOrder,
     PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    Page { app, visit, here, .. }: Page,
+    page: Page,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    let list = topics.map_or(ArticleList::All, ArticleList::Topics);
-    show(&app, visit, &here, query, list, ArticleOrder::Score).await
+    show(page, query, topics.map_or(ArticleList::All, ArticleList::Topics), order).await
 }
 
-/// GET /best/new and /topic/:topics/new: page.
-pub async fn newest(
-    PathOf(ArticlesPath { topics }): PathOf<ArticlesPath>,
-    Page { app, visit, here, .. }: Page,
+/// GET /topics/followed and /topics/followed/new: page.
+pub async fn of_followed(
+    order: ArticleOrder,
+    page: Page<Member>,
     query: Form<PageNumberQuery>,
 ) -> Result<Markup, RequestError> {
-    let list = topics.map_or(ArticleList::All, ArticleList::Topics);
-    show(&app, visit, &here, query, list, ArticleOrder::Time).await
+    show(page, query, ArticleList::Followed, order).await
 }
 
-/// GET /topics/followed: page.
-pub async fn best_of_followed(
-    Page { app, visit, here, .. }: Page<Member>,
-    query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Score).await
-}
-
-/// GET /topics/followed/new: page.
-pub async fn newest_of_followed(
-    Page { app, visit, here, .. }: Page<Member>,
-    query: Form<PageNumberQuery>,
-) -> Result<Markup, RequestError> {
-    show(&app, visit, &here, query, ArticleList::Followed, ArticleOrder::Time).await
-}
-
-async fn show(
-    app: &App,
-    mut visit: Visit,
-    here: &LocalPath,
+async fn show<R: Audience>(
+    Page { app, mut visit, here, .. }: Page<R>,
     Form(PageNumberQuery { page: number }): Form<PageNumberQuery>,
     list: ArticleList,
     order: ArticleOrder,
 ) -> Result<Markup, RequestError> {
-    visit = visit.showing_hidden(here.shows_hidden());
     let rows = number.of(PAGE_ROWS);
     let page = match &list {
         ArticleList::All => lists::all(&mut visit, order, rows).await?,
@@ -274,8 +250,8 @@ async fn show(
         ArticleList::Followed => true,
     };
     let reader = if has_choices { visit.reader().await? } else { None };
-    let just_hidden = JustHidden::read(&mut visit, here).await?;
-    let frame = Frame::of(app, &mut visit, here).await?;
+    let just_hidden = JustHidden::read(&mut visit, &here).await?;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = ArticlesPage {
         list,
         order,
