@@ -11,10 +11,6 @@
 
 use crate::features::algolia::calls::HitsError;
 use crate::features::sites::reputation::{CodedError, DeployedError};
-use crate::features::{
-    accounts, administration, algolia, comments, export, inbox, moderation, mutes, search, sessions, sites,
-    stories, timelines, topics,
-};
 use crate::request::answers::ErrorResponse;
 use crate::request::description::{FORM, JSON, json_response};
 use crate::request::values;
@@ -30,7 +26,7 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::{Object, OneOf, Schema, Type};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
 
 /// The document, made from the handlers and their types.
@@ -42,76 +38,6 @@ use utoipa::openapi::{Components, Content, OpenApi, Ref, RefOr, Required};
         license(name = "MIT OR Apache-2.0"),
     ),
     servers((url = "/")),
-    paths(
-        accounts::calls::create_account,
-        accounts::calls::log_in,
-        accounts::calls::log_in_by_get,
-        accounts::calls::log_out,
-        sessions::open_sessions::list,
-        sessions::open_sessions::end_by_call,
-        sessions::two_factor::begin,
-        sessions::two_factor::confirm,
-        sessions::two_factor::end,
-        export::export,
-        accounts::calls::reset_password,
-        accounts::calls::reset_password_by_get,
-        accounts::calls::update_profile,
-        stories::calls::submit,
-        stories::calls::delete,
-        stories::calls::list,
-        stories::calls::past,
-        stories::calls::votes,
-        stories::submitting_calls::fetch_title,
-        stories::submitting_calls::duplicate,
-        search::calls::search,
-        search::calls::suggest,
-        search::calls::similar,
-        algolia::calls::search,
-        algolia::calls::search_by_date,
-        algolia::calls::item,
-        algolia::calls::user,
-        topics::calls::all,
-        topics::calls::of_topics,
-        topics::calls::topics,
-        comments::calls::post,
-        comments::calls::thread,
-        comments::calls::preview,
-        timelines::calls::delete,
-        timelines::calls::home,
-        timelines::calls::everyone,
-        timelines::calls::of_user,
-        timelines::calls::followers,
-        timelines::calls::followings,
-        mutes::list,
-        inbox::page::list,
-        moderation::review::list,
-        moderation::acting::call,
-        moderation::log::call,
-        moderation::rules::add,
-        moderation::directory::list,
-        moderation::directory::change,
-        moderation::bans::list,
-        moderation::bans::add,
-        moderation::reasons::list,
-        administration::announcement::current,
-        administration::hooks::list,
-        moderation::appeals::call,
-        moderation::message_calls::write,
-        moderation::message_calls::list,
-        moderation::person_tools::network,
-        sites::calls::own,
-        sites::calls::history,
-        sites::calls::leaderboard,
-        sites::calls::prefix,
-        sites::calls::voter,
-        sites::calls::voter_votes,
-        sites::calls::top_voters,
-        sites::reputation::scores,
-        sites::reputation::vote,
-        sites::reputation::deployed_scores,
-        sites::reputation::deployed_vote,
-        document,
-    ),
     components(schemas(ErrorResponse, CodedError, DeployedError, HitsError)),
 )]
 struct Document;
@@ -148,6 +74,7 @@ fn description_with(wings: Wings) -> Value {
 /// The whole description.
 pub fn description() -> Value {
     let mut document = <Document as utoipa::OpenApi>::openapi();
+    router::described().for_each(|calls| document.merge(calls));
     for (_, action) in router::actions() {
         (action.describe)(&mut document, &action.call_path, action.summary);
     }
@@ -250,6 +177,9 @@ fn add_common_parts(facts: &Facts, (method, path): (Method, &str), call: &mut Op
     for status in statuses.iter().copied().chain(too_slow) {
         let failure = Ref::from_response_name(schema_of(facts.errors));
         call.responses.responses.insert(status.to_owned(), failure.into());
+    }
+    if facts.needs_session {
+        call.security = Some(vec![SecurityRequirement::new("session", [""; 0])]);
     }
     if method == Method::GET && call.security.is_none() {
         let unchanged = Response::builder().description("Nothing has changed since the given `ETag`");

@@ -10,6 +10,7 @@ use std::ops::Deref;
 use strum::{EnumIter, EnumString, IntoStaticStr};
 
 /// The facts of a route. Its constructors demand what differs between routes of a kind.
+#[must_use]
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// The part of the site that it belongs to.
@@ -48,6 +49,8 @@ pub struct Facts {
     pub has_events: bool,
     /// Whether the answer to a named request is kept for its repeats.
     pub keeps_answers: bool,
+    /// Whether a call needs a session.
+    pub needs_session: bool,
     /// The chapter of the API that a call belongs to.
     pub tag: &'static str,
 }
@@ -223,6 +226,7 @@ const NOTHING: Facts = Facts {
     reads_by_post: false,
     has_events: false,
     keeps_answers: true,
+    needs_session: false,
     tag: "",
 };
 
@@ -259,13 +263,14 @@ pub const SHORT: Facts = target(Wing::Core, BodySize::Short, None);
 /// The target of the form of an action, with one of these.
 pub const LONG: Facts = target(Wing::Core, BodySize::Long, None);
 
-/// A call that reads, with its chapter of the API.
+/// A call of a member that reads, with its chapter of the API.
 pub const fn call(wing: Wing, cost: Cost, tag: &'static str) -> Facts {
     let cors = if matches!(wing, Wing::Sites) { Cors::ReadAndVote } else { Cors::Closed };
-    Facts { wing, cost, tag, cors, errors: ErrorFormat::Api, acts_once: true, is_crawled: false, ..NOTHING }
+    let (errors, acts_once, needs_session, is_crawled) = (ErrorFormat::Api, true, true, false);
+    Facts { wing, cost, tag, cors, errors, acts_once, needs_session, is_crawled, ..NOTHING }
 }
 
-/// A call that acts.
+/// A call of a member that acts.
 pub const fn posted(wing: Wing, body: BodySize, tag: &'static str) -> Facts {
     Facts { body, ..call(wing, Cost::Small, tag) }
 }
@@ -277,7 +282,7 @@ pub const fn public_call(
     tag: &'static str,
     parameters: &'static [&'static str],
 ) -> Facts {
-    Facts { readers: Readers::Visitors(parameters), ..call(wing, cost, tag) }
+    Facts { readers: Readers::Visitors(parameters), ..call(wing, cost, tag) }.for_anyone()
 }
 
 /// A call of the API of Hacker News, which is also a stream.
@@ -289,7 +294,7 @@ pub const fn hacker_news(cost: Cost, parameters: &'static [&'static str]) -> Fac
 /// A call of the API of the search of Hacker News. Searches are in no cache: they are limited by a rate of their own.
 pub const fn algolia(wing: Wing, readers: Readers) -> Facts {
     let (errors, cors) = (ErrorFormat::Algolia, Cors::Read);
-    Facts { errors, cors, readers, ..call(wing, Cost::Large, "Hacker News") }
+    Facts { errors, cors, readers, ..call(wing, Cost::Large, "Hacker News") }.for_anyone()
 }
 
 /// A call of browser extensions.
@@ -301,72 +306,67 @@ pub const fn extension(errors: ErrorFormat, senders: Senders, readers: Readers) 
         is_crawled: true,
         ..call(Wing::Sites, Cost::Small, "Browser extensions")
     }
+    .for_anyone()
 }
 
 impl Facts {
     /// A second request would do once more what the first did.
-    #[must_use]
     pub const fn once(self) -> Self {
         Self { acts_once: true, ..self }
     }
 
     /// It belongs to a part of the site that can be switched off.
-    #[must_use]
     pub const fn of(self, wing: Wing) -> Self {
         Self { wing, ..self }
     }
 
     /// Somebody who is not logged in is asked to for this.
-    #[must_use]
     pub const fn asking(self, login: LoginReason) -> Self {
         Self { login: Some(login), ..self }
     }
 
     /// The items that it lists.
-    #[must_use]
     pub const fn listing(self, listed: Listed) -> Self {
         Self { listed: Some(listed), ..self }
     }
 
+    /// A call that needs no session.
+    pub const fn for_anyone(self) -> Self {
+        Self { needs_session: false, ..self }
+    }
+
     /// It is in the sitemap.
-    #[must_use]
     pub const fn in_sitemap(self) -> Self {
         Self { is_in_sitemap: true, ..self }
     }
 
     /// Strangers have a password hashed here.
-    #[must_use]
     pub const fn hashing(self) -> Self {
         Self { hashes_password: true, ..self }
     }
 
     /// Old clients send it by GET, which writes too.
-    #[must_use]
     pub const fn written_by_get(self) -> Self {
         Self { writes_by_get: true, ..self }
     }
 
     /// It reads much, although it is sent by POST.
-    #[must_use]
     pub const fn read_by_post(self) -> Self {
         Self { reads_by_post: true, cost: Cost::Large, ..self }
     }
 
     /// Requests that change something may come from elsewhere.
-    #[must_use]
     pub const fn sent_from(self, senders: Senders) -> Self {
         Self { senders, ..self }
     }
 
     /// Its answers are not kept for repeats: what it does ends the session, what it answers is a secret of which the
     /// store holds only hashes, or it changes nothing.
-    #[must_use]
     pub const fn not_answered_again(self) -> Self {
         Self { keeps_answers: false, ..self }
     }
 
     /// The call of an action whose form has these facts.
-    #[must_use]
     pub const fn of_call(self, tag: &'static str) -> Self {
         posted(self.wing, self.body, tag)
     }

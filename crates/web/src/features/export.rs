@@ -126,7 +126,6 @@ const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
         description = "A zip file, or a refusal by a rule of the site",
         content_type = "application/zip",
     )),
-    security(("session" = [])),
 )]
 pub async fn export(
     ClientAddress(address): ClientAddress,

@@ -348,7 +348,6 @@ answer! {
     get,
     path = "/api/mutes",
     responses((status = 200, body = MutesResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(Page { mut visit, user, .. }: Page<Member>) -> Result<Json<MutesResponse>, RequestError> {
     Ok(Json(mutes::avoided(&mut visit, user.id).await?.into()))

@@ -5,7 +5,6 @@ use utoipa::openapi::path::{HttpMethod, Operation};
 use utoipa::openapi::request_body::RequestBody;
 use utoipa::openapi::response::Response;
 use utoipa::openapi::schema::Schema;
-use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required};
 
 /// The content type of forms.
@@ -30,7 +29,6 @@ fn form_call(summary: &str, (form, answer): (RefOr<Schema>, &str)) -> Operation 
         .summary(Some(summary))
         .request_body(Some(RequestBody::builder().content(FORM, form).required(Some(Required::True)).build()))
         .response("200", json_response("", answer))
-        .security(SecurityRequirement::new("session", [""; 0]))
         .build()
 }
 

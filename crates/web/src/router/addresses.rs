@@ -6,6 +6,7 @@ use crate::features::{
     search, sessions, sites, stories, timelines, topics,
 };
 use crate::markup::assets;
+use crate::markup::feed_links::FeedKind;
 use crate::route::BodySize::{Long, Short};
 use crate::route::Cost::{Free, Large, Small};
 use crate::route::Crawlers::{KeptAway, Welcome};
@@ -15,11 +16,18 @@ use crate::route::LoginReason::{Comment, Flag, Submit, Vote};
 use crate::route::Readers::{Each, Visitors};
 use crate::route::Senders::{Anyone, Voters};
 use crate::route::Wing::{Core, Search, Sites, Timelines};
-use crate::route::{FILE, Facts, call, feed, own, own_form, posted, public, public_call, target};
+use crate::route::{
+    FILE, Facts, algolia, call, extension, feed, own, own_form, posted, public, public_call, target,
+};
 use crate::server::health;
+use crate::site_lists::{ListFacts, SiteList};
 use crate::{App, openapi};
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, get, post};
+use strum::IntoEnumIterator;
+use tidings_domain::articles::lists::ArticleOrder;
+use tidings_domain::timelines::follows::Side;
+use utoipa::OpenApi;
 
 /// A method of an address: what holds for it, and its handler.
 pub(super) struct Declaration {
@@ -39,18 +47,20 @@ impl Declarations {
     }
 
     /// Adds a handler of an address `/@<name>`. Without an `@` the address does not exist, as `other_method` says.
-    fn of_name<H, T: 'static, O, U: 'static>(
+    fn of_name<T: 'static, U: 'static>(
         self,
         pattern: &str,
         facts: Facts,
-        handler: H,
-        other_method: O,
-    ) -> Self
-    where
-        H: Handler<T, App>,
-        O: Handler<U, App>,
-    {
+        handler: impl Handler<T, App>,
+        other_method: impl Handler<U, App>,
+    ) -> Self {
         self.with(pattern, false, facts, get(handler).fallback(other_method))
+    }
+
+    /// Adds a feed of the list at an address, in both formats.
+    fn feed<H: Handler<T, App>, T: 'static>(self, pattern: &str, facts: Facts, handler: H) -> Self {
+        let json = self.get(&format!("{pattern}/json"), facts, handler.clone());
+        json.get(&format!("{pattern}/atom"), facts, handler)
     }
 
     /// Adds a handler that acts.
@@ -80,12 +90,33 @@ macro_rules! routes {
     };
 }
 
+/// Such a table of calls, and their description for the OpenAPI document.
+macro_rules! calls {
+    ($(#[$about:meta])* $table:ident, $described:ident {
+        $($kind:ident $pattern:literal: $facts:expr => $($handler:ident)::+;)*
+    }) => {
+        $(#[$about])*
+        fn $table() -> Declarations {
+            routes! { $($kind $pattern: $facts => $($handler)::+;)* }
+        }
+
+        #[derive(OpenApi)]
+        #[openapi(paths($($($handler)::+),*))]
+        struct $described;
+    };
+}
+
+/// The descriptions of all calls but those of actions.
+pub fn described() -> impl Iterator<Item = utoipa::openapi::OpenApi> {
+    [PublicCalls::openapi(), Calls::openapi(), CallsOfOthers::openapi()].into_iter()
+}
+
 /// Every method of every address.
 pub(super) fn declared() -> impl Iterator<Item = Declaration> {
-    let pages =
-        [lists(), public_pages(), feeds(), files(), personal_pages(), settings_pages(), session_pages()];
-    let calls = [staff_pages(), public_calls(), calls(), calls_of_others(), declared_actions()];
-    pages.into_iter().chain(calls).flat_map(|declarations| declarations.0)
+    let public = [lists_of_all(), lists(), public_pages(), feeds(), files()];
+    let own = [personal_pages(), settings_pages(), session_pages(), staff_pages()];
+    let calls = [public_calls(), calls(), calls_of_hacker_news(), calls_of_others(), declared_actions()];
+    public.into_iter().chain(own).chain(calls).flat_map(|declarations| declarations.0)
 }
 
 /// The parameters of a page of a list that is ordered by time.
@@ -112,17 +143,17 @@ const TOPICS: &str = "Articles and topics";
 
 /// The lists that are the same for all visitors.
 fn lists() -> Declarations {
+    use timelines::people::people_of;
+    use topics::articles::of_topics;
+    let best = async |topics, page, query| of_topics(ArticleOrder::Score, topics, page, query).await;
+    let newest = async |topics, page, query| of_topics(ArticleOrder::Time, topics, page, query).await;
+    let followers = async |name, page, query| people_of(Side::Followers, name, page, query).await;
+    let followings = async |name, page, query| people_of(Side::Followings, name, page, query).await;
     routes! {
-        get "/": public(Core, Small, &[]).listing(Stories).in_sitemap() => stories::lists::top;
-        get "/top/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::top;
-        get "/latest": public(Core, Small, &[]).listing(Stories) => stories::lists::latest;
-        get "/latest/{start}": public(Core, Small, &[]).listing(Stories).in_sitemap() =>
-            stories::lists::latest;
-        get "/best": public(Core, Small, &["page"]).listing(Stories).in_sitemap() => topics::articles::best;
-        get "/best/new": public(Core, Small, &["page"]).listing(Stories) => topics::articles::newest;
-        get "/topic/{topics}": public(Core, Large, &["page"]).listing(Stories) => topics::articles::best;
-        get "/topic/{topics}/new": public(Core, Large, &["page"]).listing(Stories) =>
-            topics::articles::newest;
+        get "/best": public(Core, Small, &["page"]).listing(Stories).in_sitemap() => best;
+        get "/best/new": public(Core, Small, &["page"]).listing(Stories) => newest;
+        get "/topic/{topics}": public(Core, Large, &["page"]).listing(Stories) => best;
+        get "/topic/{topics}/new": public(Core, Large, &["page"]).listing(Stories) => newest;
         get "/past/{day}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
         get "/past/{day}/{start}": public(Core, Large, &[]).listing(Stories) => stories::past::period;
         get "/usernews/{name}/{start}": public(Core, Small, &[]).listing(Stories) => stories::lists::of_user;
@@ -133,9 +164,9 @@ fn lists() -> Declarations {
             comments::writing::of_user;
         get "/everyone": public(Timelines, Small, OF_PAGES).listing(Posts) => timelines::home::everyone;
         of_name "/{at_name}/followers": public(Timelines, Small, OF_PAGES).listing(People) =>
-            timelines::people::followers, accounts::profile::other_method;
+            followers, accounts::profile::other_method;
         of_name "/{at_name}/followings": public(Timelines, Small, OF_PAGES).listing(People) =>
-            timelines::people::followings, accounts::profile::other_method;
+            followings, accounts::profile::other_method;
     }
 }
 
@@ -169,43 +200,46 @@ fn public_pages() -> Declarations {
     }
 }
 
-/// The feeds. Each is at several addresses, by its format.
+/// The lists of all stories: their pages and their feeds.
+fn lists_of_all() -> Declarations {
+    SiteList::iter().fold(Declarations(Vec::new()), |declared, list| {
+        let ListFacts { path, more, first, .. } = *list.facts();
+        let page = async move |start, page| stories::lists::of_all(list, start, page).await;
+        let source = async move |asked| feeds::sources::of_all(list, asked).await;
+        let pages = [path.to_owned(), format!("{more}{{start}}")];
+        let declared = pages.into_iter().fold(declared, |declared, pattern| {
+            let facts = public(Core, Small, &[]).listing(Stories);
+            let is_first = pattern.replace("{start}", "0") == first;
+            declared.get(&pattern, if is_first { facts.in_sitemap() } else { facts }, page)
+        });
+        let kind = FeedKind::Stories(list);
+        let feeds = kind.formats().iter().map(|format| kind.path(*format));
+        feeds.fold(declared, |declared, pattern| declared.get(&pattern, feed(Core, OF_LISTS), source))
+    })
+}
+
+/// The other feeds. Each is at two addresses, by its format.
 fn feeds() -> Declarations {
     use feeds::sources::{
-        all_of, best, comments, comments_of, latest, moderation_log, newest, of_site, of_story, posts_of,
-        stories_of, top,
+        all_of, comments, comments_of, moderation_log, of_articles, of_site, of_story, posts_of, stories_of,
     };
+    let best = async |topics, asked| of_articles(ArticleOrder::Score, topics, asked).await;
+    let newest = async |topics, asked| of_articles(ArticleOrder::Time, topics, asked).await;
     routes! {
-        get "/rss": feed(Core, OF_LISTS) => latest;
-        get "/atom": feed(Core, OF_LISTS) => latest;
-        get "/json": feed(Core, OF_LISTS) => latest;
-        get "/top/atom": feed(Core, OF_LISTS) => top;
-        get "/top/json": feed(Core, OF_LISTS) => top;
-        get "/best/atom": feed(Core, OF_LISTS) => best;
-        get "/best/json": feed(Core, OF_LISTS) => best;
-        get "/best/new/atom": feed(Core, OF_LISTS) => newest;
-        get "/best/new/json": feed(Core, OF_LISTS) => newest;
-        get "/topic/{topics}/atom": feed(Core, OF_LISTS) => best;
-        get "/topic/{topics}/json": feed(Core, OF_LISTS) => best;
-        get "/topic/{topics}/new/atom": feed(Core, OF_LISTS) => newest;
-        get "/topic/{topics}/new/json": feed(Core, OF_LISTS) => newest;
-        get "/comments/atom": feed(Core, OF_PAGES) => comments;
-        get "/comments/json": feed(Core, OF_PAGES) => comments;
-        get "/news/{id}/atom": feed(Core, OF_PAGES) => of_story;
-        get "/news/{id}/json": feed(Core, OF_PAGES) => of_story;
-        get "/user/{name}/atom": feed(Core, &["before", "start"]) => all_of;
-        get "/user/{name}/json": feed(Core, &["before", "start"]) => all_of;
-        get "/user/{name}/stories/atom": feed(Core, OF_LISTS) => stories_of;
-        get "/user/{name}/stories/json": feed(Core, OF_LISTS) => stories_of;
-        get "/user/{name}/comments/atom": feed(Core, OF_LISTS) => comments_of;
-        get "/user/{name}/comments/json": feed(Core, OF_LISTS) => comments_of;
+        feed "/best": feed(Core, OF_LISTS) => best;
+        feed "/best/new": feed(Core, OF_LISTS) => newest;
+        feed "/topic/{topics}": feed(Core, OF_LISTS) => best;
+        feed "/topic/{topics}/new": feed(Core, OF_LISTS) => newest;
+        feed "/comments": feed(Core, OF_PAGES) => comments;
+        feed "/news/{id}": feed(Core, OF_PAGES) => of_story;
+        feed "/user/{name}": feed(Core, &["before", "start"]) => all_of;
+        feed "/user/{name}/stories": feed(Core, OF_LISTS) => stories_of;
+        feed "/user/{name}/comments": feed(Core, OF_LISTS) => comments_of;
         of_name "/{at_name}/feed": feed(Timelines, OF_PAGES) => posts_of, accounts::profile::other_method;
         of_name "/{at_name}/feed/json": feed(Timelines, OF_PAGES) =>
             posts_of, accounts::profile::other_method;
-        get "/site/{host}/atom": feed(Core, OF_LISTS) => of_site;
-        get "/site/{host}/json": feed(Core, OF_LISTS) => of_site;
-        get "/moderations/atom": feed(Core, OF_PAGES) => moderation_log;
-        get "/moderations/json": feed(Core, OF_PAGES) => moderation_log;
+        feed "/site/{host}": feed(Core, OF_LISTS) => of_site;
+        feed "/moderations": feed(Core, OF_PAGES) => moderation_log;
         get "/feeds.opml": feed(Core, &[]) => feeds::list::opml;
     }
 }
@@ -226,6 +260,9 @@ fn files() -> Declarations {
 
 /// The pages of members, and the targets of their forms.
 fn personal_pages() -> Declarations {
+    use topics::articles::of_followed;
+    let best_of_followed = async |page, query| of_followed(ArticleOrder::Score, page, query).await;
+    let newest_of_followed = async |page, query| of_followed(ArticleOrder::Time, page, query).await;
     routes! {
         get "/saved": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
         get "/saved/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::saved;
@@ -233,9 +270,9 @@ fn personal_pages() -> Declarations {
         get "/upvoted/{start}": own(Core, Small, KeptAway, None).listing(Stories) => stories::lists::upvoted;
         get "/hidden/{start}": own(Core, Small, Welcome, None).listing(Stories) => stories::lists::hidden;
         get "/topics/followed": own(Core, Large, Welcome, None).listing(Stories) =>
-            topics::articles::best_of_followed;
+            best_of_followed;
         get "/topics/followed/new": own(Core, Large, Welcome, None).listing(Stories) =>
-            topics::articles::newest_of_followed;
+            newest_of_followed;
         get "/random": own(Core, Small, KeptAway, None) => stories::lists::random;
         get "/flag/{kind}/{id}": own(Core, Small, Welcome, Some(Flag)) => moderation::flagging::show;
         get "/vote/{kind}/{id}": own(Core, Small, Welcome, Some(Vote)) => stories::votes::ask;
@@ -370,9 +407,9 @@ fn staff_pages() -> Declarations {
     }
 }
 
-/// The calls that are answered the same to all without a session.
-fn public_calls() -> Declarations {
-    routes! {
+calls! {
+    /// The calls that are answered the same to all without a session.
+    public_calls, PublicCalls {
         get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
             stories::calls::list;
         get "/api/past/{day}/{start}/{count}": public_call(Core, Large, NEWS, &[]).listing(Stories) =>
@@ -401,13 +438,14 @@ fn public_calls() -> Declarations {
     }
 }
 
-/// The calls that write or read personal data. `docs/api.md` describes all calls.
-fn calls() -> Declarations {
-    routes! {
-        post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing() => accounts::calls::create_account;
-        get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get() =>
+calls! {
+    /// The calls that write or read personal data. `docs/api.md` describes all calls.
+    calls, Calls {
+        post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing().for_anyone() =>
+            accounts::calls::create_account;
+        get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get().for_anyone() =>
             accounts::calls::log_in_by_get;
-        post "/api/login": posted(Core, Short, ACCOUNTS).hashing() => accounts::calls::log_in;
+        post "/api/login": posted(Core, Short, ACCOUNTS).hashing().for_anyone() => accounts::calls::log_in;
         post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => accounts::calls::log_out;
         get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::open_sessions::list;
         post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::open_sessions::end_by_call;
@@ -416,22 +454,23 @@ fn calls() -> Declarations {
         post "/api/totp/confirm": posted(Core, Short, ACCOUNTS).not_answered_again() =>
             sessions::two_factor::confirm;
         post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
-        get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get() =>
+        get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get().for_anyone() =>
             accounts::calls::reset_password_by_get;
-        post "/api/reset-password": posted(Core, Short, ACCOUNTS) => accounts::calls::reset_password;
+        post "/api/reset-password": posted(Core, Short, ACCOUNTS).for_anyone() =>
+            accounts::calls::reset_password;
         post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::calls::update_profile;
         post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
         post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
             stories::submitting_calls::fetch_title;
-        get "/api/duplicate": call(Core, Small, NEWS) => stories::submitting_calls::duplicate;
+        get "/api/duplicate": call(Core, Small, NEWS).for_anyone() => stories::submitting_calls::duplicate;
         post "/api/delnews": posted(Core, Short, NEWS) => stories::calls::delete;
         get "/api/votes": call(Core, Small, NEWS) => stories::calls::votes;
-        get "/api/search": call(Search, Small, SEARCH) => search::calls::search;
-        get "/api/search/suggest": call(Search, Small, SEARCH) => search::calls::suggest;
-        get "/api/search/similar": call(Search, Small, SEARCH) => search::calls::similar;
+        get "/api/search": call(Search, Small, SEARCH).for_anyone() => search::calls::search;
+        get "/api/search/suggest": call(Search, Small, SEARCH).for_anyone() => search::calls::suggest;
+        get "/api/search/similar": call(Search, Small, SEARCH).for_anyone() => search::calls::similar;
         get "/api/mutes": call(Core, Small, MUTING) => mutes::list;
         post "/api/postcomment": posted(Core, Long, COMMENTS) => comments::calls::post;
-        post "/api/preview": posted(Core, Long, COMMENTS) => comments::calls::preview;
+        post "/api/preview": posted(Core, Long, COMMENTS).for_anyone() => comments::calls::preview;
         post "/api/deltweet": posted(Timelines, Short, TIMELINES) => timelines::calls::delete;
         get "/api/timeline/home": call(Timelines, Small, TIMELINES).listing(Posts) => timelines::calls::home;
         get "/api/inbox": call(Core, Large, INBOX) => inbox::page::list;
@@ -447,10 +486,11 @@ fn calls() -> Declarations {
         get "/api/admin/announcement": call(Core, Small, ADMINISTRATION) =>
             administration::announcement::current;
         get "/api/admin/hooks": call(Core, Small, ADMINISTRATION) => administration::hooks::list;
-        post "/api/appeal": posted(Core, Long, MODERATION) => moderation::appeals::call;
+        post "/api/appeal": posted(Core, Long, MODERATION).for_anyone() => moderation::appeals::call;
         get "/api/messages": call(Core, Small, MODERATION) => moderation::message_calls::list;
-        post "/api/messages": posted(Core, Long, MODERATION).hashing() => moderation::message_calls::write;
-        post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post() =>
+        post "/api/messages": posted(Core, Long, MODERATION).hashing().for_anyone() =>
+            moderation::message_calls::write;
+        post "/api/sites/own": posted(Sites, Long, SITES).sent_from(Voters).read_by_post().for_anyone() =>
             sites::calls::own;
         get "/api/sites/admin/voter/{uuid}": call(Sites, Small, SITES) => sites::calls::voter;
         get "/api/sites/admin/voter/{uuid}/votes": call(Sites, Small, SITES) => sites::calls::voter_votes;
@@ -458,16 +498,21 @@ fn calls() -> Declarations {
     }
 }
 
-/// The calls of programs that were made for other sites: for Hacker News, for its search, and browser extensions, as
-/// once documented and as deployed.
-fn calls_of_others() -> Declarations {
-    use crate::route::{algolia, extension, hacker_news};
+/// The calls of the API of Hacker News.
+fn calls_of_hacker_news() -> Declarations {
+    use crate::route::hacker_news;
     use hacker_news::requests::{PARAMETERS, file, highest_number, item, user};
     routes! {
         get "/v0/item/{item}": hacker_news(Small, PARAMETERS) => item;
         get "/v0/user/{person}": hacker_news(Large, PARAMETERS) => user;
         get "/v0/maxitem.json": hacker_news(Small, PARAMETERS) => highest_number;
         get "/v0/{resource}": hacker_news(Large, PARAMETERS) => file;
+    }
+}
+
+calls! {
+    /// The calls of the search of Hacker News, and of browser extensions.
+    calls_of_others, CallsOfOthers {
         get "/api/v1/items/{number}": algolia(Core, Visitors(&[])) => algolia::calls::item;
         get "/api/v1/users/{name}": algolia(Core, Visitors(&[])) => algolia::calls::user;
         get "/api/v1/search": algolia(Search, Each) => algolia::calls::search;

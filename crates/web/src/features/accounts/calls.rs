@@ -120,7 +120,6 @@ pub async fn log_in_by_get(
     post,
     path = "/api/logout",
     responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
 )]
 pub async fn log_out(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
@@ -167,7 +166,6 @@ pub async fn reset_password_by_get(
     path = "/api/updateprofile",
     request_body(content = inline(ProfileForm), content_type = FORM),
     responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
 )]
 pub async fn update_profile(app: App, form: SignedFields) -> Result<Response, RequestError> {
     let session = save_profile(&app, &form).await?;

@@ -133,7 +133,6 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
     get,
     path = "/api/admin/announcement",
     responses((status = 200, body = AnnouncementResponse)),
-    security(("session" = [])),
 )]
 pub async fn current(
     Page { app, mut visit, .. }: Page<Administrator>,

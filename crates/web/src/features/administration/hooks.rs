@@ -184,7 +184,6 @@ answer! {
     get,
     path = "/api/admin/hooks",
     responses((status = 200, body = HooksResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>, RequestError> {
     Ok(Json(hooks::all(&app.site, &user).await?.into()))

@@ -9,6 +9,7 @@ use crate::error::RequestError;
 use crate::features::hacker_news::text::plain_html;
 use crate::features::search::searching::{Given, MOST_EXACT, find_given};
 use crate::limits::{API_LIST_BYTES, HIT_PAGES_AT_ONCE, HITS_AT_ONCE, PAGE_ROWS};
+use crate::request::answers::answer;
 use crate::request::description::JSON;
 use crate::request::form::Form;
 use crate::request::path::PathOf;
@@ -17,7 +18,6 @@ use crate::request::viewer::ClientAddress;
 use axum::extract::RawQuery;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use serde_json::json;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,7 +29,6 @@ use tidings_domain::numbered;
 use tidings_domain::values::ids::{ItemNumber, NewsId};
 use tidings_search::asking::{Found, Sort};
 use tokio::sync::Semaphore;
-use utoipa::ToSchema;
 
 /// How long an answer may be used.
 const HEADERS: [(HeaderName, HeaderValue); 2] = [
@@ -37,14 +36,14 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=5")),
 ];
 
-/// A failure of these calls.
-#[derive(Serialize, ToSchema)]
-pub struct HitsError {
-    /// The HTTP status.
-    status: u16,
-    /// The error message.
-    #[schema(value_type = values::Message)]
-    error: String,
+answer! {
+    /// A failure of these calls.
+    pub struct HitsError {
+        /// The HTTP status.
+        status: u16;
+        /// The error message.
+        error: String, values::Message;
+    }
 }
 
 impl HitsError {

@@ -5,12 +5,11 @@ use super::thread_part::sort_field;
 use super::writing::post_or_edit;
 use crate::App;
 use crate::error::RequestError;
-use crate::features::stories::form::VoteType;
 use crate::limits::API_COMMENTS;
 use crate::markup::markdown::formatted;
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{Status, is_false};
+use crate::request::answers::{Status, answer};
 use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
@@ -26,9 +25,9 @@ use tidings_domain::accounts::reader::Collapsed;
 use tidings_domain::accounts::seen::{Seen, Viewed};
 use tidings_domain::comments::lists::SiteComment;
 use tidings_domain::comments::outline::{PartBounds, ThreadLine, ThreadLines};
-use tidings_domain::comments::posting;
+use tidings_domain::comments::posting::{CommentChange, Posted};
 use tidings_domain::comments::threads::{self, NewComments, Thread};
-use tidings_domain::news::item::News;
+use tidings_domain::news::item::{Direction, News};
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId, UserId};
 use tidings_domain::values::limits::MAX_API_COMMENTS;
@@ -38,47 +37,20 @@ use tidings_domain::values::text::Body;
 use tidings_domain::values::withheld::Withheld;
 use utoipa::{IntoParams, ToSchema};
 
-/// The outcome of writing, editing or deleting a comment.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CommentPosted)]
-pub struct CommentPostedResponse {
-    status: Status,
-    /// The change.
-    op: CommentChange,
-    /// The comment.
-    #[schema(value_type = u64)]
-    comment_id: CommentId,
-    /// The comment that it replies to; -1 for none.
-    #[schema(value_type = i64)]
-    parent_id: ParentId,
-    /// The story.
-    #[schema(value_type = u64)]
-    news_id: NewsId,
-    /// True if it waits for a moderator; otherwise missing.
-    #[serde(skip_serializing_if = "is_false")]
-    #[schema(required = false)]
-    held: bool,
-}
-
-/// A change of a comment.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CommentChange {
-    /// The comment was written.
-    Insert,
-    /// The comment was edited.
-    Update,
-    /// The comment was deleted.
-    Delete,
-}
-
-impl From<posting::CommentChange> for CommentChange {
-    fn from(change: posting::CommentChange) -> Self {
-        match change {
-            posting::CommentChange::Insert => Self::Insert,
-            posting::CommentChange::Update => Self::Update,
-            posting::CommentChange::Delete => Self::Delete,
-        }
+answer! {
+    /// The outcome of writing, editing or deleting a comment.
+    pub struct CommentPostedResponse as CommentPosted from (posted: Posted) {
+        status;
+        /// The change.
+        op: CommentChange = posted.change, values::CommentChange;
+        /// The comment.
+        comment_id: CommentId = posted.address.comment, u64;
+        /// The comment that it replies to; -1 for none.
+        parent_id: ParentId = posted.parent.map_or(ParentId::None(-1), ParentId::Comment), i64;
+        /// The story.
+        news_id: NewsId = posted.address.news, u64;
+        /// True if it waits for a moderator; otherwise missing.
+        held?: bool = posted.waits.then_some(true);
     }
 }
 
@@ -90,21 +62,12 @@ enum ParentId {
     None(i8),
 }
 
-/// A comment that was voted on.
-#[derive(Serialize, ToSchema)]
-#[schema(as = CommentVoted)]
-pub struct CommentVotedResponse {
-    status: Status,
-    /// The comment, as in the request.
-    #[schema(value_type = values::CommentAddress)]
-    comment_id: String,
-}
-
-impl CommentVotedResponse {
-    /// The answer after a vote on a comment.
-    #[must_use]
-    pub fn new(comment: CommentAddress) -> Self {
-        Self { status: Status::Ok, comment_id: comment.to_string() }
+answer! {
+    /// A comment that was voted on.
+    pub struct CommentVotedResponse as CommentVoted from (comment: CommentAddress) {
+        status;
+        /// The comment, as in the request.
+        comment_id: String = comment.to_string(), values::CommentAddress;
     }
 }
 
@@ -127,120 +90,71 @@ pub struct CommentTreeResponse {
     merged_into: Option<NewsId>,
 }
 
-/// A comment with its replies.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Comment)]
-struct CommentEntry<'a> {
-    /// The id, unique within the story.
-    #[schema(value_type = u64)]
-    id: CommentId,
-    /// The time of writing.
-    #[schema(value_type = u64)]
-    ctime: Timestamp,
-    /// The author; `[deleted user]` if the account no longer exists.
-    #[schema(value_type = values::StoredUsername)]
-    username: &'a str,
-    /// The number of votes up.
-    up: i64,
-    /// The number of votes down.
-    down: i64,
-    /// The caller's own vote; missing if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = VoteType, required = false)]
-    voted: Option<VoteType>,
-    /// True for a comment of somebody else that is new since the caller's last visit of a page
-    /// of the thread; otherwise missing. This call is no visit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool, required = false)]
-    new: Option<bool>,
-    /// The text; empty in a comment that is deleted or not shown.
-    #[schema(value_type = values::StoredComment)]
-    body: &'a str,
-    /// The text as HTML, as pages show it; empty in a comment that is deleted or not shown.
-    #[schema(value_type = values::FormattedText)]
-    html: String,
-    /// True for a deleted comment, which is listed because of its replies; otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool, required = false)]
-    deleted: Option<bool>,
-    /// The original's name of `deleted`: 1 for a deleted comment, otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u8, required = false)]
-    del: Option<u8>,
-    /// Why the text is missing, although the comment is not deleted: the reason of the moderator
-    /// who removed it, `flagged` while readers' flags hide it, or `held` while it waits for
-    /// approval; otherwise missing. The author and moderators also get the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::WithheldReason, required = false)]
-    removed: Option<&'a str>,
-    /// True for a comment that the caller has muted, or whose author is muted or blocked;
-    /// otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool, required = false)]
-    muted: Option<bool>,
-    /// As what its author speaks; missing for somebody who speaks as a member.
-    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::Speaker, required = false)]
-    speaks_as: Option<&'static str>,
-    /// The comment that this one replies to, if that is in an earlier part of the thread;
-    /// otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    parent_id: Option<CommentId>,
-    /// The replies.
-    #[schema(value_type = Vec<CommentEntry<'static>>, no_recursion)]
-    // Always empty here: `tree` writes the replies one by one.
-    replies: [(); 0],
-}
+answer! {
+    /// A comment with its replies.
+    struct CommentEntry<'a> as Comment {
+        /// The id, unique within the story.
+        id: CommentId, u64;
+        /// The time of writing.
+        ctime: Timestamp, u64;
+        /// The author; `[deleted user]` if the account no longer exists.
+        username: &'a str, values::StoredUsername;
+        /// The number of votes up.
+        up: i64;
+        /// The number of votes down.
+        down: i64;
+        /// The caller's own vote; missing if there is none.
+        voted?: Direction, values::Vote;
+        /// True for a comment of somebody else that is new since the caller's last visit of a page
+        /// of the thread; otherwise missing. This call is no visit.
+        new?: bool;
+        /// The text; empty in a comment that is deleted or not shown.
+        body: &'a str, values::StoredComment;
+        /// The text as HTML, as pages show it; empty in a comment that is deleted or not shown.
+        html: String, values::FormattedText;
+        /// True for a deleted comment, which is listed because of its replies; otherwise missing.
+        deleted?: bool;
+        /// The original's name of `deleted`: 1 for a deleted comment, otherwise missing.
+        del?: u8;
+        /// Why the text is missing, although the comment is not deleted: the reason of the moderator
+        /// who removed it, `flagged` while readers' flags hide it, or `held` while it waits for
+        /// approval; otherwise missing. The author and moderators also get the text.
+        removed?: &'a str, values::WithheldReason;
+        /// True for a comment that the caller has muted, or whose author is muted or blocked;
+        /// otherwise missing.
+        muted?: bool;
+        /// As what its author speaks; missing for somebody who speaks as a member.
+        #[serde(rename = "as")]
+        speaks_as?: &'static str, values::Speaker;
+        /// The comment that this one replies to, if that is in an earlier part of the thread;
+        /// otherwise missing.
+        parent_id?: CommentId, u64;
+        /// The replies.
+        // Always empty here: `tree` writes the replies one by one.
+        #[schema(no_recursion)]
+        replies: [(); 0], Vec<CommentEntry<'static>>;
+    }
 
-/// A comment that a search has found.
-#[derive(Serialize, ToSchema)]
-pub struct FoundComment {
-    /// The id, unique within the story.
-    #[schema(value_type = u64)]
-    id: CommentId,
-    /// The story.
-    #[schema(value_type = u64)]
-    news_id: NewsId,
-    /// The title of the story.
-    #[schema(value_type = values::StoredTitle)]
-    story_title: String,
-    /// The time of writing.
-    #[schema(value_type = u64)]
-    ctime: Timestamp,
-    /// The author; `[deleted user]` if the account no longer exists.
-    #[schema(value_type = values::StoredUsername)]
-    username: String,
-    /// The number of votes up.
-    up: i64,
-    /// The number of votes down.
-    down: i64,
-    /// The text.
-    #[schema(value_type = values::StoredComment)]
-    body: String,
-    /// The text as HTML, as pages show it.
-    #[schema(value_type = values::FormattedText)]
-    html: String,
-}
-
-impl FoundComment {
-    /// A comment with its story.
-    #[must_use]
-    pub fn of(found: &Seen<SiteComment>) -> Self {
-        let line = found.line();
-        let ThreadLine { comment, username, .. } = *line;
-        let [up, down] = comment.votes();
-        Self {
-            id: comment.id,
-            news_id: found.news.id,
-            story_title: found.news.title.clone(),
-            ctime: comment.ctime,
-            username: username.unwrap_or(DELETED_USER).to_owned(),
-            up,
-            down,
-            body: size::shown(line.body()).to_owned(),
-            html: formatted(line.body()),
-        }
+    /// A comment that a search has found.
+    pub struct FoundComment from (found: &Seen<SiteComment>) {
+        /// The id, unique within the story.
+        id: CommentId = found.line().comment.id, u64;
+        /// The story.
+        news_id: NewsId = found.news.id, u64;
+        /// The title of the story.
+        story_title: String = found.news.title.clone(), values::StoredTitle;
+        /// The time of writing.
+        ctime: Timestamp = found.line().comment.ctime, u64;
+        /// The author; `[deleted user]` if the account no longer exists.
+        username: String = found.line().username.unwrap_or(DELETED_USER).to_owned(), values::StoredUsername;
+        /// The number of votes up.
+        up: i64 = found.line().comment.votes()[0];
+        /// The number of votes down.
+        down: i64 = found.line().comment.votes()[1];
+        /// The text.
+        body: String = size::shown(found.line().body()).to_owned(), values::StoredComment;
+        /// The text as HTML, as pages show it.
+        html: String = formatted(found.line().body()), values::FormattedText;
     }
 }
 
@@ -250,28 +164,18 @@ impl FoundComment {
     path = "/api/postcomment",
     request_body(content = inline(CommentForm), content_type = FORM),
     responses((status = 200, body = CommentPostedResponse)),
-    security(("session" = [])),
 )]
 pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>, RequestError> {
-    let posted = post_or_edit(&app, form.actor(), &form.fields.read()?).await?;
-    Ok(Json(CommentPostedResponse {
-        status: Status::Ok,
-        op: posted.change.into(),
-        comment_id: posted.address.comment,
-        parent_id: posted.parent.map_or(ParentId::None(-1), ParentId::Comment),
-        news_id: posted.address.news,
-        held: posted.waits,
-    }))
+    Ok(Json(post_or_edit(&app, form.actor(), &form.fields.read()?).await?.into()))
 }
 
-/// A text as HTML.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Preview)]
-pub struct PreviewResponse {
-    status: Status,
-    /// The text as pages will show it.
-    #[schema(value_type = values::FormattedText)]
-    html: String,
+answer! {
+    /// A text as HTML.
+    pub struct PreviewResponse as Preview {
+        status;
+        /// The text as pages will show it.
+        html: String, values::FormattedText;
+    }
 }
 
 /// See a comment or the text of a story as HTML before it is sent. Nothing is stored.
@@ -438,7 +342,7 @@ impl<'a> CommentEntry<'a> {
             username: username.unwrap_or(DELETED_USER),
             up,
             down,
-            voted: viewer.and_then(|viewer| comment.vote_of(viewer)).map(VoteType::from),
+            voted: viewer.and_then(|viewer| comment.vote_of(viewer)),
             new: is_new.then_some(true),
             body: seen.map(|line| size::shown(line.body())).unwrap_or_default(),
             html: seen.map(|line| formatted(line.body())).unwrap_or_default(),

@@ -449,7 +449,6 @@ answer! {
     path = "/api/inbox",
     params(InboxQuery),
     responses((status = 200, body = InboxResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,

@@ -170,7 +170,6 @@ answer! {
         (status = 200, body = ModeratedResponse),
         (status = 409, body = RowChangedResponse, description = "The row has changed since"),
     ),
-    security(("session" = [])),
 )]
 pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;

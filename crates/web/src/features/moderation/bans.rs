@@ -137,7 +137,6 @@ answer! {
     get,
     path = "/api/moderate/bans",
     responses((status = 200, body = BansResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
     Ok(Json(origins::all(&app.site, app.now(), &user).await?.into()))
@@ -149,7 +148,6 @@ pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansRespo
     path = "/api/moderate/bans",
     request_body(content = inline(BanForm), content_type = FORM),
     responses((status = 200, body = BanResponse)),
-    security(("session" = [])),
 )]
 pub async fn add(
     app: App,

@@ -310,7 +310,6 @@ answer! {
     path = "/api/moderate/people",
     params(DirectoryQuery),
     responses((status = 200, body = DirectoryResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(
     Page { app, mut visit, .. }: Page<Member>,
@@ -338,7 +337,6 @@ answer! {
     path = "/api/moderate/people",
     request_body(content = inline(DirectoryForm), content_type = FORM),
     responses((status = 200, body = ActedResponse)),
-    security(("session" = [])),
 )]
 pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
     let asked: DirectoryForm = form.fields.read()?;

@@ -182,7 +182,6 @@ pub async fn write(
     path = "/api/messages",
     params(MessagesQuery),
     responses((status = 200, body = ThreadsResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,

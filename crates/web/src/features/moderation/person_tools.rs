@@ -290,7 +290,6 @@ answer! {
     path = "/api/moderate/network/{username}",
     params(("username" = inline(values::StoredUsername), Path)),
     responses((status = 200, body = NetworkResponse)),
-    security(("session" = [])),
 )]
 pub async fn network(
     PathOf(name): PathOf<String>,

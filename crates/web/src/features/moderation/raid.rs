@@ -16,7 +16,6 @@ const DURATIONS: [u64; 3] = [1, 24, 168];
 const AGES: [u64; 4] = [1, 24, 72, 168];
 
 /// The section of the page.
-#[must_use]
 pub fn section(frame: &Frame<'_>) -> Markup {
     html! {
         section #raid {

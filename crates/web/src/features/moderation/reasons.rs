@@ -112,7 +112,6 @@ answer! {
     get,
     path = "/api/moderate/reasons",
     responses((status = 200, body = ReasonsResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestError> {
     Ok(Json(ReasonsResponse::from(&saved_reasons::all(&mut visit).await?)))

@@ -426,7 +426,6 @@ answer! {
     path = "/api/moderate/queue",
     params(QueueQuery),
     responses((status = 200, body = QueueResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(
     Page { mut visit, .. }: Page<Member>,

@@ -124,7 +124,6 @@ answer! {
     path = "/api/moderate/rule",
     request_body(content = inline(RuleForm), content_type = FORM),
     responses((status = 200, body = RuleResponse)),
-    security(("session" = [])),
 )]
 pub async fn add(
     app: App,

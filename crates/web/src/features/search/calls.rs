@@ -5,122 +5,105 @@ use super::searching::{NoResults, Results, find};
 use super::suggesting::{SUGGESTED, stories_like, suggestions};
 use crate::error::RequestError;
 use crate::features::comments::calls::FoundComment;
-use crate::features::stories::calls::{NewsEntry, entry};
+use crate::features::stories::calls::NewsEntry;
 use crate::features::timelines::calls::TweetEntry;
 use crate::markup::page::Page;
-use crate::request::answers::Status;
+use crate::request::answers::{Status, answer};
 use crate::request::form::{Fields, Form};
 use crate::request::viewer::ClientAddress;
 use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tidings_domain::accounts::users::User;
 use tidings_domain::found::Finding;
 use tidings_domain::values::limits::MAX_TITLE;
-use tidings_search::asking::Hit;
+use tidings_search::asking::{Hit, Relevance};
 use tidings_search::excerpts::Matcher;
-use utoipa::ToSchema;
+use tidings_search::language::Term;
 
-/// The results of a search.
-#[derive(Serialize, ToSchema)]
-#[schema(as = SearchResults)]
-pub struct SearchResponse {
-    status: Status,
-    /// The search as it was sent.
-    query: String,
-    /// The terms that were understood.
-    understood: Vec<UnderstoodTerm>,
-    /// The parts that were left out.
-    ignored: Vec<String>,
-    /// The kind that was searched for.
-    kind: &'static str,
-    /// The order.
-    sort: &'static str,
-    /// How many results there are.
-    total: u64,
-    /// Whether that is exact.
-    total_is_exact: bool,
-    /// The page.
-    page: usize,
-    /// How many pages there are.
-    pages: u64,
-    /// How many results there are of each other kind; empty unless nothing was found.
-    kinds: BTreeMap<&'static str, u64>,
-    /// Searches that were perhaps meant; empty unless nothing was found.
-    suggestions: Vec<String>,
-    /// Results that have some of the words; empty unless no result has all of them.
-    partial: Vec<SearchResult>,
-    results: Vec<SearchResult>,
-}
+answer! {
+    /// The results of a search.
+    pub struct SearchResponse as SearchResults {
+        status;
+        /// The search as it was sent.
+        query: String;
+        /// The terms that were understood.
+        understood: Vec<UnderstoodTerm>;
+        /// The parts that were left out.
+        ignored: Vec<String>;
+        /// The kind that was searched for.
+        kind: &'static str;
+        /// The order.
+        sort: &'static str;
+        /// How many results there are.
+        total: u64;
+        /// Whether that is exact.
+        total_is_exact: bool;
+        /// The page.
+        page: usize;
+        /// How many pages there are.
+        pages: u64;
+        /// How many results there are of each other kind; empty unless nothing was found.
+        kinds: BTreeMap<&'static str, u64>;
+        /// Searches that were perhaps meant; empty unless nothing was found.
+        suggestions: Vec<String>;
+        /// Results that have some of the words; empty unless no result has all of them.
+        partial: Vec<SearchResult>;
+        results: Vec<SearchResult>;
+    }
 
-/// A term of a search.
-#[derive(Serialize, ToSchema)]
-struct UnderstoodTerm {
-    term: String,
-    /// The field that it is about; null for any text.
-    #[schema(required = true)]
-    field: Option<&'static str>,
-    /// Whether it must not match.
-    excluded: bool,
-}
+    /// A term of a search.
+    struct UnderstoodTerm from (term: &Term) {
+        term: String = term.text.clone();
+        /// The field that it is about; null for any text.
+        field: Option<&'static str> = term.field;
+        /// Whether it must not match.
+        excluded: bool = term.is_excluded;
+    }
 
-/// A result of a search: the object of its kind, and why it was found.
-#[derive(Serialize, ToSchema)]
-struct SearchResult {
-    /// `story`, `comment`, `post`, `person` or `site`: the name of the object.
-    kind: &'static str,
-    /// The relevance.
-    score: f64,
-    why: Why,
-    /// The part of the text that matches, without formatting; may be empty.
-    excerpt: String,
-    /// The words in it that were looked for: pairs of start and length, in characters.
-    #[schema(value_type = Vec<Vec<usize>>)]
-    marks: Vec<[usize; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    story: Option<NewsEntry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    comment: Option<FoundComment>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    post: Option<TweetEntry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    person: Option<FoundPerson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
-    site: Option<FoundSite>,
-}
+    /// A result of a search: the object of its kind, and why it was found.
+    struct SearchResult {
+        /// `story`, `comment`, `post`, `person` or `site`: the name of the object.
+        kind: &'static str;
+        /// The relevance.
+        score: f64;
+        why: Why;
+        /// The part of the text that matches, without formatting; may be empty.
+        excerpt: String;
+        /// The words in it that were looked for: pairs of start and length, in characters.
+        marks: Vec<[usize; 2]>, Vec<Vec<usize>>;
+        story?: NewsEntry;
+        comment?: FoundComment;
+        post?: TweetEntry;
+        person?: FoundPerson;
+        site?: FoundSite;
+    }
 
-/// The parts of the relevance.
-#[derive(Serialize, ToSchema)]
-struct Why {
-    /// How well the text matches.
-    text: f64,
-    /// Whether the title has every word; such results come first.
-    title: bool,
-    /// The factor of the votes.
-    votes: f64,
-    /// The factor of the age.
-    age: f64,
-}
+    /// The parts of the relevance.
+    struct Why from (relevance: Relevance) {
+        /// How well the text matches.
+        text: f64 = relevance.text;
+        /// Whether the title has every word; such results come first.
+        title: bool = relevance.is_title;
+        /// The factor of the votes.
+        votes: f64 = relevance.votes;
+        /// The factor of the age.
+        age: f64 = relevance.age;
+    }
 
-/// A person who was found.
-#[derive(Serialize, ToSchema)]
-struct FoundPerson {
-    username: String,
-    /// The full name; may be empty.
-    fullname: String,
-}
+    /// A person who was found.
+    struct FoundPerson from (user: &User) {
+        username: String = user.username.clone();
+        /// The full name; may be empty.
+        fullname: String = user.fullname.clone();
+    }
 
-/// A site that was found.
-#[derive(Serialize, ToSchema)]
-struct FoundSite {
-    host: String,
+    /// A site that was found.
+    struct FoundSite {
+        host: String;
+    }
 }
 
 /// Search.
@@ -150,11 +133,6 @@ pub async fn search(
 }
 
 fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_viewer: bool) -> SearchResponse {
-    let terms = results.search.terms().map(|term| UnderstoodTerm {
-        term: term.text.clone(),
-        field: term.field,
-        excluded: term.is_excluded,
-    });
     let size = crate::limits::SEARCH_RESULTS as u64;
     let mut all = |found: Vec<(Hit, Finding)>| -> Vec<SearchResult> {
         found.into_iter().map(|(hit, finding)| result(&hit, &finding, matcher, has_viewer)).collect()
@@ -162,7 +140,7 @@ fn answer(query: &SearchQuery, results: Results, matcher: &mut Matcher, has_view
     SearchResponse {
         status: Status::Ok,
         query: query.typed.clone(),
-        understood: terms.collect(),
+        understood: results.search.terms().map(UnderstoodTerm::from).collect(),
         ignored: results.search.ignored.iter().map(|ignored| ignored.part.clone()).collect(),
         kind: query.wanted.name(),
         sort: query.sort.into(),
@@ -186,16 +164,10 @@ fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool)
         Finding::Site(_) => ("site", ""),
     };
     let excerpt = matcher.excerpt(text);
-    let relevance = hit.relevance;
     let mut result = SearchResult {
         kind,
-        score: relevance.score(),
-        why: Why {
-            text: relevance.text,
-            title: relevance.is_title,
-            votes: relevance.votes,
-            age: relevance.age,
-        },
+        score: hit.relevance.score(),
+        why: hit.relevance.into(),
         marks: excerpt.iter().flat_map(|found| in_characters(&found.text, &found.marks)).collect(),
         excerpt: excerpt.map(|found| found.text).unwrap_or_default(),
         story: None,
@@ -205,13 +177,10 @@ fn result(hit: &Hit, finding: &Finding, matcher: &mut Matcher, has_viewer: bool)
         site: None,
     };
     match finding {
-        Finding::Story(line) => result.story = Some(entry(line, has_viewer)),
-        Finding::Comment(comment) => result.comment = Some(FoundComment::of(comment)),
+        Finding::Story(line) => result.story = Some((&**line, has_viewer).into()),
+        Finding::Comment(comment) => result.comment = Some(FoundComment::from(&**comment)),
         Finding::Tweet(line) => result.post = Some(TweetEntry::from(line)),
-        Finding::Person(user) => {
-            result.person =
-                Some(FoundPerson { username: user.username.clone(), fullname: user.fullname.clone() });
-        }
+        Finding::Person(user) => result.person = Some(FoundPerson::from(&***user)),
         Finding::Site(host) => result.site = Some(FoundSite { host: host.to_string() }),
     }
     result
@@ -243,12 +212,12 @@ pub async fn suggest(
     Ok(([(header::CONTENT_TYPE, SUGGESTED)], Json((typed, found))).into_response())
 }
 
-/// Stories.
-#[derive(Serialize, ToSchema)]
-#[schema(as = SimilarStories)]
-pub struct SimilarResponse {
-    status: Status,
-    stories: Vec<NewsEntry>,
+answer! {
+    /// Stories.
+    pub struct SimilarResponse as SimilarStories {
+        status;
+        stories: Vec<NewsEntry>;
+    }
 }
 
 /// Get stories with a title like this one: at most 5.
@@ -270,7 +239,7 @@ pub async fn similar(
     let found = stories_like(&app, &mut visit, title, from).await?;
     let has_viewer = visit.viewer_id().is_some();
     let stories = found.iter().filter_map(|finding| match finding {
-        Finding::Story(line) => Some(entry(line, has_viewer)),
+        Finding::Story(line) => Some((&**line, has_viewer).into()),
         _ => None,
     });
     Ok(Json(SimilarResponse { status: Status::Ok, stories: stories.collect() }))

@@ -147,7 +147,6 @@ answer! {
     get,
     path = "/api/sessions",
     responses((status = 200, body = SessionsResponse)),
-    security(("session" = [])),
 )]
 pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
@@ -160,7 +159,6 @@ pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<Sessions
     path = "/api/endsession",
     request_body(content = inline(EndedSessionForm), content_type = FORM),
     responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
 )]
 pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     end_session(&app, &form).await?;

@@ -152,7 +152,6 @@ answer! {
     path = "/api/totp/begin",
     request_body(content = inline(NewTotpForm), content_type = FORM),
     responses((status = 200, body = NewTotpResponse)),
-    security(("session" = [])),
 )]
 pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>, RequestError> {
     Ok(Json(begin_totp(&app, &form).await?.into()))
@@ -164,7 +163,6 @@ pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>
     path = "/api/totp/confirm",
     request_body(content = inline(ConfirmedTotpForm), content_type = FORM),
     responses((status = 200, body = RecoveryCodesResponse)),
-    security(("session" = [])),
 )]
 pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>, RequestError> {
     Ok(Json(confirm_totp(&app, &form).await?.into()))
@@ -176,7 +174,6 @@ pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesR
     path = "/api/totp/end",
     request_body(content = inline(EndedTotpForm), content_type = FORM),
     responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
 )]
 pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     end_totp(&app, &form).await?;

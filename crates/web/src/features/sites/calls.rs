@@ -5,7 +5,7 @@ use super::form::{HistoryQuery, OwnVotesQuestion, PeriodQuery};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
-use crate::request::answers::Status;
+use crate::request::answers::{Status, answer};
 use crate::request::form::{Fields, Form, parse};
 use crate::request::json::{self, hostname};
 use crate::request::path::PathOf;
@@ -14,102 +14,82 @@ use crate::request::values;
 use axum::Json;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tidings_domain::Error;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::sites::{self, Board, Score, Span};
+use tidings_domain::sites::{
+    self, Board, CastVote, DailyVoter, DayOfVotes, History, Score, SiteLine, Span, VoterDetails, VoterVote,
+};
 use tidings_domain::values::day::{Day, written};
 use tidings_domain::values::hostname::{HashPrefix, Hostname};
 use tidings_domain::values::voter_id::VoterId;
-use utoipa::ToSchema;
 
-/// A voter's own votes.
-#[derive(Serialize, ToSchema)]
-#[schema(as = OwnVotes)]
-pub struct OwnVotesResponse {
-    status: Status,
-    /// In the order of the hosts in the request.
-    votes: Vec<OwnVote>,
-}
+answer! {
+    /// A voter's own votes.
+    pub struct OwnVotesResponse as OwnVotes {
+        status;
+        /// In the order of the hosts in the request.
+        votes: Vec<OwnVote>;
+    }
 
-/// A voter's own vote on a site.
-#[derive(Serialize, ToSchema)]
-struct OwnVote {
-    #[schema(value_type = values::Host)]
-    link: String,
-    /// The vote; 0 if there is none.
-    #[schema(value_type = values::VoteNumber)]
-    vote: i64,
-    /// The time of the vote; null if there is none.
-    #[schema(value_type = Option<values::Time>, required = true)]
-    time: Option<String>,
-}
+    /// A voter's own vote on a site.
+    struct OwnVote from (own: (&Hostname, Option<CastVote>)) {
+        link: String = own.0.as_str().to_owned(), values::Host;
+        /// The vote; 0 if there is none.
+        vote: i64 = own.1.map_or(0, |vote| vote.verdict.value()), values::VoteNumber;
+        /// The time of the vote; null if there is none.
+        time: Option<String> = own.1.map(|vote| written(vote.time)), Option<values::Time>;
+    }
 
-/// A site's votes day by day.
-#[derive(Serialize, ToSchema)]
-#[schema(as = SiteHistory)]
-pub struct SiteHistoryResponse {
-    status: Status,
-    #[schema(value_type = values::Host)]
-    link: String,
-    #[schema(value_type = values::ScoreName)]
-    score: &'static str,
-    /// The sum of all votes.
-    sum: i64,
-    /// The number of all votes.
-    count: i64,
-    /// The days that have votes, earliest first.
-    days: Vec<DayEntry>,
-}
+    /// A site's votes day by day.
+    pub struct SiteHistoryResponse as SiteHistory from (of: (&Hostname, History)) {
+        status;
+        link: String = of.0.as_str().to_owned(), values::Host;
+        score: &'static str = of.1.score.name(), values::ScoreName;
+        /// The sum of all votes.
+        sum: i64 = of.1.votes.totals.sum;
+        /// The number of all votes.
+        count: i64 = of.1.votes.totals.count;
+        /// The days that have votes, earliest first.
+        days: Vec<DayEntry> = of.1.days.iter().filter(|day| day.totals.count > 0).map(DayEntry::from).collect();
+    }
 
-/// The votes of a day on a site.
-#[derive(Serialize, ToSchema)]
-struct DayEntry {
-    #[schema(value_type = values::Date)]
-    day: String,
-    sum: i64,
-    count: i64,
-}
+    /// The votes of a day on a site.
+    struct DayEntry from (day: &DayOfVotes) {
+        day: String = day.day.to_string(), values::Date;
+        sum: i64 = day.totals.sum;
+        count: i64 = day.totals.count;
+    }
 
-/// The sites of a leaderboard.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Leaderboard)]
-pub struct LeaderboardResponse {
-    status: Status,
-    sites: Vec<LeaderboardEntry>,
-}
+    /// The sites of a leaderboard.
+    pub struct LeaderboardResponse as Leaderboard from (lines: Vec<SiteLine>) {
+        status;
+        sites: Vec<LeaderboardEntry> = lines.iter().map(LeaderboardEntry::from).collect();
+    }
 
-/// A site of a leaderboard.
-#[derive(Serialize, ToSchema)]
-struct LeaderboardEntry {
-    #[schema(value_type = values::Host)]
-    link: String,
-    /// The score, computed from all votes.
-    #[schema(value_type = values::ScoreName)]
-    score: &'static str,
-    /// The sum of the votes within the span.
-    sum: i64,
-    /// The number of votes within the span.
-    count: i64,
-}
+    /// A site of a leaderboard.
+    struct LeaderboardEntry from (line: &SiteLine) {
+        link: String = line.host.as_str().to_owned(), values::Host;
+        /// The score, computed from all votes.
+        score: &'static str = line.score.name(), values::ScoreName;
+        /// The sum of the votes within the span.
+        sum: i64 = line.totals.sum;
+        /// The number of votes within the span.
+        count: i64 = line.totals.count;
+    }
 
-/// The scores of the sites whose SHA-256 starts with the prefix.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PrefixScores)]
-pub struct PrefixScoresResponse {
-    status: Status,
-    /// Sorted by name.
-    sites: Vec<SiteScore>,
-}
+    /// The scores of the sites whose SHA-256 starts with the prefix.
+    pub struct PrefixScoresResponse as PrefixScores {
+        status;
+        /// Sorted by name.
+        sites: Vec<SiteScore>;
+    }
 
-/// A site with its score.
-#[derive(Serialize, ToSchema)]
-pub struct SiteScore {
-    #[schema(value_type = values::AskedHost)]
-    link: String,
-    #[schema(value_type = values::ScoreName)]
-    score: &'static str,
+    /// A site with its score.
+    pub struct SiteScore {
+        link: String, values::AskedHost;
+        score: &'static str, values::ScoreName;
+    }
 }
 
 impl SiteScore {
@@ -124,63 +104,48 @@ impl SiteScore {
     }
 }
 
-/// A voter, for administrators.
-#[derive(Serialize, ToSchema)]
-#[schema(as = VoterFound)]
-pub struct VoterFoundResponse {
-    status: Status,
-    voter: VoterEntry,
-}
+answer! {
+    /// A voter, for administrators.
+    pub struct VoterFoundResponse as VoterFound from (details: VoterDetails) {
+        status;
+        voter: VoterEntry = details.into();
+    }
 
-/// A voter's details.
-#[derive(Serialize, ToSchema)]
-#[schema(as = VoterDetails)]
-struct VoterEntry {
-    #[schema(value_type = values::Uuid)]
-    user_id: String,
-    /// The time of the first vote.
-    #[schema(value_type = values::Time)]
-    created_at: String,
-    is_banned: bool,
-    /// The number of votes, including those that do not count.
-    count: u64,
-}
+    /// A voter's details.
+    struct VoterEntry as VoterDetails from (voter: VoterDetails) {
+        user_id: String = voter.id.to_string(), values::Uuid;
+        /// The time of the first vote.
+        created_at: String = voter.created_at, values::Time;
+        is_banned: bool = voter.is_banned;
+        /// The number of votes, including those that do not count.
+        count: u64 = voter.count;
+    }
 
-/// A voter's votes, latest first.
-#[derive(Serialize, ToSchema)]
-#[schema(as = VoterVotes)]
-pub struct VoterVotesResponse {
-    status: Status,
-    votes: Vec<VoterVoteEntry>,
-}
+    /// A voter's votes, latest first.
+    pub struct VoterVotesResponse as VoterVotes from (votes: Vec<VoterVote>) {
+        status;
+        votes: Vec<VoterVoteEntry> = votes.iter().map(VoterVoteEntry::from).collect();
+    }
 
-/// A vote of a voter.
-#[derive(Serialize, ToSchema)]
-#[schema(as = VoterVote)]
-struct VoterVoteEntry {
-    #[schema(value_type = values::Host)]
-    link: String,
-    #[schema(value_type = values::VoteNumber)]
-    vote: i64,
-    #[schema(value_type = values::Time)]
-    time: String,
-}
+    /// A vote of a voter.
+    struct VoterVoteEntry as VoterVote from (vote: &VoterVote) {
+        link: String = vote.host.as_str().to_owned(), values::Host;
+        vote: i64 = vote.vote.verdict.value(), values::VoteNumber;
+        time: String = written(vote.vote.time), values::Time;
+    }
 
-/// The voters with the most votes on a day.
-#[derive(Serialize, ToSchema)]
-#[schema(as = TopVoters)]
-pub struct TopVotersResponse {
-    status: Status,
-    voters: Vec<TopVoter>,
-}
+    /// The voters with the most votes on a day.
+    pub struct TopVotersResponse as TopVoters from (voters: Vec<DailyVoter>) {
+        status;
+        voters: Vec<TopVoter> = voters.iter().map(TopVoter::from).collect();
+    }
 
-/// A voter with the votes of a day.
-#[derive(Serialize, ToSchema)]
-struct TopVoter {
-    #[schema(value_type = values::Uuid)]
-    user_id: String,
-    count: i64,
-    sum: i64,
+    /// A voter with the votes of a day.
+    struct TopVoter from (voter: &DailyVoter) {
+        user_id: String = voter.id.to_string(), values::Uuid;
+        count: i64 = voter.count;
+        sum: i64 = voter.sum;
+    }
 }
 
 /// How long clients may cache a lookup by prefix: scores change slowly.
@@ -197,11 +162,7 @@ pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotes
     let question = OwnVotesQuestion::from_json(&body)?;
     let mut visit = app.visitor();
     let votes = sites::own_votes(&mut visit, question.user_id, &question.links).await?;
-    let votes = question.links.iter().zip(votes).map(|(host, vote)| OwnVote {
-        link: host.as_str().to_owned(),
-        vote: vote.map_or(0, |vote| vote.verdict.value()),
-        time: vote.map(|vote| written(vote.time)),
-    });
+    let votes = question.links.iter().zip(votes).map(OwnVote::from);
     Ok(Json(OwnVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
@@ -220,17 +181,7 @@ pub async fn history(
     let host = hostname(&host)?;
     let HistoryQuery { days } = fields.read()?;
     let history = sites::history(&mut visit, &host, days).await?;
-    let voted = history.days.iter().filter(|day| day.totals.count > 0);
-    let days =
-        voted.map(|day| DayEntry { day: day.day.to_string(), sum: day.totals.sum, count: day.totals.count });
-    Ok(Json(SiteHistoryResponse {
-        status: Status::Ok,
-        link: host.as_str().to_owned(),
-        score: history.score.name(),
-        sum: history.votes.totals.sum,
-        count: history.votes.totals.count,
-        days: days.collect(),
-    }))
+    Ok(Json((&host, history).into()))
 }
 
 /// List the best, worst, controversial or most voted sites.
@@ -246,14 +197,7 @@ pub async fn leaderboard(
 ) -> Result<Json<LeaderboardResponse>, RequestError> {
     let board: Board = parse(&list, "list", "it must be best, worst, controversial or voted")?;
     let span: Span = parse(&span, "span", "it must be day, week, month or all")?;
-    let lines = sites::leaderboard(&mut visit, board, span).await?;
-    let sites = lines.iter().map(|line| LeaderboardEntry {
-        link: line.host.as_str().to_owned(),
-        score: line.score.name(),
-        sum: line.totals.sum,
-        count: line.totals.count,
-    });
-    Ok(Json(LeaderboardResponse { status: Status::Ok, sites: sites.collect() }))
+    Ok(Json(sites::leaderboard(&mut visit, board, span).await?.into()))
 }
 
 /// Get the scores of all sites whose SHA-256 starts with a prefix.
@@ -299,20 +243,12 @@ pub async fn prefix(
     path = "/api/sites/admin/voter/{uuid}",
     params(("uuid" = inline(values::Uuid), Path)),
     responses((status = 200, body = VoterFoundResponse)),
-    security(("session" = [])),
 )]
 pub async fn voter(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
 ) -> Result<Json<VoterFoundResponse>, RequestError> {
-    let details = sites::voter_details(&app.site, &user, voter_id(&voter)?).await?;
-    let voter = VoterEntry {
-        user_id: details.id.to_string(),
-        created_at: details.created_at,
-        is_banned: details.is_banned,
-        count: details.count,
-    };
-    Ok(Json(VoterFoundResponse { status: Status::Ok, voter }))
+    Ok(Json(sites::voter_details(&app.site, &user, voter_id(&voter)?).await?.into()))
 }
 
 /// List a voter's votes within a period (administrators only).
@@ -321,20 +257,13 @@ pub async fn voter(
     path = "/api/sites/admin/voter/{uuid}/votes",
     params(("uuid" = inline(values::Uuid), Path), PeriodQuery),
     responses((status = 200, body = VoterVotesResponse)),
-    security(("session" = [])),
 )]
 pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
     Form(PeriodQuery { from, to }): Form<PeriodQuery>,
 ) -> Result<Json<VoterVotesResponse>, RequestError> {
-    let votes = sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?;
-    let votes = votes.iter().map(|vote| VoterVoteEntry {
-        link: vote.host.as_str().to_owned(),
-        vote: vote.vote.verdict.value(),
-        time: written(vote.vote.time),
-    });
-    Ok(Json(VoterVotesResponse { status: Status::Ok, votes: votes.collect() }))
+    Ok(Json(sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?.into()))
 }
 
 /// List the voters with the most votes on a day (administrators only).
@@ -343,20 +272,13 @@ pub async fn voter_votes(
     path = "/api/sites/admin/top_voters/{date}",
     params(("date" = inline(values::Date), Path)),
     responses((status = 200, body = TopVotersResponse)),
-    security(("session" = [])),
 )]
 pub async fn top_voters(
     PathOf(date): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
 ) -> Result<Json<TopVotersResponse>, RequestError> {
     let day: Day = parse(&date, "date", "it must be a date like 2023-02-02")?;
-    let voters = sites::top_voters(&app.site, &user, day).await?;
-    let voters = voters.iter().map(|voter| TopVoter {
-        user_id: voter.id.to_string(),
-        count: voter.count,
-        sum: voter.sum,
-    });
-    Ok(Json(TopVotersResponse { status: Status::Ok, voters: voters.collect() }))
+    Ok(Json(sites::top_voters(&app.site, &user, day).await?.into()))
 }
 
 fn voter_id(text: &str) -> Result<VoterId, RequestError> {

@@ -6,6 +6,7 @@ use super::calls::SiteScore;
 use super::form::{WRONG_VOTE, verdict};
 use crate::App;
 use crate::error::RequestError;
+use crate::request::answers::answer;
 use crate::request::json::{self, hostname};
 use crate::request::values;
 use crate::request::viewer::ClientAddress;
@@ -44,20 +45,18 @@ struct DeployedQuestion {
     links: Vec<DeployedLink>,
 }
 
-/// A site in the calls of the original extension.
-#[derive(Serialize, ToSchema)]
-struct DeployedLink {
-    /// The name, as in the request.
-    #[schema(value_type = values::AskedHost)]
-    hostname: String,
-}
+answer! {
+    /// A site in the calls of the original extension.
+    struct DeployedLink {
+        /// The name, as in the request.
+        hostname: String, values::AskedHost;
+    }
 
-/// A site with its score, for the original extension.
-#[derive(Serialize, ToSchema)]
-pub struct DeployedScore {
-    link: DeployedLink,
-    #[schema(value_type = values::ScoreName)]
-    score: &'static str,
+    /// A site with its score, for the original extension.
+    pub struct DeployedScore {
+        link: DeployedLink;
+        score: &'static str, values::ScoreName;
+    }
 }
 
 /// A vote of the original extension.
@@ -74,13 +73,13 @@ struct DeployedVoteBody {
     user_id: VoterId,
 }
 
-/// A failure of a documented call.
-#[derive(Serialize, ToSchema)]
-pub struct CodedError {
-    error: ErrorCode,
-    /// A sentence to show to a person.
-    #[schema(value_type = values::Message)]
-    message: String,
+answer! {
+    /// A failure of a documented call.
+    pub struct CodedError {
+        error: ErrorCode;
+        /// A sentence to show to a person.
+        message: String, values::Message;
+    }
 }
 
 /// The kinds of failures of documented calls.
@@ -98,12 +97,12 @@ enum ErrorCode {
     Unavailable,
 }
 
-/// A failure of a call of the original extension.
-#[derive(Serialize, ToSchema)]
-pub struct DeployedError {
-    /// A sentence. Clients recognize three fixed ones.
-    #[schema(value_type = values::Message)]
-    error: String,
+answer! {
+    /// A failure of a call of the original extension.
+    pub struct DeployedError {
+        /// A sentence. Clients recognize three fixed ones.
+        error: String, values::Message;
+    }
 }
 
 const NUMBER_OF_LINKS: &str = "it must name 1 to 100 hosts";
@@ -275,16 +274,13 @@ pub fn documented_failure(failure: &RequestError, message: &str) -> Response {
         StatusCode::UNPROCESSABLE_ENTITY => StatusCode::BAD_REQUEST,
         status => status,
     };
-    let code = match failure {
-        RequestError::Domain(error) => match &**error {
-            Error::Refused(Refusal::VoterBanned) => ErrorCode::Banned,
-            Error::Refused(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
-            Error::Refused(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
-                ErrorCode::TooManyVotes
-            }
-            Error::Refused(Refusal::TooManyVoters | Refusal::TooManyVotersOfSite) => ErrorCode::TooManyVoters,
-            _ => code_of(status),
-        },
+    let code = match failure.refusal() {
+        Some(Refusal::VoterBanned) => ErrorCode::Banned,
+        Some(Refusal::VotingDisabled) => ErrorCode::VotingDisabled,
+        Some(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
+            ErrorCode::TooManyVotes
+        }
+        Some(Refusal::TooManyVoters | Refusal::TooManyVotersOfSite) => ErrorCode::TooManyVoters,
         _ => code_of(status),
     };
     (status, Json(CodedError { error: code, message: message.to_owned() })).into_response()
@@ -303,18 +299,14 @@ fn code_of(status: StatusCode) -> ErrorCode {
 /// How the calls of the original extension report a failure: always 500, with the
 /// texts that it knows.
 pub fn deployed_failure(failure: &RequestError, message: &str) -> Response {
-    let text = match failure {
-        RequestError::Domain(error) => match &**error {
-            Error::Refused(Refusal::VoterBanned) => "User is banned",
-            Error::Refused(Refusal::VotingDisabled) => "Voting is disabled",
-            Error::Refused(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
-                "User has voted too many times today"
-            }
-            _ => message,
-        },
+    let text = match failure.refusal() {
+        Some(Refusal::VoterBanned) => "User is banned",
+        Some(Refusal::VotingDisabled) => "Voting is disabled",
+        Some(Refusal::TooManyVotes { .. } | Refusal::TooManyVotesFromNetwork { .. }) => {
+            "User has voted too many times today"
+        }
         _ => message,
     };
-    // The original has no such case: votes on sites are switched off.
     let status = match failure {
         RequestError::NotFound => StatusCode::NOT_FOUND,
         _ => StatusCode::INTERNAL_SERVER_ERROR,

@@ -1,24 +1,25 @@
 //! News: submitting, deleting, voting, listing.
 
-use super::form::{NewsIdForm, SubmissionForm, VoteType};
+use super::form::{NewsIdForm, SubmissionForm};
 use super::sending::{delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{Status, VotesOnResponse, is_false};
+use crate::request::answers::{Status, answer, voted};
 use crate::request::description::FORM;
 use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
 use crate::request::viewer::{SignedFields, SignedForm};
+use crate::site_lists::SiteList;
 use axum::Json;
-use serde::Serialize;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::hidden;
+use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::NewsLine;
-use tidings_domain::news::lists::{self, NewsPage};
+use tidings_domain::news::lists::NewsPage;
 use tidings_domain::news::past;
 use tidings_domain::submissions::Submitted;
 use tidings_domain::values::clock::Timestamp;
@@ -27,72 +28,54 @@ use tidings_domain::values::limits;
 use tidings_domain::values::period::Period;
 use tidings_domain::values::vote_state::VoteState;
 use tidings_domain::votes;
-use utoipa::ToSchema;
 
-/// The outcome of submitting or editing a story.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Submitted)]
-pub struct SubmittedResponse {
-    status: Status,
-    /// The story.
-    #[schema(value_type = u64)]
-    news_id: NewsId,
-    /// True if it waits for a moderator; otherwise missing.
-    #[serde(skip_serializing_if = "is_false")]
-    #[schema(required = false)]
-    held: bool,
-}
+answer! {
+    /// The outcome of submitting or editing a story.
+    pub struct SubmittedResponse as Submitted from (submitted: Submitted) {
+        status;
+        /// The story.
+        news_id: NewsId = submitted.id(), u64;
+        /// True if it waits for a moderator; otherwise missing.
+        held?: bool = matches!(submitted, Submitted::Held(_)).then_some(true);
+    }
 
-/// The outcome of deleting a story.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewsDeleted)]
-pub struct NewsDeletedResponse {
-    status: Status,
-    /// Always -1.
-    news_id: i64,
-}
+    /// The outcome of deleting a story.
+    pub struct NewsDeletedResponse as NewsDeleted {
+        status;
+        /// Always -1.
+        news_id: i64;
+    }
 
-/// A part of a list of stories.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NewsList)]
-pub struct NewsListResponse {
-    status: Status,
-    news: Vec<NewsEntry>,
-    /// The number of stories in the whole list that you may see.
-    count: u64,
-}
+    /// A part of a list of stories.
+    pub struct NewsListResponse as NewsList {
+        status;
+        news: Vec<NewsEntry>;
+        /// The number of stories in the whole list that you may see.
+        count: u64;
+    }
 
-/// A story in a list.
-#[derive(Serialize, ToSchema)]
-pub struct NewsEntry {
-    #[schema(value_type = u64)]
-    id: NewsId,
-    #[schema(value_type = values::StoredTitle)]
-    title: String,
-    /// The link, or `text://` and the text.
-    #[schema(value_type = values::StoredUrl)]
-    url: String,
-    /// The time of submission.
-    #[schema(value_type = u64)]
-    ctime: Timestamp,
-    /// The number of votes up.
-    up: i64,
-    /// The number of votes down.
-    down: i64,
-    /// The number of comments.
-    comments: u64,
-    /// The author; `[deleted user]` if the account no longer exists.
-    #[schema(value_type = values::StoredUsername)]
-    username: String,
-    /// The caller's own vote; missing if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = VoteType, required = false)]
-    voted: Option<VoteType>,
-    /// The comments that are new since the caller last visited a page of the thread, 0 if there
-    /// was no visit; missing without a session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    new_comments: Option<u64>,
+    /// A story in a list.
+    pub struct NewsEntry from (line: (&NewsLine, bool)) {
+        id: NewsId = line.0.news.id, u64;
+        title: String = line.0.news.title.clone(), values::StoredTitle;
+        /// The link, or `text://` and the text.
+        url: String = line.0.news.url.clone(), values::StoredUrl;
+        /// The time of submission.
+        ctime: Timestamp = line.0.news.ctime, u64;
+        /// The number of votes up.
+        up: i64 = line.0.news.votes()[0];
+        /// The number of votes down.
+        down: i64 = line.0.news.votes()[1];
+        /// The number of comments.
+        comments: u64 = line.0.news.comments;
+        /// The author; `[deleted user]` if the account no longer exists.
+        username: String = line.0.username.as_deref().unwrap_or(DELETED_USER).to_owned(), values::StoredUsername;
+        /// The caller's own vote; missing if there is none.
+        voted?: Direction = line.0.my_vote.filter(|_| line.1), values::Vote;
+        /// The comments that are new since the caller last visited a page of the thread, 0 if there
+        /// was no visit; missing without a session.
+        new_comments?: u64 = line.1.then_some(line.0.new_comments);
+    }
 }
 
 /// Submit or edit a story.
@@ -101,12 +84,9 @@ pub struct NewsEntry {
     path = "/api/submit",
     request_body(content = inline(SubmissionForm), content_type = FORM),
     responses((status = 200, body = SubmittedResponse)),
-    security(("session" = [])),
 )]
 pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>, RequestError> {
-    let submitted = submit_or_edit(&app, form.actor(), form.fields.read()?).await?;
-    let held = matches!(submitted, Submitted::Held(_));
-    Ok(Json(SubmittedResponse { status: Status::Ok, news_id: submitted.id(), held }))
+    Ok(Json(submit_or_edit(&app, form.actor(), form.fields.read()?).await?.into()))
 }
 
 /// Delete a story.
@@ -115,7 +95,6 @@ pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedRespon
     path = "/api/delnews",
     request_body(content = inline(NewsIdForm), content_type = FORM),
     responses((status = 200, body = NewsDeletedResponse)),
-    security(("session" = [])),
 )]
 pub async fn delete(
     app: App,
@@ -141,11 +120,8 @@ pub async fn list(
     Page { mut visit, .. }: Page,
 ) -> Result<Json<NewsListResponse>, RequestError> {
     let (start, count) = part(start, &count)?;
-    let mut page = match sort.as_str() {
-        "latest" => lists::latest(&mut visit, start, count).await?,
-        "top" => lists::top(&mut visit, start, count).await?,
-        _ => return Err(RequestError::field("sort", "it must be latest or top")),
-    };
+    let list: SiteList = parse(&sort, "sort", SiteList::expected())?;
+    let mut page = list.read(&mut visit, start, count).await?;
     page.total = hidden::count_seen(&mut visit, page.total, |_| true).await?;
     Ok(answer(&visit, &page))
 }
@@ -190,27 +166,8 @@ fn part(start: String, count: &str) -> Result<(u64, u64), RequestError> {
 
 fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
     let has_viewer = visit.viewer_id().is_some();
-    let news = page.lines.iter().map(|line| entry(line, has_viewer)).collect();
+    let news = page.lines.iter().map(|line| NewsEntry::from((line, has_viewer))).collect();
     Json(NewsListResponse { status: Status::Ok, news, count: page.total })
-}
-
-/// A story as calls show it.
-#[must_use]
-pub fn entry(line: &NewsLine, has_viewer: bool) -> NewsEntry {
-    let (news, username) = (&line.news, &line.username);
-    let [up, down] = news.votes();
-    NewsEntry {
-        id: news.id,
-        title: news.title.clone(),
-        url: news.url.clone(),
-        ctime: news.ctime,
-        up,
-        down,
-        comments: news.comments,
-        username: username.as_deref().unwrap_or(DELETED_USER).to_owned(),
-        voted: line.my_vote.filter(|_| has_viewer).map(VoteType::from),
-        new_comments: has_viewer.then_some(line.new_comments),
-    }
 }
 
 form! {
@@ -229,13 +186,23 @@ fn voted_on(text: &str) -> Option<Vec<VotedOn>> {
     of.ok().filter(|of| of.len() <= limits::MAX_VOTES_ASKED)
 }
 
-/// The votes on some stories and comments.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ItemVotesList)]
-pub struct VotesListResponse {
-    status: Status,
-    /// Without those that the caller cannot vote on.
-    votes: Vec<VotesOnResponse>,
+answer! {
+    /// The votes on some stories and comments.
+    pub struct VotesListResponse as ItemVotesList from (states: Vec<(VotedOn, VoteState)>) {
+        status;
+        /// Without those that the caller cannot vote on.
+        votes: Vec<VotesOnResponse> = states.into_iter().map(VotesOnResponse::from).collect();
+    }
+
+    /// The votes on a story or a comment that were asked for.
+    struct VotesOnResponse as ItemVotesOn from (on: (VotedOn, VoteState)) {
+        /// The number of the story; `7-3` for comment 3 of story 7.
+        of: String = on.0.to_string(), values::VotedOnId;
+        /// The caller's vote: `up`, `down` or `none`.
+        voted: &'static str = voted(on.1), values::VoteOfCaller;
+        up: i64 = on.1.up;
+        down: i64 = on.1.down;
+    }
 }
 
 /// See the votes on stories and comments, with your own, for a page that was kept.
@@ -244,13 +211,10 @@ pub struct VotesListResponse {
     path = "/api/votes",
     params(VotesQuery),
     responses((status = 200, body = VotesListResponse)),
-    security(("session" = [])),
 )]
 pub async fn votes(
     Page { app, user, .. }: Page<Member>,
     Form(query): Form<VotesQuery>,
 ) -> Result<Json<VotesListResponse>, RequestError> {
-    let states = votes::states(&app.site, app.now(), &user, &query.of).await?;
-    let on = |(of, state): (VotedOn, VoteState)| VotesOnResponse::new(of.to_string(), state);
-    Ok(Json(VotesListResponse { status: Status::Ok, votes: states.into_iter().map(on).collect() }))
+    Ok(Json(votes::states(&app.site, app.now(), &user, &query.of).await?.into()))
 }

@@ -3,17 +3,15 @@
 
 use crate::App;
 use crate::error::RequestError;
-use crate::request::answers::Status;
+use crate::request::answers::{Status, answer};
 use crate::request::description::FORM;
 use crate::request::form::{Form, form, valid};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
-use serde::Serialize;
 use tidings_domain::submissions::preparing;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::urls::{NewsUrl, completed};
-use utoipa::ToSchema;
 
 form! {
     /// A page whose title is wanted.
@@ -31,14 +29,13 @@ form! {
     }
 }
 
-/// The title of a page.
-#[derive(Serialize, ToSchema)]
-#[schema(as = FetchedTitle)]
-pub struct TitleResponse {
-    status: Status,
-    /// The title, cut to the length that titles of stories may have.
-    #[schema(value_type = values::Title)]
-    title: String,
+answer! {
+    /// The title of a page.
+    pub struct TitleResponse as FetchedTitle {
+        status;
+        /// The title, cut to the length that titles of stories may have.
+        title: String, values::Title;
+    }
 }
 
 /// Fetch the title of a page.
@@ -47,7 +44,6 @@ pub struct TitleResponse {
     path = "/api/fetchtitle",
     request_body(content = inline(FetchTitleForm), content_type = FORM),
     responses((status = 200, body = TitleResponse)),
-    security(("session" = [])),
 )]
 pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>, RequestError> {
     let page: FetchTitleForm = form.fields.read()?;
@@ -55,22 +51,17 @@ pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleRespo
     Ok(Json(TitleResponse { status: Status::Ok, title: title.to_string() }))
 }
 
-/// The story that a URL leads to when it is submitted.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Duplicate)]
-pub struct DuplicateResponse {
-    status: Status,
-    /// The URL as a form stores it.
-    #[schema(value_type = values::Url)]
-    url: String,
-    /// The story; missing if the URL would make a new one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    news_id: Option<NewsId>,
-    /// Its title.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::StoredTitle, required = false)]
-    title: Option<String>,
+answer! {
+    /// The story that a URL leads to when it is submitted.
+    pub struct DuplicateResponse as Duplicate {
+        status;
+        /// The URL as a form stores it.
+        url: String, values::Url;
+        /// The story; missing if the URL would make a new one.
+        news_id?: NewsId, u64;
+        /// Its title.
+        title?: String, values::StoredTitle;
+    }
 }
 
 /// Find the story that a URL leads to when it is submitted.

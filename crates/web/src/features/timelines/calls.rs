@@ -6,7 +6,7 @@ use crate::App;
 use crate::error::{RequestError, unknown_name};
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
-use crate::request::answers::{DONE, DoneResponse, Status, is_false};
+use crate::request::answers::{DONE, DoneResponse, answer};
 use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::paging::WindowQuery;
@@ -14,7 +14,6 @@ use crate::request::path::PathOf;
 use crate::request::values;
 use crate::request::viewer::SignedForm;
 use axum::Json;
-use serde::Serialize;
 use tidings_domain::accounts::profiles;
 use tidings_domain::accounts::seen::Seen;
 use tidings_domain::accounts::visit::Visit;
@@ -23,84 +22,57 @@ use tidings_domain::timelines::lines::TweetLine;
 use tidings_domain::timelines::reading::{self, TweetPage};
 use tidings_domain::timelines::tweets::PostedTweet;
 use tidings_domain::values::ids::{NewsId, TweetId};
-use utoipa::ToSchema;
 
-/// The outcome of posting a tweet.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Tweeted)]
-pub struct TweetedResponse {
-    status: Status,
-    /// The tweet.
-    #[schema(value_type = u64)]
-    tweet_id: TweetId,
-    /// True if it waits for a moderator; otherwise missing.
-    #[serde(skip_serializing_if = "is_false")]
-    #[schema(required = false)]
-    held: bool,
-}
+answer! {
+    /// The outcome of posting a tweet.
+    pub struct TweetedResponse as Tweeted from (posted: PostedTweet) {
+        status;
+        /// The tweet.
+        tweet_id: TweetId = posted.id, u64;
+        /// True if it waits for a moderator; otherwise missing.
+        held?: bool = posted.waits.then_some(true);
+    }
 
-/// A part of a timeline, newest first.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Timeline)]
-pub struct TimelineResponse {
-    status: Status,
-    tweets: Vec<TweetEntry>,
-    /// The value of `before` for the next part; null at the end.
-    #[schema(value_type = Option<values::Cursor>, required = true)]
-    next: Option<String>,
-}
+    /// A part of a timeline, newest first.
+    pub struct TimelineResponse as Timeline from (page: TweetPage) {
+        status;
+        tweets: Vec<TweetEntry> = page.lines.iter().map(TweetEntry::from).collect();
+        /// The value of `before` for the next part; null at the end.
+        next: Option<String> = page.next.map(|next| next.to_string()), Option<values::Cursor>;
+    }
 
-/// A tweet in a timeline.
-#[derive(Serialize, ToSchema)]
-pub struct TweetEntry {
-    #[schema(value_type = u64)]
-    id: TweetId,
-    /// The text, or the title of the story that the tweet announces.
-    #[schema(value_type = values::StoredTweet)]
-    text: String,
-    /// The time of posting in seconds, with up to three decimals.
-    created_at: f64,
-    /// The author; `[deleted user]` if the account was deactivated before the tweet was approved.
-    #[schema(value_type = values::StoredUsername)]
-    username: String,
-    /// The author's full name; may be empty.
-    #[schema(value_type = values::StoredFullName)]
-    fullname: String,
-    /// The position in timelines.
-    #[schema(value_type = values::Cursor)]
-    cursor: String,
-    /// The story that the tweet announces; otherwise missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    news_id: Option<NewsId>,
-}
+    /// A tweet in a timeline.
+    pub struct TweetEntry from (line: &Seen<TweetLine>) {
+        id: TweetId = line.tweet.id, u64;
+        /// The text, or the title of the story that the tweet announces.
+        text: String = line.text().to_owned(), values::StoredTweet;
+        /// The time of posting in seconds, with up to three decimals.
+        created_at: f64 = line.tweet.created_at;
+        /// The author; `[deleted user]` if the account was deactivated before the tweet was approved.
+        username: String = line.username.clone().unwrap_or_else(|| DELETED_USER.to_owned()), values::StoredUsername;
+        /// The author's full name; may be empty.
+        fullname: String = line.fullname.clone(), values::StoredFullName;
+        /// The position in timelines.
+        cursor: String = line.cursor.to_string(), values::Cursor;
+        /// The story that the tweet announces; otherwise missing.
+        news_id?: NewsId = line.tweet.news_id, u64;
+    }
 
-/// A part of a list of users, latest first.
-#[derive(Serialize, ToSchema)]
-#[schema(as = People)]
-pub struct PeopleResponse {
-    status: Status,
-    /// The number of users in the whole list.
-    count: u64,
-    users: Vec<PersonEntry>,
-    /// The value of `before` for the next part; null at the end.
-    #[schema(value_type = Option<values::Cursor>, required = true)]
-    next: Option<String>,
-}
+    /// A part of a list of users, latest first.
+    pub struct PeopleResponse as People from (page: PeoplePage) {
+        status;
+        /// The number of users in the whole list.
+        count: u64 = page.count;
+        users: Vec<PersonEntry> = page.people.into_iter().map(PersonEntry::from).collect();
+        /// The value of `before` for the next part; null at the end.
+        next: Option<String> = page.next.map(|next| next.to_string()), Option<values::Cursor>;
+    }
 
-/// A user in a list.
-#[derive(Serialize, ToSchema)]
-struct PersonEntry {
-    #[schema(value_type = values::StoredUsername)]
-    username: String,
-    /// The full name; may be empty.
-    #[schema(value_type = values::StoredFullName)]
-    fullname: String,
-}
-
-impl From<PostedTweet> for TweetedResponse {
-    fn from(PostedTweet { id, waits }: PostedTweet) -> Self {
-        Self { status: Status::Ok, tweet_id: id, held: waits }
+    /// A user in a list.
+    struct PersonEntry from (person: Person) {
+        username: String = person.username, values::StoredUsername;
+        /// The full name; may be empty.
+        fullname: String = person.fullname, values::StoredFullName;
     }
 }
 
@@ -110,7 +82,6 @@ impl From<PostedTweet> for TweetedResponse {
     path = "/api/deltweet",
     request_body(content = inline(TweetDeletion), content_type = FORM),
     responses((status = 200, body = DoneResponse)),
-    security(("session" = [])),
 )]
 pub async fn delete(
     app: App,
@@ -126,7 +97,6 @@ pub async fn delete(
     path = "/api/timeline/home",
     params(WindowQuery),
     responses((status = 200, body = TimelineResponse)),
-    security(("session" = [])),
 )]
 pub async fn home(
     Page { mut visit, .. }: Page,
@@ -199,39 +169,4 @@ pub async fn followings(
 ) -> Result<Json<PeopleResponse>, RequestError> {
     let people = follows::people(&mut visit, &name, Side::Followings, &query.into()).await;
     Ok(Json(people.map_err(unknown_name)?.into()))
-}
-
-impl From<TweetPage> for TimelineResponse {
-    fn from(page: TweetPage) -> Self {
-        let next = page.next.map(|next| next.to_string());
-        Self { status: Status::Ok, tweets: page.lines.iter().map(TweetEntry::from).collect(), next }
-    }
-}
-
-impl From<&Seen<TweetLine>> for TweetEntry {
-    fn from(line: &Seen<TweetLine>) -> Self {
-        let tweet = &line.tweet;
-        Self {
-            id: tweet.id,
-            text: line.text().to_owned(),
-            created_at: tweet.created_at,
-            username: line.username.clone().unwrap_or_else(|| DELETED_USER.to_owned()),
-            fullname: line.fullname.clone(),
-            cursor: line.cursor.to_string(),
-            news_id: tweet.news_id,
-        }
-    }
-}
-
-impl From<PeoplePage> for PeopleResponse {
-    fn from(page: PeoplePage) -> Self {
-        let users = page.people.into_iter().map(PersonEntry::from).collect();
-        Self { status: Status::Ok, count: page.count, users, next: page.next.map(|next| next.to_string()) }
-    }
-}
-
-impl From<Person> for PersonEntry {
-    fn from(Person { username, fullname, .. }: Person) -> Self {
-        Self { username, fullname }
-    }
 }

@@ -2,12 +2,12 @@
 
 use crate::error::RequestError;
 use crate::markup::page::Page;
-use crate::request::answers::Status;
+use crate::request::answers::{Status, answer};
 use crate::request::form::parse;
 use crate::request::path::PathOf;
 use crate::request::values;
 use axum::Json;
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::articles::lists::{self, ArticleLine, ArticleOrder, ArticlePage, PageNumber};
 use tidings_domain::articles::topics;
@@ -16,76 +16,58 @@ use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::ARTICLES_PER_PAGE;
 use tidings_domain::values::topic::Topic;
 use tidings_domain::values::topic::TopicChoice;
-use utoipa::ToSchema;
 
-/// A page of a list of articles.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Articles)]
-pub struct ArticlesResponse {
-    status: Status,
-    articles: Vec<ArticleEntry>,
-    /// The number of articles in the whole list. A list of several topics has at most 2,000.
-    count: u64,
-}
+answer! {
+    /// A page of a list of articles.
+    pub struct ArticlesResponse as Articles from (page: ArticlePage) {
+        status;
+        articles: Vec<ArticleEntry> = page.lines.into_iter().map(ArticleEntry::from).collect();
+        /// The number of articles in the whole list. A list of several topics has at most 2,000.
+        count: u64 = page.total.saturating_sub(page.hidden);
+    }
 
-/// An article in a list.
-#[derive(Serialize, ToSchema)]
-struct ArticleEntry {
-    #[schema(value_type = u64)]
-    id: NewsId,
-    #[schema(value_type = values::StoredTitle)]
-    title: String,
-    /// The address of the article.
-    #[schema(value_type = values::StoredUrl)]
-    link: String,
-    /// The author, as `user:<user id>`.
-    #[schema(value_type = values::Poster)]
-    poster: String,
-    /// The time of submission.
-    #[schema(value_type = u64)]
-    time: Timestamp,
-    /// The number of votes that count towards the score.
-    votes: i64,
-    /// The score: the time of submission in seconds, plus 432 for each vote that counts.
-    #[schema(value_type = f64)]
-    #[serde(serialize_with = "whole_if_possible")]
-    score: f64,
-    #[schema(value_type = Vec<values::TopicName>)]
-    topics: Vec<String>,
-}
+    /// An article in a list.
+    struct ArticleEntry from (line: ArticleLine) {
+        id: NewsId = line.id, u64;
+        title: String = line.article.title, values::StoredTitle;
+        /// The address of the article.
+        link: String = line.article.link, values::StoredUrl;
+        /// The author, as `user:<user id>`.
+        poster: String = line.article.poster, values::Poster;
+        /// The time of submission.
+        time: Timestamp = line.article.time, u64;
+        /// The number of votes that count towards the score.
+        votes: i64 = line.article.votes;
+        /// The score: the time of submission in seconds, plus 432 for each vote that counts.
+        #[serde(serialize_with = "whole_if_possible")]
+        score: f64 = line.score, f64;
+        topics: Vec<String> = line.line.iter().flat_map(|line| line.news.topics.iter()).map(Topic::to_string).collect(),
+            Vec<values::TopicName>;
+    }
 
-/// All topics.
-#[derive(Serialize, ToSchema)]
-#[schema(as = TopicList)]
-pub struct TopicListResponse {
-    status: Status,
-    topics: Vec<TopicEntry>,
-}
+    /// All topics.
+    pub struct TopicListResponse as TopicList {
+        status;
+        topics: Vec<TopicEntry>;
+    }
 
-/// A topic in a list.
-#[derive(Serialize, ToSchema)]
-struct TopicEntry {
-    #[schema(value_type = values::TopicName)]
-    name: String,
-    /// The number of its articles.
-    articles: u64,
-    /// The sentence that describes it; missing if it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = values::TopicSentence, required = false)]
-    about: Option<String>,
-}
+    /// A topic in a list.
+    struct TopicEntry from (line: &topics::TopicLine) {
+        name: String = line.topic.to_string(), values::TopicName;
+        /// The number of its articles.
+        articles: u64 = line.articles;
+        /// The sentence that describes it; missing if it has none.
+        about?: String = Some(line.sentence.clone()).filter(|sentence| !sentence.is_empty()), values::TopicSentence;
+    }
 
-/// The outcome of renaming or merging a topic.
-#[derive(Serialize, ToSchema)]
-#[schema(as = TopicMoved)]
-pub struct TopicMovedResponse {
-    status: Status,
-    /// Whether all articles have been moved. If not, the move continues in the background.
-    finished: bool,
-    /// The number of articles moved. Missing until the move is finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = u64, required = false)]
-    articles: Option<u64>,
+    /// The outcome of renaming or merging a topic.
+    pub struct TopicMovedResponse as TopicMoved from (articles: Option<u64>) {
+        status;
+        /// Whether all articles have been moved. If not, the move continues in the background.
+        finished: bool = articles.is_some();
+        /// The number of articles moved. Missing until the move is finished.
+        articles?: u64 = articles;
+    }
 }
 
 /// List articles, best or newest first.
@@ -139,29 +121,6 @@ fn page_of(text: &str) -> Result<PageNumber, RequestError> {
     parse(text, "page", "it must be a whole number from 1 on")
 }
 
-impl From<ArticlePage> for ArticlesResponse {
-    fn from(page: ArticlePage) -> Self {
-        let articles = page.lines.into_iter().map(ArticleEntry::from).collect();
-        Self { status: Status::Ok, articles, count: page.total.saturating_sub(page.hidden) }
-    }
-}
-
-impl From<ArticleLine> for ArticleEntry {
-    fn from(ArticleLine { id, line, article, score }: ArticleLine) -> Self {
-        let topics = line.as_ref().map(|line| line.news.topics.iter().map(Topic::to_string).collect());
-        Self {
-            id,
-            title: article.title,
-            link: article.link,
-            poster: article.poster,
-            time: article.time,
-            votes: article.votes,
-            score,
-            topics: topics.unwrap_or_default(),
-        }
-    }
-}
-
 /// Writes a score as a whole number. Only a score that another program wrote can have a
 /// fraction.
 fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -175,18 +134,8 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
 #[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
 pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
-    let entry = |line: &topics::TopicLine| TopicEntry {
-        name: line.topic.to_string(),
-        articles: line.articles,
-        about: Some(line.sentence.clone()).filter(|sentence| !sentence.is_empty()),
-    };
-    Ok(Json(TopicListResponse { status: Status::Ok, topics: overview.topics.iter().map(entry).collect() }))
-}
-
-impl From<Option<u64>> for TopicMovedResponse {
-    fn from(articles: Option<u64>) -> Self {
-        Self { status: Status::Ok, finished: articles.is_some(), articles }
-    }
+    let entries = overview.topics.iter().map(TopicEntry::from).collect();
+    Ok(Json(TopicListResponse { status: Status::Ok, topics: entries }))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::App;
 use crate::features::comments::calls::FoundComment;
 use crate::features::moderation::log::LogLine;
-use crate::features::stories::calls;
+use crate::features::stories::calls::NewsEntry;
 use crate::markup::addresses::{address_of_thing, comment_address, news_address, profile_address};
 use crate::markup::head::{excerpt, shortened};
 use crate::markup::parts::DELETED_USER;
@@ -70,7 +70,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
             Some(Finding::Story(line)) => {
                 let author = line.username.as_deref().unwrap_or(DELETED_USER);
                 let words = format!("New story by {author}: {}", shortened(&line.news.title));
-                let members = vec![("story", object(calls::entry(&line, false)))];
+                let members = vec![("story", object(NewsEntry::from((&*line, false))))];
                 Some(Told { members, words, page: news_address(*id) })
             }
             _ => None,
@@ -81,7 +81,7 @@ async fn told(app: &App, event: &Event) -> Result<Option<Told>, Error> {
                 let author = line.username.unwrap_or(DELETED_USER);
                 let title = shortened(&found.news.title);
                 let words = format!("{author} on “{title}”: {}", excerpt(line.body()));
-                let members = vec![("comment", object(FoundComment::of(&found)))];
+                let members = vec![("comment", object(FoundComment::from(&*found)))];
                 Some(Told { members, words, page: comment_address(*address) })
             }
             _ => None,
