@@ -7,6 +7,7 @@
 use crate::limits::MAX_FIELDS;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidings_domain::values::clock::Timestamp;
@@ -254,16 +255,26 @@ const fn is_of_whole_store(error: &KeyspaceError) -> bool {
     matches!(error, KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_) | KeyspaceError::Unsure(_))
 }
 
-/// Whether programs get the status 429 too. Older refusals of the kind are a 200 for them.
-const fn is_slowed_down(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Refused(
-            Refusal::TooManyFailedLogins { .. }
-                | Refusal::TooManyAtOnce { .. }
-                | Refusal::TooManyRequests { .. }
-        )
-    )
+/// The status and the message of a failure of the domain.
+fn told_of_domain(error: &Error) -> (StatusCode, Cow<'static, str>) {
+    let unavailable = |message| (StatusCode::SERVICE_UNAVAILABLE, message);
+    match error {
+        Error::Refused(refusal) => (refusal_status(refusal), refusal.to_string().into()),
+        Error::Store(KeyspaceError::Unavailable(_)) => unavailable(UNAVAILABLE.into()),
+        Error::Store(KeyspaceError::Unsure(_)) => unavailable(UNSURE.into()),
+        Error::Store(KeyspaceError::ReadOnly(cause)) => unavailable(
+            format!(
+                "the site is read only at the moment: {cause}. You can still read; try again in a few minutes"
+            )
+            .into(),
+        ),
+        Error::Store(error) if error.unreadable_key().is_some() => unavailable(UNREADABLE.into()),
+        Error::Busy => unavailable(error.to_string().into()),
+        Error::Store(_) | Error::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL.into()),
+        Error::Input(_) | Error::Url(_) | Error::Hostname(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, error.to_string().into())
+        }
+    }
 }
 
 impl RequestError {
@@ -273,6 +284,17 @@ impl RequestError {
     /// A field that is missing, or not as expected.
     pub const fn field(name: &'static str, expected: &'static str) -> Self {
         Self::Field { name, expected }
+    }
+
+    /// The rule of the site that it is a refusal by, if it is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Domain(error) => match &**error {
+                Error::Refused(refusal) => Some(refusal),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The seconds after which the request may succeed, if the failure says so.
@@ -294,139 +316,125 @@ impl RequestError {
 
     /// The decision of a moderator that is the reason, if one can appeal against it.
     pub fn decision(&self) -> Option<ModerationId> {
-        match self {
-            Self::Domain(error) => match &**error {
-                Error::Refused(refusal) => refusal.decision(),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.refusal()?.decision()
     }
 
     /// The votes as they are, if a vote was refused because of them.
     pub(crate) fn votes(&self) -> Option<VoteState> {
-        let Self::Domain(error) = self else { return None };
-        match &**error {
-            Error::Refused(Refusal::VotedAlready(votes)) => *votes,
-            Error::Refused(Refusal::NoVoteToTakeBack(votes)) => Some(*votes),
+        match self.refusal()? {
+            Refusal::VotedAlready(votes) => *votes,
+            Refusal::NoVoteToTakeBack(votes) => Some(*votes),
             _ => None,
         }
     }
 
+    /// The status of the response for a page, and the message for the user.
+    fn told(&self) -> (StatusCode, Cow<'static, str>) {
+        let (status, message) = match self {
+            Self::Domain(error) => return told_of_domain(error),
+            Self::Field { name, expected } => {
+                return (StatusCode::BAD_REQUEST, format!("the field {name} is wrong: {expected}").into());
+            }
+            Self::Malformed(malformed) => return (StatusCode::BAD_REQUEST, malformed.to_string().into()),
+            Self::Title(error) => return (StatusCode::UNPROCESSABLE_ENTITY, error.to_string().into()),
+            Self::UnknownUsername => return (StatusCode::NOT_FOUND, Refusal::NoSuchUser.to_string().into()),
+            Self::TooManyWrites => return told_of_domain(&Error::Busy),
+            Self::Fields(_) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "nothing has been saved yet. Correct the fields marked below",
+            ),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"),
+            Self::TooSlow => {
+                (StatusCode::REQUEST_TIMEOUT, "the request arrived too slowly. Please try again")
+            }
+            Self::AddressTooLong => (StatusCode::URI_TOO_LONG, "the address is too long"),
+            Self::HeadTooLarge => {
+                (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request headers are too large")
+            }
+            Self::UnreadableHead => (StatusCode::BAD_REQUEST, "the request headers are not valid HTTP"),
+            Self::WrongHost => (
+                StatusCode::BAD_REQUEST,
+                "this site does not answer to the host name you used. Its operator can add host names with the \
+                 setting server.hosts",
+            ),
+            Self::OldHost(_) => (StatusCode::PERMANENT_REDIRECT, "this site has another address now"),
+            Self::TooManyStreams => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "you have too many home pages open. Close one, and try again in a minute",
+            ),
+            Self::NotFound => (StatusCode::NOT_FOUND, "there’s nothing here"),
+            Self::MethodNotAllowed => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this page can’t be opened like that. Go back and use the form",
+            ),
+            Self::LoginRequired => (StatusCode::UNAUTHORIZED, "you must be logged in"),
+            Self::WrongSecret => (
+                StatusCode::FORBIDDEN,
+                "this form belongs to an earlier session. Go back, reload the page and try again",
+            ),
+            Self::CrossSite => (
+                StatusCode::FORBIDDEN,
+                "this form was sent from another site. Open the page on this site and try again",
+            ),
+            Self::ForeignPage => (
+                StatusCode::FORBIDDEN,
+                "other web sites can't vote here. Vote with the browser extension or on this site",
+            ),
+            Self::TooManySearches => {
+                (StatusCode::SERVICE_UNAVAILABLE, "too many searches are running. Try again in a moment")
+            }
+            Self::SearchUnavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "search doesn't work at the moment. The rest of the site does",
+            ),
+            Self::SearchIndexDamaged => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the search index is being made. Please try again in a minute. The rest of the site works",
+            ),
+            Self::Timeout => (StatusCode::SERVICE_UNAVAILABLE, "the request took too long. Please try again"),
+            Self::UnsureTimeout => (StatusCode::SERVICE_UNAVAILABLE, UNSURE_TIMEOUT),
+            Self::Panic => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL),
+        };
+        (status, message.into())
+    }
+
     /// The status of the response for a page.
     pub fn status(&self) -> StatusCode {
-        match self {
-            Self::Domain(error) => match &**error {
-                Error::Input(_) | Error::Url(_) | Error::Hostname(_) => StatusCode::UNPROCESSABLE_ENTITY,
-                Error::Refused(refusal) => refusal_status(refusal),
-                Error::Store(error) if is_of_whole_store(error) || error.unreadable_key().is_some() => {
-                    StatusCode::SERVICE_UNAVAILABLE
-                }
-                Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
-                Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            },
-            Self::Field { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
-            Self::UnreadableHead | Self::WrongHost => StatusCode::BAD_REQUEST,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::AddressTooLong => StatusCode::URI_TOO_LONG,
-            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            Self::NotFound | Self::UnknownUsername => StatusCode::NOT_FOUND,
-            Self::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
-            Self::Fields(_) | Self::Title(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::OldHost(_) => StatusCode::PERMANENT_REDIRECT,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::LoginRequired => StatusCode::UNAUTHORIZED,
-            Self::WrongSecret | Self::CrossSite | Self::ForeignPage => StatusCode::FORBIDDEN,
-            Self::TooManyWrites
-            | Self::TooManySearches
-            | Self::SearchUnavailable
-            | Self::SearchIndexDamaged
-            | Self::Timeout
-            | Self::UnsureTimeout => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Panic => StatusCode::INTERNAL_SERVER_ERROR,
-        }
+        self.told().0
+    }
+
+    /// The message for the user, as a sentence.
+    pub fn message(&self) -> String {
+        sentence(&self.told().1)
     }
 
     /// Whether a login needs a code besides the password.
     pub(crate) fn needs_code(&self) -> bool {
-        matches!(self, Self::Domain(error) if matches!(**error, Error::Refused(Refusal::CodeRequired)))
+        matches!(self.refusal(), Some(Refusal::CodeRequired))
     }
 
     /// The status of the response for a program. A refusal by a rule is a normal
     /// response there, HTTP 200, as the clients expect.
     pub(crate) fn api_status(&self) -> StatusCode {
-        match self {
-            // An unknown name in an address is a missing page for a program too.
-            Self::Domain(error) if matches!(**error, Error::Refused(Refusal::NoSuchTopic(_))) => {
-                self.status()
+        match (self, self.refusal()) {
+            // An unknown name in an address is a missing page for a program too; older refusals of being slowed down
+            // have HTTP status 200.
+            (
+                _,
+                Some(
+                    Refusal::NoSuchTopic(_)
+                    | Refusal::CodeRequired
+                    | Refusal::TooManyFailedLogins { .. }
+                    | Refusal::TooManyAtOnce { .. }
+                    | Refusal::TooManyRequests { .. },
+                ),
+            ) => self.status(),
+            (Self::Domain(error), _) if is_for_the_user(error) => StatusCode::OK,
+            (Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret, _) => {
+                StatusCode::OK
             }
-            Self::Domain(_) if self.needs_code() => self.status(),
-            Self::Domain(error) if is_slowed_down(error) => self.status(),
-            Self::Domain(error) if is_for_the_user(error) => StatusCode::OK,
-            Self::Field { .. } | Self::Title(_) | Self::LoginRequired | Self::WrongSecret => StatusCode::OK,
             _ => self.status(),
         }
-    }
-
-    /// The message for the user, as a sentence.
-    pub fn message(&self) -> String {
-        sentence(&match self {
-            Self::Domain(error) => match &**error {
-                Error::Store(KeyspaceError::Unavailable(_)) => UNAVAILABLE.to_owned(),
-                Error::Store(KeyspaceError::Unsure(_)) => UNSURE.to_owned(),
-                Error::Store(KeyspaceError::ReadOnly(cause)) => format!(
-                    "the site is read only at the moment: {cause}. You can still read; try again in a few \
-                     minutes"
-                ),
-                Error::Store(error) if error.unreadable_key().is_some() => UNREADABLE.to_owned(),
-                Error::Store(_) | Error::Internal(_) => INTERNAL.to_owned(),
-                error => error.to_string(),
-            },
-            Self::Field { name, expected } => format!("the field {name} is wrong: {expected}"),
-            Self::Fields(_) => "nothing has been saved yet. Correct the fields marked below".to_owned(),
-            Self::Malformed(malformed) => malformed.to_string(),
-            Self::TooLarge => "the request is too large".to_owned(),
-            Self::TooSlow => "the request arrived too slowly. Please try again".to_owned(),
-            Self::AddressTooLong => "the address is too long".to_owned(),
-            Self::HeadTooLarge => "the request headers are too large".to_owned(),
-            Self::UnreadableHead => "the request headers are not valid HTTP".to_owned(),
-            Self::WrongHost => "this site does not answer to the host name you used. Its operator can add \
-                host names with the setting server.hosts"
-                .to_owned(),
-            Self::OldHost(_) => "this site has another address now".to_owned(),
-            Self::UnknownUsername => Refusal::NoSuchUser.to_string(),
-            Self::TooManyStreams => {
-                "you have too many home pages open. Close one, and try again in a minute".to_owned()
-            }
-            Self::NotFound => "there’s nothing here".to_owned(),
-            Self::MethodNotAllowed => {
-                "this page can’t be opened like that. Go back and use the form".to_owned()
-            }
-            Self::Title(error) => error.to_string(),
-            Self::LoginRequired => "you must be logged in".to_owned(),
-            Self::WrongSecret => {
-                "this form belongs to an earlier session. Go back, reload the page and try again".to_owned()
-            }
-            Self::CrossSite => {
-                "this form was sent from another site. Open the page on this site and try again".to_owned()
-            }
-            Self::TooManyWrites => Error::Busy.to_string(),
-            Self::TooManySearches => "too many searches are running. Try again in a moment".to_owned(),
-            Self::SearchUnavailable => {
-                "search doesn't work at the moment. The rest of the site does".to_owned()
-            }
-            Self::SearchIndexDamaged => {
-                "the search index is being made. Please try again in a minute. The rest of the site works"
-                    .to_owned()
-            }
-            Self::ForeignPage => {
-                "other web sites can't vote here. Vote with the browser extension or on this site".to_owned()
-            }
-            Self::Timeout => "the request took too long. Please try again".to_owned(),
-            Self::UnsureTimeout => UNSURE_TIMEOUT.to_owned(),
-            Self::Panic => INTERNAL.to_owned(),
-        })
     }
 
     /// The message for a program, which has no form to go back to.
@@ -440,61 +448,41 @@ impl RequestError {
 
     /// The state of the store, if that is why it could not do what was asked for.
     pub(crate) fn store_state(&self) -> Option<StoreHealth> {
-        match self {
-            Self::Domain(error) => match &**error {
-                Error::Store(KeyspaceError::Unavailable(cause)) => {
-                    Some(StoreHealth::Unavailable(cause.clone()))
-                }
-                Error::Store(KeyspaceError::ReadOnly(cause)) => Some(StoreHealth::ReadOnly(cause.clone())),
-                _ => None,
-            },
+        let Self::Domain(error) = self else { return None };
+        match &**error {
+            Error::Store(KeyspaceError::Unavailable(cause)) => Some(StoreHealth::Unavailable(cause.clone())),
+            Error::Store(KeyspaceError::ReadOnly(cause)) => Some(StoreHealth::ReadOnly(cause.clone())),
             _ => None,
         }
     }
 
     /// Logs what an operator should know. Visitors' mistakes are not logged.
     pub(crate) fn log(&self, now: Timestamp, method: &Method, path: &str) {
-        match self {
+        static LAST: [AtomicU64; 5] = [const { AtomicU64::new(0) }; 5];
+        let (last, cause, what) = match self {
             Self::Domain(error) => match &**error {
                 // That the store is lost, and when it is back, is logged by `health`.
                 Error::Store(KeyspaceError::Unavailable(_) | KeyspaceError::ReadOnly(_)) => {
-                    static LAST: AtomicU64 = AtomicU64::new(0);
-                    if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, %error, "request failed");
-                    }
+                    (&LAST[0], Some(error), "request failed")
                 }
-                Error::Store(KeyspaceError::Unsure(reason)) => {
-                    static LAST: AtomicU64 = AtomicU64::new(0);
-                    if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, reason, "it is unclear whether a write was done");
-                    }
+                Error::Store(KeyspaceError::Unsure(_)) => {
+                    (&LAST[1], Some(error), "it is unclear whether a write was done")
                 }
-                Error::Busy => {
-                    static LAST: AtomicU64 = AtomicU64::new(0);
-                    if is_first_this_second(&LAST, now) {
-                        tracing::warn!(%method, path, "too busy");
-                    }
-                }
-                Error::Store(error) if error.unreadable_key().is_some() => report_unreadable(error),
+                Error::Busy => (&LAST[2], None, "too busy"),
+                Error::Store(error) if error.unreadable_key().is_some() => return report_unreadable(error),
                 Error::Store(_) | Error::Internal(_) => {
-                    tracing::error!(%method, path, %error, "request failed");
+                    return tracing::error!(%method, path, %error, "request failed");
                 }
-                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => {}
+                Error::Input(_) | Error::Url(_) | Error::Hostname(_) | Error::Refused(_) => return,
             },
-            Self::TooManyWrites => {
-                static LAST: AtomicU64 = AtomicU64::new(0);
-                if is_first_this_second(&LAST, now) {
-                    tracing::warn!(%method, path, "too many requests that write at once");
-                }
-            }
-            Self::Timeout | Self::UnsureTimeout => {
-                static LAST: AtomicU64 = AtomicU64::new(0);
-                if is_first_this_second(&LAST, now) {
-                    tracing::warn!(%method, path, "request timed out");
-                }
-            }
-            Self::Panic => tracing::error!(%method, path, "request panicked"),
-            _ => {}
+            Self::TooManyWrites => (&LAST[3], None, "too many requests that write at once"),
+            Self::Timeout | Self::UnsureTimeout => (&LAST[4], None, "request timed out"),
+            Self::Panic => return tracing::error!(%method, path, "request panicked"),
+            _ => return,
+        };
+        if is_first_this_second(last, now) {
+            let error = cause.map(tracing::field::display);
+            tracing::warn!(%method, path, error, "{what}");
         }
     }
 }

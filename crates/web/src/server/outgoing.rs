@@ -11,7 +11,8 @@ use crate::limits::{OUTGOING_ADDRESSES, OUTGOING_CONNECT_TIMEOUT, OUTGOING_HEAD_
 use crate::settings::Network;
 use axum::body::Body;
 use axum::http::header::{self, HeaderName};
-use axum::http::{Request, StatusCode};
+use axum::http::{Method, Request, Response, StatusCode, request};
+use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -143,55 +144,71 @@ async fn look_up_name(name: String, held: impl Send + 'static) -> Vec<IpAddr> {
     look_up.await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Sends a body to the URL at one of these endpoints, and returns the status of the answer. Redirects are not followed,
-/// and nothing else is read of the answer. `trusted` is that of [`secure`]; `home` is the address of this site, which the
-/// other server is told.
+/// A server to ask: its endpoints, the URL, and the certificate that [`secure`] trusts.
+type Server<'a> = (&'a [SocketAddr], &'a Url, Option<&'a [u8]>);
+
+/// A connection to another server.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// The head of a request for a URL. `home` is the address of this site, which the other server is told.
+pub fn request(method: Method, url: &Url, home: &Url) -> request::Builder {
+    Request::builder()
+        .method(method)
+        .uri(&url[Position::BeforePath..Position::AfterQuery])
+        .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
+        .header(header::USER_AGENT, format!("Tidings/{} (+{home})", env!("CARGO_PKG_VERSION")))
+        .header(header::CONNECTION, "close")
+}
+
+/// Sends a request, and returns the answer, of which the body is read from the connection. Dropping the set ends that.
+///
+/// # Errors
+/// When there is no connection, or it breaks.
+pub async fn send(
+    (endpoints, url, trusted): Server<'_>,
+    settings: &http1::Builder,
+    request: Request<Body>,
+) -> Result<(Response<Incoming>, JoinSet<hyper::Result<()>>), OutgoingError> {
+    let stream = connect(endpoints).await?;
+    let stream: Box<dyn Stream> = match url.scheme() {
+        "https" => Box::new(secure(stream, url, trusted).await?),
+        _ => Box::new(stream),
+    };
+    let failed = |_| OutgoingError::Unreachable;
+    let (mut sender, connection) = settings.handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let mut connections = JoinSet::new();
+    connections.spawn(connection);
+    Ok((sender.send_request(request).await.map_err(failed)?, connections))
+}
+
+/// Sends a body, and returns the status of the answer. Redirects are not followed, and nothing else is read of the
+/// answer.
 ///
 /// # Errors
 /// When there is no connection, or it breaks.
 pub async fn post(
-    (endpoints, url, trusted): (&[SocketAddr], &Url, Option<&[u8]>),
+    server: Server<'_>,
     home: &Url,
     headers: Vec<(HeaderName, String)>,
     body: Vec<u8>,
 ) -> Result<StatusCode, OutgoingError> {
-    let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
-        .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
-        .header(header::USER_AGENT, format!("Tidings/{} (+{home})", env!("CARGO_PKG_VERSION")))
-        .header(header::CONTENT_LENGTH, body.len())
-        .header(header::CONNECTION, "close");
+    let mut request = request(Method::POST, server.1, home).header(header::CONTENT_LENGTH, body.len());
     for (name, value) in headers {
         request = request.header(name, value);
     }
     let request = request.body(Body::from(body)).map_err(|_| OutgoingError::Unreachable)?;
-    let stream = connect(endpoints).await?;
-    if url.scheme() == "https" {
-        send(secure(stream, url, trusted).await?, request).await
-    } else {
-        send(stream, request).await
-    }
-}
-
-/// Sends a request and reads the status of the answer.
-async fn send<S>(stream: S, request: Request<Body>) -> Result<StatusCode, OutgoingError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let failed = |_| OutgoingError::Unreachable;
     let mut settings = http1::Builder::new();
     settings.max_buf_size(OUTGOING_HEAD_BYTES);
-    let (mut sender, connection) = settings.handshake(TokioIo::new(stream)).await.map_err(failed)?;
-    // Dropping the set ends the connection.
-    let mut connections = JoinSet::new();
-    connections.spawn(connection);
-    Ok(sender.send_request(request).await.map_err(failed)?.status())
+    Ok(send(server, &settings, request).await?.0.status())
 }
 
 /// Connects to the first of these that accepts. No name is looked up here.
 ///
 /// # Errors
 /// When none of the first [`OUTGOING_ADDRESSES`] accepts in time.
-pub async fn connect(endpoints: &[SocketAddr]) -> Result<TcpStream, OutgoingError> {
+async fn connect(endpoints: &[SocketAddr]) -> Result<TcpStream, OutgoingError> {
     let mut failure = OutgoingError::Unreachable;
     for endpoint in endpoints.iter().take(OUTGOING_ADDRESSES) {
         match tokio::time::timeout(OUTGOING_CONNECT_TIMEOUT, TcpStream::connect(endpoint)).await {
@@ -208,7 +225,7 @@ pub async fn connect(endpoints: &[SocketAddr]) -> Result<TcpStream, OutgoingErro
 ///
 /// # Errors
 /// [`OutgoingError::Insecure`].
-pub async fn secure(
+async fn secure(
     stream: TcpStream,
     url: &Url,
     trusted: Option<&[u8]>,

@@ -17,13 +17,10 @@ use axum::http::{Method, StatusCode};
 use routes::ByRoute;
 use std::array;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use times::{SLOTS, slot_of};
-
-/// Copies of the counters, so that threads seldom write to the same memory.
-const SHARDS: usize = 8;
 
 /// One answer.
 #[derive(Debug, Clone)]
@@ -41,7 +38,7 @@ pub struct Answered {
 /// The counts and times of this server's answers since it started.
 pub struct Traffic {
     started: Instant,
-    shards: [Shard; SHARDS],
+    counters: Counters,
     routes: ByRoute,
     /// Totals of the last minute, the oldest first; never empty.
     samples: Mutex<VecDeque<(Instant, Totals)>>,
@@ -49,15 +46,14 @@ pub struct Traffic {
     taken: Mutex<Totals>,
 }
 
-/// The counters of some threads.
-#[repr(align(128))]
-struct Shard {
+/// The counts since the start.
+struct Counters {
     times: [AtomicU64; SLOTS],
     errors: AtomicU64,
     refused: AtomicU64,
 }
 
-impl Default for Shard {
+impl Default for Counters {
     fn default() -> Self {
         let times = array::from_fn(|_| AtomicU64::new(0));
         Self { times, errors: AtomicU64::new(0), refused: AtomicU64::new(0) }
@@ -110,7 +106,7 @@ impl Default for Traffic {
         let started = Instant::now();
         Self {
             started,
-            shards: array::from_fn(|_| Shard::default()),
+            counters: Counters::default(),
             routes: ByRoute::default(),
             samples: Mutex::new(VecDeque::from([(started, Totals::default())])),
             taken: Mutex::default(),
@@ -121,12 +117,12 @@ impl Default for Traffic {
 impl Traffic {
     /// Notes an answer.
     pub fn note(&self, answered: &Answered) {
-        let shard = &self.shards[own_shard()];
-        shard.times[slot_of(answered.took)].fetch_add(1, Ordering::Relaxed);
+        let counters = &self.counters;
+        counters.times[slot_of(answered.took)].fetch_add(1, Ordering::Relaxed);
         if answered.status.is_server_error() {
-            shard.errors.fetch_add(1, Ordering::Relaxed);
+            counters.errors.fetch_add(1, Ordering::Relaxed);
         } else if answered.status == StatusCode::TOO_MANY_REQUESTS {
-            shard.refused.fetch_add(1, Ordering::Relaxed);
+            counters.refused.fetch_add(1, Ordering::Relaxed);
         }
         self.routes.note(answered);
     }
@@ -185,25 +181,10 @@ impl Traffic {
     }
 
     fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        for shard in &self.shards {
-            for (total, count) in totals.times.iter_mut().zip(&shard.times) {
-                *total += count.load(Ordering::Relaxed);
-            }
-            totals.errors += shard.errors.load(Ordering::Relaxed);
-            totals.refused += shard.refused.load(Ordering::Relaxed);
-        }
-        totals
+        let Counters { times, errors, refused } = &self.counters;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Totals { times: times.each_ref().map(count), errors: count(errors), refused: count(refused) }
     }
-}
-
-/// The shard of the calling thread.
-fn own_shard() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static SHARD: usize = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
-    }
-    SHARD.with(|shard| *shard)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -239,9 +220,10 @@ mod tests {
 
     #[test]
     fn every_thread_is_counted() {
+        const THREADS: u64 = 16;
         let traffic = Traffic::default();
         std::thread::scope(|scope| {
-            for _ in 0..2 * SHARDS {
+            for _ in 0..THREADS {
                 scope.spawn(|| {
                     for _ in 0..1_000 {
                         traffic.note(&answered(StatusCode::OK, Duration::from_millis(1)));
@@ -249,7 +231,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(traffic.take_minute().requests, 2_000 * SHARDS as u64);
+        assert_eq!(traffic.take_minute().requests, 1_000 * THREADS);
     }
 
     #[test]

@@ -48,56 +48,40 @@ pub enum Wanted {
     All,
 }
 
+/// A row of the table of what is wanted.
+struct WantedFacts {
+    kind: Option<Kind>,
+    /// The nouns for one and for many.
+    nouns: (&'static str, &'static str),
+    title: &'static str,
+}
+
 impl Wanted {
-    /// The kind of documents; `None` for all.
+    const fn facts(self) -> WantedFacts {
+        let (kind, nouns, title) = match self {
+            Self::Stories => (Some(Kind::Story), ("story", "stories"), "Stories"),
+            Self::Comments => (Some(Kind::Comment), ("comment", "comments"), "Comments"),
+            Self::Posts => (Some(Kind::Post), ("post", "posts"), "Posts"),
+            Self::People => (Some(Kind::Person), ("person", "people"), "People"),
+            Self::Sites => (Some(Kind::Site), ("site", "sites"), "Sites"),
+            Self::All => (None, ("result", "results"), "All"),
+        };
+        WantedFacts { kind, nouns, title }
+    }
+
+    /// The kind to look for; `None` for all.
     pub const fn kind(self) -> Option<Kind> {
-        match self {
-            Self::Stories => Some(Kind::Story),
-            Self::Comments => Some(Kind::Comment),
-            Self::Posts => Some(Kind::Post),
-            Self::People => Some(Kind::Person),
-            Self::Sites => Some(Kind::Site),
-            Self::All => None,
-        }
+        self.facts().kind
     }
 
-    /// The search that finds documents of a kind.
-    pub const fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::Story => Self::Stories,
-            Kind::Comment => Self::Comments,
-            Kind::Post => Self::Posts,
-            Kind::Person => Self::People,
-            Kind::Site => Self::Sites,
-        }
+    /// The choice that looks for this kind.
+    pub fn of(kind: Kind) -> Self {
+        Self::iter().find(|wanted| wanted.kind() == Some(kind)).unwrap_or(Self::All)
     }
 
-    /// Its name in addresses.
+    /// The name in addresses.
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// One of them, and several.
-    const fn nouns(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Stories => ("story", "stories"),
-            Self::Comments => ("comment", "comments"),
-            Self::Posts => ("post", "posts"),
-            Self::People => ("person", "people"),
-            Self::Sites => ("site", "sites"),
-            Self::All => ("result", "results"),
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Stories => "Stories",
-            Self::Comments => "Comments",
-            Self::Posts => "Posts",
-            Self::People => "People",
-            Self::Sites => "Sites",
-            Self::All => "All",
-        }
     }
 }
 
@@ -290,7 +274,10 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
             ul {
                 @for wanted in Wanted::iter() {
                     @let address = SearchQuery { wanted, page: 1, ..query.clone() }.address("/search");
-                    @let name = html! { (wanted.title()) @if let Some(count) = count(wanted) { " (" (number(count)) ")" } };
+                    @let name = html! {
+                        (wanted.facts().title)
+                        @if let Some(count) = count(wanted) { " (" (number(count)) ")" }
+                    };
                     (tab(&address, name, wanted == query.wanted))
                 }
             }
@@ -308,7 +295,7 @@ fn tabs(query: &SearchQuery, results: &Results) -> Markup {
 
 fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &mut Matcher) -> Markup {
     let elsewhere = results.kinds.iter().map(|(kind, count)| (Wanted::of(*kind), *count));
-    let (one, many) = query.wanted.nouns();
+    let (one, many) = query.wanted.facts().nouns;
     html! {
         @if query.page > 1 {
             (no_more("results", &SearchQuery { page: 1, ..query.clone() }.address("/search")))
@@ -319,7 +306,7 @@ fn nothing(frame: &Frame<'_>, query: &SearchQuery, results: &Results, matcher: &
                 } @else {
                     "No " (many) "."
                     @for (index, (wanted, count)) in elsewhere.enumerate() {
-                        @let (one, many) = wanted.nouns();
+                        @let (one, many) = wanted.facts().nouns;
                         @if index > 0 { ", " } @else { " " }
                         a href=(SearchQuery { wanted, page: 1, ..query.clone() }.address("/search")) { (counted(count, one, many)) }
                     }

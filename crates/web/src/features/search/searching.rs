@@ -269,6 +269,7 @@ pub struct Asked {
 }
 
 /// The results.
+#[derive(Default)]
 pub struct Results {
     /// How the search was understood.
     pub search: Search,
@@ -330,31 +331,13 @@ pub struct Given {
 /// # Errors
 /// When the index or the store fails, or the client searches too often.
 pub async fn find_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found, RequestError> {
-    let began = Instant::now();
-    let outcome = look_up_given(app, visit, given).await;
-    let [found, nothing, _, failed] = SEARCH_OUTCOMES;
-    let result = match &outcome {
-        Ok(results) if results.total > 0 => found,
-        Ok(_) => nothing,
-        Err(_) => failed,
-    };
-    count_search(result, began);
-    outcome
-}
-
-async fn look_up_given(app: &App, visit: &mut Visit, given: Given) -> Result<Found, RequestError> {
-    let searching = app.searching()?;
     let Given { search, kind, sort, page, from } = given;
-    rates::spend_search(&app.site, app.moment(), None, from).map_err(Error::from)?;
-    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
-    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
-    let job = Job { search, for_viewer, sort, now };
-    searching.run(move |index, until| index.find(&job.question(kind, page, until))).await
-}
-
-fn count_search(result: &'static str, began: Instant) {
-    metrics::counter!("tidings_search_queries_total", "result" => result).increment(1);
-    metrics::histogram!("tidings_search_seconds").record(began.elapsed());
+    let finding = async {
+        let searching = app.searching()?;
+        let job = Job::begin(app, visit, (search, sort), from).await?;
+        searching.run(move |index, until| index.find(&job.question(kind, page, until))).await
+    };
+    measured(finding, |found| found.total, |_| false).await
 }
 
 /// Finds for a viewer, and counts and times the search. Rounds: at most 5, and 2 for each kind of result.
@@ -362,31 +345,39 @@ fn count_search(result: &'static str, began: Instant) {
 /// # Errors
 /// When too much was typed, or the index or the store fails.
 pub async fn find(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results, NoResults> {
+    let is_refusal = |error: &NoResults| matches!(error, NoResults::TooLong(_));
+    measured(look_up(app, visit, asked), |results| results.total, is_refusal).await
+}
+
+/// Counts and times a search.
+async fn measured<T, E>(
+    finding: impl Future<Output = Result<T, E>>,
+    total: fn(&T) -> u64,
+    is_refusal: fn(&E) -> bool,
+) -> Result<T, E> {
     let began = Instant::now();
-    let outcome = look_up(app, visit, asked).await;
+    let outcome = finding.await;
     let [found, nothing, refused, failed] = SEARCH_OUTCOMES;
     let result = match &outcome {
-        Ok(results) if results.total > 0 => found,
+        Ok(results) if total(results) > 0 => found,
         Ok(_) => nothing,
-        Err(NoResults::TooLong(_)) => refused,
-        Err(NoResults::Failed(_)) => failed,
+        Err(error) if is_refusal(error) => refused,
+        Err(_) => failed,
     };
-    count_search(result, began);
+    metrics::counter!("tidings_search_queries_total", "result" => result).increment(1);
+    metrics::histogram!("tidings_search_seconds").record(began.elapsed());
     outcome
 }
 
 async fn look_up(app: &App, visit: &mut Visit, asked: &Asked) -> Result<Results, NoResults> {
     let searching = app.searching()?;
     visit.recognise().await?;
-    let now = i64::try_from(visit.now().0).unwrap_or(i64::MAX);
-    let search = Search::parse(&asked.typed, now).map_err(NoResults::TooLong)?;
+    let search = Search::parse(&asked.typed, now_of(visit)).map_err(NoResults::TooLong)?;
     if search.is_empty() {
-        return Ok(Results::nothing(search));
+        return Ok(Results { search, is_exact: true, ..Results::default() });
     }
-    rates::spend_search(&app.site, app.moment(), visit.viewer_id(), asked.from).map_err(Error::from)?;
-    let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
+    let job = Job::begin(app, visit, (search, asked.sort), asked.from).await?;
     let (skipped, wanted) = ((asked.page - 1) * SEARCH_RESULTS, SEARCH_RESULTS);
-    let job = Job { search, for_viewer, sort: asked.sort, now };
     let (page, kind, is_first) = ((skipped, wanted), asked.kind, asked.page == 1);
     let (search, found, instead) = searching
         .run(move |index, until| {
@@ -427,24 +418,13 @@ pub(super) async fn seen(visit: &mut Visit, hits: Vec<Hit>) -> Result<Vec<(Hit, 
     Ok(hits.into_iter().filter_map(finding).collect())
 }
 
-impl Results {
-    const fn nothing(search: Search) -> Self {
-        Self {
-            search,
-            found: Vec::new(),
-            total: 0,
-            is_exact: true,
-            is_cut: false,
-            kinds: Vec::new(),
-            suggestions: Vec::new(),
-            partial: Vec::new(),
-        }
-    }
+fn now_of(visit: &Visit) -> i64 {
+    i64::try_from(visit.now().0).unwrap_or(i64::MAX)
 }
 
 /// Facts about the viewer and the names in a search.
 #[derive(Debug, Default)]
-pub(super) struct ForViewer {
+struct ForViewer {
     authors: HashMap<String, u64>,
     urls: HashMap<String, String>,
     asker: Asker,
@@ -452,7 +432,7 @@ pub(super) struct ForViewer {
 
 impl ForViewer {
     /// Rounds: at most 3.
-    pub(super) async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
+    async fn read(visit: &mut Visit, search: &Search) -> Result<Self, RequestError> {
         let mut for_viewer = Self::default();
         let mut names = Vec::new();
         for term in search.terms() {
@@ -494,13 +474,32 @@ impl ForViewer {
 
 /// A search on its way to a thread.
 pub(super) struct Job {
-    pub(super) search: Search,
-    pub(super) for_viewer: Arc<ForViewer>,
-    pub(super) sort: Sort,
+    search: Search,
+    for_viewer: Arc<ForViewer>,
+    sort: Sort,
     pub(super) now: i64,
 }
 
 impl Job {
+    /// Begins a search of a viewer from an address, which may not search too often. Rounds: at most 3, besides those of
+    /// the session.
+    pub(super) async fn begin(
+        app: &App,
+        visit: &mut Visit,
+        (search, sort): (Search, Sort),
+        from: IpAddr,
+    ) -> Result<Self, RequestError> {
+        visit.recognise().await?;
+        rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
+        let for_viewer = Arc::new(ForViewer::read(visit, &search).await?);
+        Ok(Self { search, for_viewer, sort, now: now_of(visit) })
+    }
+
+    /// Another search for the same viewer.
+    pub(super) fn with(&self, search: Search) -> Self {
+        Self { search, for_viewer: self.for_viewer.clone(), ..*self }
+    }
+
     pub(super) fn question(&self, kind: Option<Kind>, page: (usize, usize), until: Instant) -> Question<'_> {
         Question {
             search: &self.search,

@@ -1,15 +1,12 @@
 //! Suggestions while one types: titles, topics and people in the box of a search, and stories like the one
 //! that is being submitted.
 
-use super::searching::{ForViewer, Job, Searching, seen};
+use super::searching::{Job, seen};
 use crate::App;
 use crate::error::RequestError;
 use std::net::IpAddr;
-use std::sync::Arc;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::error::Error;
 use tidings_domain::found::Finding;
-use tidings_domain::rates;
 use tidings_search::asking::Sort;
 use tidings_search::index::{Kind, View};
 use tidings_search::language::{MIN_PREFIX, Search};
@@ -24,28 +21,6 @@ const NAMES: usize = 2;
 /// The shortest beginning of a topic or a name that is completed.
 const SHORTEST_BEGINNING: usize = 2;
 
-/// A look at the index without the page of a search.
-struct Quick {
-    searching: Arc<Searching>,
-    for_viewer: Arc<ForViewer>,
-    now: i64,
-}
-
-impl Quick {
-    /// Rounds: at most 2.
-    async fn begin(app: &App, visit: &mut Visit, from: IpAddr) -> Result<Self, RequestError> {
-        let searching = app.searching()?;
-        visit.recognise().await?;
-        rates::spend_search(&app.site, app.moment(), visit.viewer_id(), from).map_err(Error::from)?;
-        let for_viewer = Arc::new(ForViewer::read(visit, &Search::default()).await?);
-        Ok(Self { searching, for_viewer, now: i64::try_from(visit.now().0).unwrap_or(i64::MAX) })
-    }
-
-    fn job(&self, search: Search) -> Job {
-        Job { search, for_viewer: self.for_viewer.clone(), sort: Sort::Relevance, now: self.now }
-    }
-}
-
 /// Stories with a title like this one. Rounds: at most 4.
 ///
 /// # Errors
@@ -56,12 +31,12 @@ pub async fn stories_like(
     title: &str,
     from: IpAddr,
 ) -> Result<Vec<Finding>, RequestError> {
-    let quick = Quick::begin(app, visit, from).await?;
-    let job = quick.job(Search::default());
+    let searching = app.searching()?;
+    let job = Job::begin(app, visit, (Search::default(), Sort::Relevance), from).await?;
     let title = title.to_owned();
     let find =
         move |index: &View, until| index.like(&title, &job.question(Some(Kind::Story), (0, SIMILAR), until));
-    let found = quick.searching.run(find).await?;
+    let found = searching.run(find).await?;
     Ok(seen(visit, found.hits).await?.into_iter().map(|(_, finding)| finding).collect())
 }
 
@@ -76,11 +51,11 @@ pub async fn suggestions(
     most: usize,
 ) -> Result<Vec<String>, RequestError> {
     // Nothing is typed: nothing is looked for, and no search is spent.
+    let searching = app.searching()?;
     if words::asked(typed).is_empty() {
-        app.searching()?;
         return Ok(Vec::new());
     }
-    let quick = Quick::begin(app, visit, from).await?;
+    let quick = Job::begin(app, visit, (Search::default(), Sort::Relevance), from).await?;
     let beginning = typed.to_lowercase();
     let is_name = beginning.len() >= SHORTEST_BEGINNING && !beginning.contains(' ');
     // The last word may be unfinished.
@@ -94,9 +69,8 @@ pub async fn suggestions(
         None => Search::parse(typed, quick.now),
     };
     let Ok(search) = parsed else { return Ok(Vec::new()) };
-    let job = quick.job(search);
+    let job = quick.with(search);
     let prefix = beginning.clone();
-    let searching = quick.searching.clone();
     let (mut suggestions, hits) = searching
         .run(move |index, until| {
             let (mut topics, mut hits) = (Vec::new(), Vec::new());
@@ -104,12 +78,12 @@ pub async fn suggestions(
                 for topic in index.topics_beginning(&prefix, NAMES, until)? {
                     // Perhaps only stories have it that the viewer may not see.
                     let Ok(search) = Search::parse(&format!("topic:{topic}"), quick.now) else { continue };
-                    let job = quick.job(search);
+                    let job = quick.with(search);
                     if index.find(&job.question(Some(Kind::Story), (0, 1), until))?.total > 0 {
                         topics.push(topic);
                     }
                 }
-                let job = quick.job(Search::beginning(&prefix));
+                let job = quick.with(Search::beginning(&prefix));
                 hits.extend(index.find(&job.question(Some(Kind::Person), (0, most), until))?.hits);
             }
             hits.extend(index.find(&job.question(Some(Kind::Story), (0, most), until))?.hits);

@@ -20,33 +20,9 @@ const METHODS: [Method; 7] =
 
 /// The statuses that have labels of their own: all that the site answers with. The most
 /// frequent come first.
-const STATUSES: [(StatusCode, &str); 26] = [
-    (StatusCode::OK, "200"),
-    (StatusCode::NOT_MODIFIED, "304"),
-    (StatusCode::SEE_OTHER, "303"),
-    (StatusCode::NOT_FOUND, "404"),
-    (StatusCode::TOO_MANY_REQUESTS, "429"),
-    (StatusCode::SERVICE_UNAVAILABLE, "503"),
-    (StatusCode::CREATED, "201"),
-    (StatusCode::ACCEPTED, "202"),
-    (StatusCode::NO_CONTENT, "204"),
-    (StatusCode::MOVED_PERMANENTLY, "301"),
-    (StatusCode::FOUND, "302"),
-    (StatusCode::TEMPORARY_REDIRECT, "307"),
-    (StatusCode::PERMANENT_REDIRECT, "308"),
-    (StatusCode::BAD_REQUEST, "400"),
-    (StatusCode::UNAUTHORIZED, "401"),
-    (StatusCode::FORBIDDEN, "403"),
-    (StatusCode::METHOD_NOT_ALLOWED, "405"),
-    (StatusCode::REQUEST_TIMEOUT, "408"),
-    (StatusCode::CONFLICT, "409"),
-    (StatusCode::GONE, "410"),
-    (StatusCode::PAYLOAD_TOO_LARGE, "413"),
-    (StatusCode::URI_TOO_LONG, "414"),
-    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
-    (StatusCode::UNPROCESSABLE_ENTITY, "422"),
-    (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "431"),
-    (StatusCode::INTERNAL_SERVER_ERROR, "500"),
+const STATUSES: [u16; 26] = [
+    200, 304, 303, 404, 429, 503, 201, 202, 204, 301, 302, 307, 308, 400, 401, 403, 405, 408, 409, 410, 413,
+    414, 415, 422, 431, 500,
 ];
 
 /// The measurements of all routes, by their numbers. Those of a route exist from its first request.
@@ -93,14 +69,14 @@ impl RouteFigures {
 
     fn counter(&self, method: &Method, status: StatusCode) -> &Counter {
         let method = METHODS.iter().position(|known| known == method).unwrap_or(METHODS.len());
-        let status = STATUSES.iter().position(|(known, _)| *known == status).unwrap_or(STATUSES.len());
+        let status = STATUSES.iter().position(|known| *known == status.as_u16()).unwrap_or(STATUSES.len());
         let by_status = self.answers[method].get_or_init(|| Box::new(array::from_fn(|_| OnceLock::new())));
         by_status[status].get_or_init(|| {
             metrics::counter!(
                 "tidings_http_requests_total",
                 "route" => self.pattern,
                 "method" => METHODS.get(method).map_or(OTHER, Method::as_str).to_owned(),
-                "status" => STATUSES.get(status).map_or(OTHER, |(_, text)| text),
+                "status" => STATUSES.get(status).map_or_else(|| OTHER.to_owned(), u16::to_string),
             )
         })
     }
@@ -121,12 +97,5 @@ mod tests {
             );
         }
         assert_eq!(figures.of(routes.find(&Method::GET, "/no/such/address")).unwrap().pattern, OTHER);
-    }
-
-    #[test]
-    fn the_texts_of_statuses_are_their_codes() {
-        for (status, text) in STATUSES {
-            assert_eq!(status.as_str(), text);
-        }
     }
 }

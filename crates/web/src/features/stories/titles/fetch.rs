@@ -4,17 +4,14 @@ use super::FetchPlace;
 use super::page::Page;
 use crate::error::TitleError;
 use crate::limits::{TITLE_BYTES, TITLE_HEAD_BYTES, TITLE_HEADERS, TITLE_REDIRECTS};
-use crate::server::outgoing::{Ports, connect, secure};
+use crate::server::outgoing::{self, Ports};
 use crate::settings::Network;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinSet;
-use url::{Position, Url};
+use url::Url;
 
 /// The content types of pages.
 const PAGE_TYPES: [&str; 2] = ["text/html", "application/xhtml+xml"];
@@ -32,45 +29,23 @@ pub(super) async fn fetch_page(
     place: &FetchPlace,
     mut url: Url,
 ) -> Result<Page, TitleError> {
-    let agent = format!("Tidings/{} (+{home})", env!("CARGO_PKG_VERSION"));
+    let mut settings = http1::Builder::new();
+    settings.max_buf_size(TITLE_HEAD_BYTES).max_headers(TITLE_HEADERS);
     for _ in 0..=TITLE_REDIRECTS {
         let endpoints = network.look_up(&url, Ports::OfTheWeb, place.clone()).await?;
-        let stream = connect(&endpoints).await?;
-        let answer = if url.scheme() == "https" {
-            ask(secure(stream, &url, network.certificate.as_deref()).await?, &url, &agent).await?
-        } else {
-            ask(stream, &url, &agent).await?
-        };
-        match answer {
+        let request = outgoing::request(Method::GET, &url, home)
+            .header(header::ACCEPT, PAGE_TYPES.join(", "))
+            .header(header::ACCEPT_ENCODING, "identity")
+            .body(Body::empty())
+            .map_err(|_| TitleError::NotAPage)?;
+        let server = (&*endpoints, &url, network.certificate.as_deref());
+        let (response, _connection) = outgoing::send(server, &settings, request).await?;
+        match read(response, &url).await? {
             Answer::Page(page) => return Ok(page),
             Answer::Redirect(elsewhere) => url = elsewhere,
         }
     }
     Err(TitleError::TooManyRedirects)
-}
-
-/// Sends the request and reads the answer.
-async fn ask<S>(stream: S, url: &Url, agent: &str) -> Result<Answer, TitleError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let mut settings = http1::Builder::new();
-    settings.max_buf_size(TITLE_HEAD_BYTES).max_headers(TITLE_HEADERS);
-    let (mut sender, connection) =
-        settings.handshake(TokioIo::new(stream)).await.map_err(|_| TitleError::Unreachable)?;
-    // Dropping the set ends the connection.
-    let mut connections = JoinSet::new();
-    connections.spawn(connection);
-    let request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
-        .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
-        .header(header::USER_AGENT, agent)
-        .header(header::ACCEPT, PAGE_TYPES.join(", "))
-        .header(header::ACCEPT_ENCODING, "identity")
-        .header(header::CONNECTION, "close")
-        .body(Body::empty())
-        .map_err(|_| TitleError::NotAPage)?;
-    let response = sender.send_request(request).await.map_err(|_| TitleError::Unreachable)?;
-    read(response, url).await
 }
 
 /// Reads an answer: where it redirects to, or at most [`TITLE_BYTES`] of the page.
