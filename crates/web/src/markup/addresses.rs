@@ -17,39 +17,33 @@ use tidings_keyspace::Within;
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The address of the login page, which then redirects to `back`.
-#[must_use]
 pub fn login_address(back: &str) -> String {
     format!("/login?next={}", utf8_percent_encode(back, NON_ALPHANUMERIC))
 }
 
 /// The address of a profile, `/@<name>`, followed by `rest`. Imported names can contain any
 /// character.
-#[must_use]
 pub fn profile_address(username: &str, rest: &str) -> String {
     format!("/@{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
 /// Another page of a user: `/<family>/<name>`, followed by `rest`.
-#[must_use]
 pub fn user_address(family: &str, username: &str, rest: &str) -> String {
     format!("/{family}/{}{rest}", utf8_percent_encode(username, SEGMENT))
 }
 
 /// The address of the login page that says why, and then redirects to `back`.
-#[must_use]
 pub fn login_to(reason: Option<LoginReason>, back: &str) -> String {
     let address = login_address(back);
     reason.map_or(address.clone(), |reason| format!("{address}&reason={}", reason.name()))
 }
 
 /// The address of the page about a decision.
-#[must_use]
 pub fn appeal_address(id: ModerationId) -> String {
     format!("/appeal/{id}")
 }
 
 /// The page of a person for moderators.
-#[must_use]
 pub fn person_address(username: &str) -> String {
     user_address("moderate/person", username, "")
 }
@@ -58,13 +52,11 @@ pub fn person_address(username: &str) -> String {
 pub const MESSAGES: &str = "/messages";
 
 /// The address of a thread of messages with the moderators.
-#[must_use]
 pub fn message_thread_address(id: MessageThreadId) -> String {
     format!("{MESSAGES}/{id}")
 }
 
 /// A message in its thread.
-#[must_use]
 pub fn message_address(MessageAddress { thread, message }: MessageAddress) -> String {
     format!("{MESSAGES}/{thread}#message-{message}")
 }
@@ -79,38 +71,32 @@ pub const FOLLOWED: &str = "/topics/followed";
 pub const FEEDS: &str = "/feeds";
 
 /// A topic's name as a link to its articles.
-#[must_use]
 pub fn topic_link(topic: &Topic) -> Markup {
     html! { a.topic href={ "/topic/" (topic) } rel="tag" { (topic) } }
 }
 
 /// The address of a list of topics.
-#[must_use]
 pub fn choice_address(topics: &TopicChoice) -> String {
     format!("/topic/{topics}")
 }
 
 /// The names of topics for a heading.
-#[must_use]
 pub fn described(topics: &TopicChoice) -> String {
     let between = if topics.within() == Within::All { " and " } else { " or " };
     topics.topics().iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// The address of a list.
-#[must_use]
 pub fn list_address(topics: Option<&TopicChoice>, order: ArticleOrder) -> String {
     in_order(&topics.map_or_else(|| "/best".to_owned(), choice_address), order)
 }
 
 /// A comment in its thread, in the viewer's own order.
-#[must_use]
 pub fn comment_address(CommentAddress { news, comment }: CommentAddress) -> String {
     format!("/news/{news}?at={comment}#comment-{comment}")
 }
 
 /// The address of a tweet.
-#[must_use]
 pub fn tweet_address(id: TweetId) -> String {
     format!("/tweet/{id}")
 }
@@ -127,13 +113,11 @@ pub const ACCOUNT_SETTINGS: &str = "/settings/account";
 pub const MUTES: &str = "/settings/mutes";
 
 /// Where somebody signs up with an invitation.
-#[must_use]
 pub fn invitation_address(code: &InvitationCode) -> String {
     format!("/register?invitation={}", code.expose())
 }
 
 /// Where something is shown.
-#[must_use]
 pub fn address_of_thing(thing: &Thing) -> String {
     match thing {
         Thing::Story(id) => news_address(*id),
@@ -150,19 +134,16 @@ pub fn address_of_thing(thing: &Thing) -> String {
 }
 
 /// The address of the page of a site.
-#[must_use]
 pub fn site_address(site: &Hostname) -> String {
     format!("/site/{}", site.bare())
 }
 
 /// The address of a story's thread.
-#[must_use]
 pub fn news_address(id: NewsId) -> String {
     format!("/news/{id}")
 }
 
 /// The address of a list in this order, by its address.
-#[must_use]
 pub fn in_order(base: &str, order: ArticleOrder) -> String {
     match order {
         ArticleOrder::Score => base.to_owned(),

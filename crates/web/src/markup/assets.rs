@@ -117,7 +117,6 @@ impl Asset {
     }
 
     /// The address of the file.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -132,7 +131,6 @@ fn path_of(stem: &str, parts: &[&[u8]], extension: &str) -> String {
 }
 
 /// The address of the style sheet with further rules at its end.
-#[must_use]
 pub fn style_path(rules: &str) -> String {
     path_of("app", &[STYLES.as_bytes(), rules.as_bytes()], "css")
 }

@@ -9,13 +9,11 @@ use tidings_text::stored_text::{Event, StoredText};
 
 /// Renders plain text with its http and https URLs as links, and hosts that begin with
 /// `www.`.
-#[must_use]
 pub fn autolink(text: &str, links: LinkTarget) -> Markup {
     linked(StoredText::Plain(text), links, |_| None)
 }
 
 /// Renders a text without markup. `profile` gives the address of a profile by the name that the text mentions.
-#[must_use]
 pub fn linked(text: StoredText<'_>, links: LinkTarget, profile: impl Fn(&str) -> Option<String>) -> Markup {
     let mut html = String::with_capacity(text.as_str().len() + 16);
     text.read(|event| match event {

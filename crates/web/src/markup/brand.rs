@@ -107,7 +107,6 @@ tidings_domain::cache_kind! {
 
 impl Brand {
     /// The brand of an identity on a site with this configuration.
-    #[must_use]
     pub fn new(configured: &SiteSettings, identity: &Identity) -> Self {
         let Identity { name, description, accent, logo, about, rules, links, announcement, reasons, .. } =
             identity;
@@ -137,19 +136,16 @@ impl Brand {
     }
 
     /// That nobody can sign up now, because moderators have stopped it.
-    #[must_use]
     pub fn signups_stopped(&self, now: Timestamp) -> Option<&Restriction> {
         self.stopped.as_ref().filter(|stopped| stopped.is_in_force(now))
     }
 
     /// That the posts of young accounts wait now.
-    #[must_use]
     pub fn young_held(&self, now: Timestamp) -> Option<&YoungHold> {
         self.young_held.as_ref().filter(|held| held.restriction.is_in_force(now))
     }
 
     /// The same, from the cache if possible.
-    #[must_use]
     pub fn of(caches: &Caches, configured: &SiteSettings, identity: &Shared<Identity>) -> Shared<Self> {
         let (cache, id) = (caches.of::<Brands>(), identity.id());
         cache.derived(&id).unwrap_or_else(|| cache.insert_derived(id, Self::new(configured, identity)))
@@ -178,7 +174,6 @@ impl App {
     }
 
     /// The site as far as it is known without a read.
-    #[must_use]
     pub fn known_brand(&self) -> Shared<Brand> {
         Brand::of(&self.site.caches, &self.settings.site, &self.site.known_identity())
     }

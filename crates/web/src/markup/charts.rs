@@ -75,7 +75,6 @@ pub fn plot(labels: &[String], bars: &[Bar], ground: Option<f64>, summary: &str)
 }
 
 /// "3 good votes and 1 bad vote".
-#[must_use]
 pub fn votes_text(totals: VoteTotals) -> String {
     format!(
         "{} and {}",
@@ -86,7 +85,6 @@ pub fn votes_text(totals: VoteTotals) -> String {
 
 /// The votes of each day as bars, or a sentence if there are none. The chart begins on the
 /// first day with a vote.
-#[must_use]
 pub fn votes_per_day(days: &[DayOfVotes]) -> Markup {
     let asked = days.len();
     let first = days.iter().position(|day| day.totals.count > 0).unwrap_or(0);
@@ -202,7 +200,6 @@ fn day_table(voted: &[&DayOfVotes]) -> Markup {
 
 /// The votes on a site as one bar, good ones first, as long as its share of
 /// `most`. The numbers are next to it.
-#[must_use]
 pub fn votes_bar(totals: VoteTotals, most: i64) -> Markup {
     let unit = HEIGHT / number(most.max(1));
     let (good, bad) = (number(totals.good()) * unit, number(totals.bad()) * unit);

@@ -17,7 +17,6 @@ pub struct Failing {
 }
 
 /// The page for a request that failed, with the navigation of its viewer.
-#[must_use]
 pub fn error_page(frame: &Frame<'_>, failing: Failing, message: &str) -> Markup {
     let heading = error_heading(failing);
     frame.page(heading, &error_content(heading, failing.status, message))
@@ -25,7 +24,6 @@ pub fn error_page(frame: &Frame<'_>, failing: Failing, message: &str) -> Markup 
 
 /// The page for a request that failed. It needs nothing from the store, which may
 /// be unavailable.
-#[must_use]
 pub fn bare_error_page(app: &App, failing: Failing, message: &str) -> Markup {
     let heading = error_heading(failing);
     let content = error_content(heading, failing.status, message);

@@ -8,6 +8,7 @@ use maud::{Escaper, Markup, Render, html};
 use std::fmt::Write;
 
 /// A field of a form. Its id is its name.
+#[must_use]
 pub struct Field<'a> {
     name: &'static str,
     label: &'a str,
@@ -21,71 +22,60 @@ pub struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// A field with this name and label.
-    #[must_use]
     pub const fn new(name: &'static str, label: &'a str) -> Self {
         Self { name, label, value: "", hint: None, is_rule: false, after: None, attributes: Vec::new() }
     }
 
     /// Sets the text that is in it.
-    #[must_use]
     pub const fn value(mut self, value: &'a str) -> Self {
         self.value = value;
         self
     }
 
     /// Adds a line below it that says what may be typed.
-    #[must_use]
     pub fn hint(mut self, hint: Markup) -> Self {
         self.hint = Some(hint);
         self
     }
 
     /// As [`Field::hint`], for the rule that errors of this field are about: only one of both is shown.
-    #[must_use]
     pub fn rule(self, hint: Markup) -> Self {
         Self { is_rule: true, ..self.hint(hint) }
     }
 
     /// More elements right after the control, such as a list of suggestions.
-    #[must_use]
     pub fn after(mut self, markup: Markup) -> Self {
         self.after = Some(markup);
         self
     }
 
     /// Another attribute of the control; an empty value is one without.
-    #[must_use]
     pub fn with(mut self, attribute: &'static str, value: &'a str) -> Self {
         self.attributes.push((attribute, value));
         self
     }
 
     /// The form cannot be sent without it.
-    #[must_use]
     pub fn required(self) -> Self {
         self.with("required", "")
     }
 
     /// It takes a name or an address, which browsers must not correct.
-    #[must_use]
     pub fn exact(self) -> Self {
         self.with("autocapitalize", "none").with("spellcheck", "false")
     }
 
     /// A field of one line.
-    #[must_use]
     pub fn input(&self) -> Markup {
         self.around(written(|html| self.start_tag("input", html)))
     }
 
     /// A field for a password, which is never sent back.
-    #[must_use]
     pub fn password(self) -> Markup {
         self.with("type", "password").value("").input()
     }
 
     /// A field of several lines.
-    #[must_use]
     pub fn text_area(&self) -> Markup {
         let control = written(|html| {
             self.start_tag("textarea", html);
@@ -132,7 +122,6 @@ impl<'a> Field<'a> {
 
 /// The name of the draft of a field, for its attribute `data-draft`: the script keeps what is typed
 /// there until it is sent. A draft belongs to the viewer and to a form.
-#[must_use]
 pub fn draft_key(frame: &Frame<'_>, form: &str) -> String {
     let viewer = frame.viewer.map_or_else(String::new, |viewer| viewer.id.to_string());
     format!("{viewer}/{form}")
@@ -143,13 +132,11 @@ pub const PREVIEW: &str = "preview";
 
 /// The button that shows how the text in a field will look. The script shows it without loading
 /// a page.
-#[must_use]
 pub fn preview_button(field: &str) -> Markup {
     html! { button.button.quiet name=(PREVIEW) value="yes" data-preview=(field) { "Preview" } }
 }
 
 /// The place for the preview in a form. It is hidden as long as there is none.
-#[must_use]
 pub fn preview_place() -> Markup {
     html! {
         div.preview role="region" aria-label="Preview" aria-live="polite" data-preview-place hidden {
@@ -171,7 +158,6 @@ impl IntoResponse for Preview {
 }
 
 /// Says how a text can be formatted.
-#[must_use]
 pub fn formatting_hint() -> Markup {
     html! {
         code { "*emphasis*" } ", " code { "`code`" } ", " code { "> quote" } ", " code { "- list" } ". "

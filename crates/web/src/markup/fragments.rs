@@ -166,7 +166,6 @@ impl<P: Placeholder> Fragment<P> {
     }
 
     /// The approximate size in memory, in bytes.
-    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.text.len() + size_of_val(&*self.places)
     }
@@ -184,19 +183,16 @@ pub enum LinkTarget {
 
 impl LinkTarget {
     /// Where links open for somebody.
-    #[must_use]
     pub const fn of(viewer: &User) -> Self {
         if viewer.flags.new_windows { Self::NewWindow } else { Self::Same }
     }
 
     /// The attribute `target` of such links.
-    #[must_use]
     pub fn attribute(self) -> Option<&'static str> {
         self.is_new_window().then_some("_blank")
     }
 
     /// Whether links open new windows.
-    #[must_use]
     pub fn is_new_window(self) -> bool {
         self == Self::NewWindow
     }

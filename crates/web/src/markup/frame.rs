@@ -61,7 +61,6 @@ pub struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// The frame of a page with these parts.
-    #[must_use]
     pub fn new(
         (settings, rules, caches): (&'a Settings, &'a Rules, &'a Caches),
         brand: Shared<Brand>,
@@ -100,7 +99,6 @@ impl<'a> Frame<'a> {
 
     /// The frame of a page that answers a form. [`SignedFields`](crate::request::viewer::SignedFields) has read the identity
     /// of the site, and how many rows of the review queue wait.
-    #[must_use]
     pub fn for_user(app: &'a App, here: &'a LocalPath, viewer: &'a User) -> Self {
         Self::known(app, here, Some(viewer))
     }
@@ -111,7 +109,6 @@ impl<'a> Frame<'a> {
     }
 
     /// The frame of a page that must not read anything.
-    #[must_use]
     pub fn known(app: &'a App, here: &'a LocalPath, viewer: Option<&'a User>) -> Self {
         Self::made(app, app.known_brand(), (app.now(), here), viewer)
     }
@@ -128,13 +125,11 @@ impl<'a> Frame<'a> {
     }
 
     /// The name, the description and the address of the site.
-    #[must_use]
     pub fn site(&self) -> &SiteSettings {
         &self.brand.site
     }
 
     /// Where links to other sites open.
-    #[must_use]
     pub fn link_target(&self) -> LinkTarget {
         self.viewer.map_or(LinkTarget::Same, LinkTarget::of)
     }
@@ -143,7 +138,6 @@ impl<'a> Frame<'a> {
     /// request, so that it can be sent again: see [`tidings_domain::repeats`]. All forms of a page have the
     /// same name: with other contents it is another request. A form that is shown again after it was sent keeps
     /// its name: perhaps what it asked for was done. Empty without a viewer.
-    #[must_use]
     pub fn signed_fields(&self) -> &Markup {
         self.signed_fields.get_or_init(|| {
             html! {
@@ -158,7 +152,6 @@ impl<'a> Frame<'a> {
     }
 
     /// The field of a form that leads to another page than this: refused, it comes back here.
-    #[must_use]
     pub fn form_page(&self) -> Markup {
         html! { input type="hidden" name=(FORM_PAGE) value=(self.here.as_str()); }
     }
@@ -171,7 +164,6 @@ impl<'a> Frame<'a> {
     /// The form that the buttons of the page's items belong to, after them. So each is only a button, and the
     /// fields that are the same for all stand once on the page. It redirects to the page. The buttons of
     /// visitors lead to the login.
-    #[must_use]
     pub fn items_form(&self) -> Markup {
         html! {
             @if self.has_item_buttons.get() {

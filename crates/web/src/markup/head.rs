@@ -32,6 +32,7 @@ impl PageKind {
 }
 
 /// The part of a page's head that differs from page to page.
+#[must_use]
 #[derive(Debug, Default)]
 pub struct PageHead {
     kind: PageKind,
@@ -46,25 +47,21 @@ pub struct PageHead {
 
 impl PageHead {
     /// Of a page that everyone can read, at this address of the site.
-    #[must_use]
     pub fn of(canonical: impl Into<String>) -> Self {
         Self { canonical: Some(canonical.into()), ..Self::default() }
     }
 
     /// Says what the page is about.
-    #[must_use]
     pub fn about(self, kind: PageKind, description: String) -> Self {
         Self { kind, description, ..self }
     }
 
     /// Names the feeds with what is on the page.
-    #[must_use]
     pub fn feeds(self, feeds: impl IntoIterator<Item = FeedKind>) -> Self {
         Self { feeds: feeds.into_iter().collect(), ..self }
     }
 
     /// Adds elements.
-    #[must_use]
     pub fn with(self, more: Markup) -> Self {
         Self { more: Some(more), ..self }
     }
@@ -72,7 +69,6 @@ impl PageHead {
     /// The elements. A page without a canonical address is not for sharing, and has no more than
     /// its description. The programs that show a link as a card have no session, so pages for
     /// members need no card.
-    #[must_use]
     pub fn render(&self, brand: &Brand, title: &str, has_card: bool) -> Markup {
         let site = &brand.site;
         let image = brand.logo.as_ref().map_or(ASSETS.large_icon.path(), |(address, _)| address);
@@ -98,7 +94,6 @@ impl PageHead {
 }
 
 /// The icons of the site and its manifest. A site with a logo of its own has that as its icon.
-#[must_use]
 pub fn icons(brand: &Brand) -> Markup {
     html! {
         @if let Some((address, logo)) = &brand.logo {
@@ -114,7 +109,6 @@ pub fn icons(brand: &Brand) -> Markup {
 }
 
 /// The beginning of a comment or the text of a story, without its markup.
-#[must_use]
 pub fn excerpt(text: &str) -> String {
     let start = text.get(..text.floor_char_boundary(EXCERPT_BYTES)).unwrap_or(text);
     let html = markdown(start, LinkTarget::Same).into_string();
@@ -134,7 +128,6 @@ pub fn excerpt(text: &str) -> String {
 }
 
 /// The beginning of a text on one line. It ends after a word if it is not the whole text.
-#[must_use]
 pub fn shortened(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARACTERS) else {

@@ -17,7 +17,6 @@ const DRAWN_COLUMNS: usize = 3;
 /// A drawing of five by five squares, symmetric, the same for the same seed,
 /// as an SVG of `size` pixels. Only the digest of the seed is used, so the SVG is safe for any
 /// seed. It is hidden from screen readers, because the name is next to it.
-#[must_use]
 pub fn identicon(seed: &str, size: u32) -> String {
     let digest = Sha256::digest(seed.as_bytes());
     let colour = COLOURS[usize::from(digest[0]) % COLOURS.len()];
@@ -32,7 +31,6 @@ pub fn identicon(seed: &str, size: u32) -> String {
 
 /// The address of the picture for an e-mail address at gravatar.com, `size` pixels wide.
 /// Without a picture, Gravatar returns a generated one.
-#[must_use]
 pub fn gravatar_url(email: &str, size: u32) -> String {
     let digest = hex::encode(Sha256::digest(email.trim().to_lowercase().as_bytes()));
     let size = size.clamp(1, GRAVATAR_PIXELS);

@@ -12,13 +12,11 @@ use tidings_text::stored_text::{Element, Event, StoredText};
 
 /// Renders a text that somebody wrote, up to the length that is shown. The result has at most
 /// [`marked_bytes`](tidings_domain::values::size::marked_bytes) bytes.
-#[must_use]
 pub fn markdown(text: &str, links: LinkTarget) -> Markup {
     markdown_at("", text, links)
 }
 
 /// Like [`markdown`], for a document elsewhere: `base` is put before the addresses of profiles.
-#[must_use]
 pub fn markdown_at(base: &str, text: &str, links: LinkTarget) -> Markup {
     let mut html = String::with_capacity(text.len() + text.len() / 4 + 16);
     StoredText::Formatted(text).read(|event| write(&mut html, event, base, links));
@@ -78,7 +76,6 @@ pub fn write_link_start(html: &mut String, address: &str, links: LinkTarget) {
 }
 
 /// A comment or the text of a story as HTML.
-#[must_use]
 pub fn formatted(text: &str) -> String {
     markdown(text, LinkTarget::Same).into_string()
 }

@@ -22,14 +22,12 @@ use tidings_domain::values::words::counted;
 pub const DONE: &str = "moderated";
 
 /// Whether the viewer is a moderator or an administrator.
-#[must_use]
 pub fn is_moderator(frame: &Frame<'_>) -> bool {
     frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator)
 }
 
 /// Whether the viewer may have tools for something by this author. Whether the author has a
 /// higher role is known when the form is sent.
-#[must_use]
 pub fn may_moderate(frame: &Frame<'_>, author: UserId) -> bool {
     is_moderator(frame) && frame.viewer.is_some_and(|viewer| viewer.id != author)
 }
@@ -57,7 +55,6 @@ pub struct ActionForm<'a> {
 
 impl ActionForm<'_> {
     /// The form.
-    #[must_use]
     pub fn render(&self, frame: &Frame<'_>, thing: &Thing) -> Markup {
         let (kind, id) = (thing.kind(), thing.id());
         html! {
@@ -91,7 +88,6 @@ impl ActionForm<'_> {
 }
 
 /// A field of a form for moderators, inside its label.
-#[must_use]
 pub fn field(label: &str, (name, value): (&str, &str), hint: Option<&str>) -> Markup {
     html! {
         label {
@@ -103,7 +99,6 @@ pub fn field(label: &str, (name, value): (&str, &str), hint: Option<&str>) -> Ma
 }
 
 /// The field for a reason, with the reasons that moderators have at hand.
-#[must_use]
 pub fn reason_field(label: &str, value: &str) -> Markup {
     html! {
         label {
@@ -117,7 +112,6 @@ pub fn reason_field(label: &str, value: &str) -> Markup {
 pub const REASONS: &str = "reasons";
 
 /// The reasons that fields for reasons offer to moderators; nothing for others.
-#[must_use]
 pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
     html! {
         @if is_moderator(frame) {
@@ -130,7 +124,6 @@ pub fn saved_reasons(frame: &Frame<'_>) -> Markup {
 
 /// The line at the top of a page to which a form for moderators has redirected: what was done is
 /// in the log, and how to undo it.
-#[must_use]
 pub fn done_line(frame: &Frame<'_>) -> Markup {
     html! {
         @if let Some(done) = &frame.done {
@@ -166,7 +159,6 @@ pub async fn line_just_written(visit: &mut Visit, here: &LocalPath) -> Result<Op
 }
 
 /// The name of a thing where its title is not known.
-#[must_use]
 pub fn thing_name(thing: &Thing) -> String {
     match thing {
         Thing::Story(id) => format!("story {id}"),
@@ -188,7 +180,6 @@ pub fn thing_name(thing: &Thing) -> String {
 }
 
 /// The same for the thing of a line of the log, which knows how many people a batch is about.
-#[must_use]
 pub fn target_name(entry: &LogEntry) -> String {
     match (&entry.thing, entry.count) {
         (Thing::Site(SitePart::People), Some(count)) => counted(count, "person", "people"),
@@ -197,7 +188,6 @@ pub fn target_name(entry: &LogEntry) -> String {
 }
 
 /// The form that undoes a line of the log.
-#[must_use]
 pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
     html! {
         form.inline method="post" action="/moderate/undo" {

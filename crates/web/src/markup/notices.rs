@@ -63,7 +63,6 @@ impl Notice {
     }
 
     /// The address of a page of the site that says it to a user, with a number for those that have one.
-    #[must_use]
     pub fn address(
         self,
         number: u64,
@@ -154,7 +153,6 @@ fn signed(user: UserId, [name, number, time]: [&str; 3]) -> [String; 4] {
 }
 
 /// The notice about an action that the viewer of a page has just done, if its address proves it.
-#[must_use]
 pub fn notice_line(frame: &Frame<'_>) -> Markup {
     let told = frame.viewer.zip(frame.here.field(NOTICE));
     let told = told.and_then(|(viewer, text)| Notice::read(text, viewer, frame.now));

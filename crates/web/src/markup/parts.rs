@@ -57,20 +57,17 @@ pub fn date(time: Timestamp) -> impl Render + Copy {
 }
 
 /// A time as a calendar timestamp; 1970 if it is out of range.
-#[must_use]
 pub fn moment(time: Timestamp) -> jiff::Timestamp {
     let seconds = i64::try_from(time.0).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
 }
 
 /// The age of something in words, with the exact time as an attribute and tooltip.
-#[must_use]
 pub fn age(frame: &Frame<'_>, time: Timestamp) -> Markup {
     age_as(time, ago(frame.now, time))
 }
 
 /// Like [`age`], with a given text.
-#[must_use]
 pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
     let moment = moment(time);
     html! {
@@ -79,7 +76,6 @@ pub fn age_as(time: Timestamp, text: impl Render) -> Markup {
 }
 
 /// The author's name as a link to the profile.
-#[must_use]
 pub fn author(username: Option<&str>) -> Markup {
     html! {
         @match username {
@@ -123,13 +119,11 @@ pub fn vote_counts(up: impl TryInto<i64>, down: impl TryInto<i64>) -> impl Rende
 }
 
 /// The title of a story as a link, with its site and the score of the site.
-#[must_use]
 pub fn title_link(links: LinkTarget, news: &News, score: Score) -> Markup {
     titled_link(links, news, score, &html! { (news.title) })
 }
 
 /// The same with another markup of the title.
-#[must_use]
 pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup) -> Markup {
     html! {
         @if news.deleted {
@@ -150,7 +144,6 @@ pub fn titled_link(links: LinkTarget, news: &News, score: Score, title: &Markup)
 }
 
 /// The score of a site in a word; nothing without enough votes.
-#[must_use]
 pub fn site_badge(score: Score) -> Markup {
     let (class, word) = match score {
         Score::Good => ("good", "good"),
@@ -167,26 +160,22 @@ pub const KEPT_AFTER_DELETION: &str =
 
 /// The text for an empty page of a list: on a later page, that there is no more of this, with the address of the first
 /// page; or else that there is nothing, with a link to the first step.
-#[must_use]
 pub fn empty_page(later: Option<(&str, &str)>, text: &str, step: (&str, &str)) -> Markup {
     later.map_or_else(|| empty_but(text, step), |(what, first_page)| no_more(what, first_page))
 }
 
 /// The text for a page after the last one of a list.
-#[must_use]
 pub fn no_more(what: &str, first_page: &str) -> Markup {
     empty_but(&format!("No more {what}."), (first_page, "Go to the first page"))
 }
 
 /// The text for an empty list, with a link to the first step.
-#[must_use]
 pub fn empty_but(text: &str, (address, step): (&str, &str)) -> Markup {
     html! { p.empty { (text) " " a href=(address) { (step) } "." } }
 }
 
 /// The links to the pages of a list of articles before and after this one, with or without
 /// what the viewer has hidden.
-#[must_use]
 pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) -> Markup {
     let hidden = if shows_hidden { "&hidden=1" } else { "" };
     let part = page.of(PAGE_ROWS);
@@ -204,7 +193,6 @@ pub fn page_links(list: &str, page: PageNumber, total: u64, shows_hidden: bool) 
 /// The links to the pages of a list before and after this one. `address` is that of the page
 /// that begins at a position, `size` the number of entries on a full page, `shown` how many of
 /// them fit on this one.
-#[must_use]
 pub fn paging(address: &dyn Fn(u64) -> String, start: u64, (size, shown): (u64, u64), total: u64) -> Markup {
     let next = start.saturating_add(shown);
     html! {
@@ -290,7 +278,6 @@ pub fn fitting<T>(items: &[T], bytes: usize, cost: impl Fn(&T) -> usize) -> usiz
 
 /// A search for some kind of things within something: `filter`, such as `by:alice`, is in the box already. Nothing
 /// if search is off.
-#[must_use]
 pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str)) -> Markup {
     html! {
         @if frame.settings.search.is_on {
@@ -304,7 +291,6 @@ pub fn search_within(frame: &Frame<'_>, label: &str, (kind, filter): (&str, &str
 }
 
 /// The error message of a form.
-#[must_use]
 pub fn alert(message: Option<&str>) -> Markup {
     html! {
         @if let Some(message) = message {
@@ -328,7 +314,6 @@ pub const DELETED_STORY: &str = "[deleted story]";
 pub const ERASED: &str = "[erased]";
 
 /// The text in place of the title of a deleted story.
-#[must_use]
 pub fn deleted_title(news: &News) -> &'static str {
     if news.is_erased() { ERASED } else { DELETED_STORY }
 }

@@ -8,7 +8,6 @@ use std::fmt::Write;
 const BORDER: i32 = 4;
 
 /// A text as a QR code; `None` if it is too long for one. The label says what it is.
-#[must_use]
 pub fn qr_code(text: &str, label: &str) -> Option<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium).ok()?;
     let size = code.size() + 2 * BORDER;

@@ -38,7 +38,6 @@ pub struct Sent<'a> {
 impl Sent<'_> {
     /// The page with the form filled in; `None` if the page has no such form, or if its sender cannot correct the
     /// failure. The page is one of ours: its attributes are in double quotes, and its text is escaped.
-    #[must_use]
     pub fn filled(self, page: &str, why: Why<'_>) -> Option<String> {
         let tags = tags(page);
         let form = FormTags::all(&tags).filter(|form| form.is_of(self)).reduce(|best, form| {
@@ -57,7 +56,6 @@ impl Sent<'_> {
     }
 
     /// The answer to a trial: the page with its outcome and with the form, filled in.
-    #[must_use]
     pub fn tried(self, page: Markup) -> Markup {
         self.filled(&page.0, Why::Tried).map_or(page, PreEscaped)
     }
@@ -76,7 +74,6 @@ impl Sent<'_> {
 
 /// A page that has another form than the one that was refused, with the reason above it; `None` if the sender cannot
 /// correct the failure.
-#[must_use]
 pub fn with_alert(page: &str, failure: &RequestError) -> Option<String> {
     let message = correctable_message(failure)?;
     let tags = tags(page);

@@ -11,7 +11,6 @@ use tidings_domain::values::words::counted;
 
 /// Why something is not shown, in the words of a line in its place. `what` is "a comment" or
 /// the like.
-#[must_use]
 pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String {
     match why {
         Collapsed::Removed => {
@@ -28,14 +27,12 @@ pub fn reason(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> String
 }
 
 /// The line in place of something, in brackets.
-#[must_use]
 pub fn stand_in(why: Collapsed, withheld: Option<&Withheld>, what: &str) -> Markup {
     let reason = reason(why, withheld, what);
     html! { @if why == Collapsed::Deleted { "[" (reason) "]" } @else { "[" bdi { (reason) } "]" } }
 }
 
 /// The words in place of a story's title; `None` if the title is shown.
-#[must_use]
 pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
     match sight {
         Sight::Shown => None,
@@ -45,19 +42,16 @@ pub fn title_stand_in(sight: Sight, news: &News) -> Option<String> {
 }
 
 /// The title of a story as its reader sees it.
-#[must_use]
 pub fn shown_title(line: &NewsLine) -> String {
     title_stand_in(line.marks.sight, &line.news).unwrap_or_else(|| line.news.title.clone())
 }
 
 /// The words for the author and moderators about something that others do not see.
-#[must_use]
 pub fn insider_words(withheld: &Withheld) -> String {
     withheld.sentence()
 }
 
 /// The same as a notice above a story or a tweet that its reader sees all the same.
-#[must_use]
 pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
     html! {
         @if let Some(withheld) = withheld.filter(|withheld| !withheld.is_merged()) {
@@ -67,7 +61,6 @@ pub fn insider_notice(withheld: Option<&Withheld>) -> Markup {
 }
 
 /// That a moderator has locked the thread of a story, and why; nothing if it is open.
-#[must_use]
 pub fn lock_notice(news: &News) -> Markup {
     html! {
         @if let Some(lock) = &news.locked {
@@ -81,7 +74,6 @@ pub fn lock_notice(news: &News) -> Markup {
 /// A link to the same page with what its reader has muted and what flags have hidden, for a
 /// reader who is logged in; `anchor` is the element to go to. Nothing for what nobody can choose
 /// to see.
-#[must_use]
 pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
     let can_choose = matches!(why, Collapsed::Flagged | Collapsed::MutedPerson | Collapsed::MutedWord);
     html! {
@@ -93,7 +85,6 @@ pub fn show_link(frame: &Frame<'_>, why: Collapsed, anchor: &str) -> Markup {
 
 /// The line below the entries of a list about those that are not listed for its reader, with a
 /// link that shows them. `one` and `many` name the entries.
-#[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize, (one, many): (&str, &str)) -> Markup {
     let is_viewed = frame.viewer.is_some();
     // Below stories, it is in line with their titles.

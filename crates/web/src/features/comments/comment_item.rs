@@ -105,7 +105,6 @@ pub struct CommentContext {
 
 impl CommentContext {
     /// For a page about one story.
-    #[must_use]
     pub fn alone(news: &News) -> Self {
         let news_deleted = !news.state().is_open();
         let is_open = !news_deleted && news.locked.is_none();
@@ -113,7 +112,6 @@ impl CommentContext {
     }
 
     /// For a page with comments on several stories.
-    #[must_use]
     pub fn among_others(news: &News) -> Self {
         Self { among_others: true, ..Self::alone(news) }
     }

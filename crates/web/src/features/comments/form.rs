@@ -1,9 +1,10 @@
 //! Comments: writing, editing, deleting, voting.
 
 use crate::error::RequestError;
-use crate::features::stories::form::{STORY, VoteChoice, vote_choice};
+use crate::features::stories::form::{STORY, vote_choice};
 use crate::request::form::{Fields, form, id_or_none, parsed, text};
 use crate::request::values;
+use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::{CommentAddress, CommentId, NewsId};
 
 // The rules for the text depend on the action, so it is not parsed here.
@@ -53,6 +54,6 @@ form! {
         /// The comment.
         pub comment_id: CommentAddress = parsed("it must be two numbers, <news id>-<comment id>"), values::CommentAddress;
         /// The vote.
-        pub vote_type: VoteChoice = vote_choice, VoteChoice;
+        pub vote_type: Option<Direction> = vote_choice, values::VoteChoice, required = true;
     }
 }

@@ -331,7 +331,6 @@ fn subscription_button(news: NewsId, subscription: Subscription, is_author: bool
 }
 
 /// A story's title as a link to its thread.
-#[must_use]
 pub fn thread_link(line: &NewsLine) -> Markup {
     link_to_thread(line, &news_address(line.news.id))
 }
@@ -342,7 +341,6 @@ fn link_to_thread(line: &NewsLine, address: &str) -> Markup {
 }
 
 /// The title of a story as a link; `None` for a deleted story.
-#[must_use]
 pub fn title_link(address: &str, title: Option<&str>) -> Markup {
     html! { a href=(address) dir="auto" { (title.unwrap_or(DELETED_STORY)) } }
 }

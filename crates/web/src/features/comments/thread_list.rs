@@ -214,7 +214,6 @@ fn close(html: &mut String, open: &mut Vec<OpenItem>, level: usize) {
 }
 
 /// The address of the comment at a position: on the same page if it is there.
-#[must_use]
 pub fn jump_address(
     part: ThreadPart,
     lines: &ThreadLines,

@@ -49,19 +49,16 @@ pub struct ThreadPart {
 
 impl ThreadPart {
     /// The pages of the same thread or branch. `None` if there is no such comment.
-    #[must_use]
     pub fn pages(self, lines: &ThreadLines) -> Option<ThreadPages<'_>> {
         lines.pages(self.branch.map(|branch| branch.root), THREAD_PAGE)
     }
 
     /// The positions of the comments on the page; none if there is no such page.
-    #[must_use]
     pub fn shown(self, lines: &ThreadLines) -> Vec<usize> {
         self.pages(lines).and_then(|pages| pages.shown(self.number)).unwrap_or_default()
     }
 
     /// The address of a page of the same thread or branch.
-    #[must_use]
     pub fn address(self, number: u64) -> String {
         let at = self.branch.map(|branch| branch.reply);
         let number = (number > 1 || at.is_some()).then_some(number);
@@ -69,7 +66,6 @@ impl ThreadPart {
     }
 
     /// The address of a comment of the same story, in its thread.
-    #[must_use]
     pub fn address_of(self, comment: CommentId) -> String {
         format!("{}#comment-{comment}", self.with_parameters(Some(comment), None))
     }
@@ -93,20 +89,17 @@ impl ThreadPart {
     }
 
     /// The address of the first page in another order.
-    #[must_use]
     pub fn sorted_address(self, order: CommentOrder) -> String {
         Self { sorting: Sorting { order, is_asked: true }, ..self }.address(1)
     }
 
     /// The address for search engines: without the order.
-    #[must_use]
     pub fn canonical_address(self) -> String {
         Self { sorting: Sorting::default(), ..self }.address(self.number)
     }
 }
 
 /// Where the author of a new comment finds it first among its siblings.
-#[must_use]
 pub fn address_of_posted(news: NewsId, comment: CommentId) -> String {
     format!("{}?posted={comment}#comment-{comment}", news_address(news))
 }
@@ -143,13 +136,11 @@ impl FromFields for ThreadQuery {
 
 impl ThreadQuery {
     /// How the thread is arranged.
-    #[must_use]
     pub fn arrangement(&self) -> Arrangement {
         Arrangement { order: self.sort, posted: self.at.filter(|_| self.is_posted) }
     }
 
     /// The page of a thread whose comments are in this order. `None` if there is no such comment.
-    #[must_use]
     pub fn part(&self, lines: &ThreadLines, order: CommentOrder) -> Option<ThreadPart> {
         let sorting = Sorting { order, is_asked: self.sort.is_some() };
         let mut part = ThreadPart { news: lines.news(), branch: None, number: 1, sorting };

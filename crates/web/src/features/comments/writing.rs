@@ -72,20 +72,17 @@ enum EditorPlace {
 
 impl<'a> CommentEditor<'a> {
     /// The form for a new comment on a story, in its thread.
-    #[must_use]
     pub fn in_thread(news: NewsId, label: &'a str, button: &'a str) -> Self {
         Self { news, edited: None, parent: None, text: "", label, button, place: EditorPlace::InThread }
     }
 
     /// The form for a comment on a story, with a text that was meant for a story with the same URL. The script
     /// keeps it as the draft of the comment.
-    #[must_use]
     pub fn on_earlier(news: NewsId, text: &'a str) -> Self {
         Self { text, place: EditorPlace::Kept, ..Self::in_thread(news, "Your comment", "Add comment") }
     }
 
     /// The form.
-    #[must_use]
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let id_or_none = |id: Option<CommentId>| id.map_or_else(|| "-1".to_owned(), |id| id.to_string());
         let draft = self.draft(frame);
@@ -248,9 +245,8 @@ fn edit_page(
 /// GET /reply/:news/:comment.
 pub async fn reply(
     PathOf((news, parent)): PathOf<(NewsId, CommentId)>,
-    Page { app, visit, user, here }: Page<Member>,
+    Page { app, mut visit, user, here }: Page<Member>,
 ) -> Result<Markup, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let thread = thread_with(&mut visit, news, Some(parent)).await?;
     line_of(&thread, parent)?.comment.state().demand_open(&user)?;
     thread.news.news.state().demand_open(&user)?;

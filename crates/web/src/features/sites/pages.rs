@@ -1,7 +1,6 @@
 //! The reputation of sites: the leaderboards, the page of a site, and its vote.
 
 use super::form::SiteVoteForm;
-use crate::App;
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::mutes::site_form;
@@ -19,7 +18,6 @@ use crate::markup::page::Page;
 use crate::markup::parts::{empty_but, number, paging, search_within, site_badge, tab};
 use crate::markup::refilled::Sent;
 use crate::request::form::Fields;
-use crate::request::local_path::LocalPath;
 use crate::request::path::{PathOf, Start};
 use crate::route::{LoginReason, SHORT, Wing};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -27,7 +25,6 @@ use maud::{Markup, html};
 use strum::IntoEnumIterator;
 use tidings_domain::Error;
 use tidings_domain::accounts::reader::Reader;
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::news::lists;
 use tidings_domain::news::site_page;
 use tidings_domain::sites::{
@@ -38,21 +35,13 @@ use tidings_domain::values::limits::{SITE_NEWS, SITE_SCORE_ACCOUNTS};
 use tidings_domain::values::urls::NewsUrl;
 use tidings_domain::values::words::{counted, grouped, grouped_signed};
 
-const fn board_title(board: Board) -> &'static str {
+/// The title of a list of sites, and its name among others.
+const fn board_names(board: Board) -> (&'static str, &'static str) {
     match board {
-        Board::Best => "Best sites",
-        Board::Worst => "Worst sites",
-        Board::Controversial => "Controversial sites",
-        Board::Voted => "Most voted sites",
-    }
-}
-
-const fn board_name(board: Board) -> &'static str {
-    match board {
-        Board::Best => "Best",
-        Board::Worst => "Worst",
-        Board::Controversial => "Controversial",
-        Board::Voted => "Most voted",
+        Board::Best => ("Best sites", "Best"),
+        Board::Worst => ("Worst sites", "Worst"),
+        Board::Controversial => ("Controversial sites", "Controversial"),
+        Board::Voted => ("Most voted sites", "Most voted"),
     }
 }
 
@@ -66,65 +55,56 @@ const fn span_name(span: Span) -> &'static str {
 }
 
 /// A leaderboard, with links to the others and a form to look up any site.
-struct BoardPage<'a> {
-    board: Board,
-    span: Span,
-    lines: &'a [SiteLine],
+fn board_page(frame: &Frame<'_>, (board, span): (Board, Span), lines: &[SiteLine]) -> Markup {
+    let (title, _) = board_names(board);
+    let content = html! {
+        h1 { (title) }
+        (tabs((board, span)))
+        @if lines.is_empty() {
+            p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
+        } @else {
+            (list(lines))
+        }
+        (search())
+    };
+    frame.page(title, &content)
 }
 
-impl BoardPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let title = board_title(self.board);
-        let content = html! {
-            h1 { (title) }
-            (self.tabs())
-            @if self.lines.is_empty() {
-                p.empty { "No sites yet. " a href="#host" { "Look one up and vote" } "." }
-            } @else {
-                (self.list())
-            }
-            (search())
-        };
-        frame.page(title, &content)
-    }
-
-    fn tabs(&self) -> Markup {
-        let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
-        html! {
-            nav.tabs aria-label="Lists" {
-                ul {
-                    @for board in Board::iter() {
-                        (tab(&address(board, self.span), board_name(board), board == self.board))
-                    }
-                }
-                ul {
-                    @for span in Span::iter() {
-                        (tab(&address(self.board, span), span_name(span), span == self.span))
-                    }
+fn tabs(shown: (Board, Span)) -> Markup {
+    let address = |board: Board, span: Span| format!("/sites/{}/{}", board.name(), span.name());
+    html! {
+        nav.tabs aria-label="Lists" {
+            ul {
+                @for board in Board::iter() {
+                    (tab(&address(board, shown.1), board_names(board).1, board == shown.0))
                 }
             }
-        }
-    }
-
-    fn list(&self) -> Markup {
-        let most = self.lines.iter().map(|line| line.totals.count).max().unwrap_or(1);
-        html! {
-            ol.board role="list" {
-                @for (number, line) in (1..).zip(self.lines) {
-                    li {
-                        span.rank aria-hidden="true" { (number) }
-                        div.story {
-                            h2 { a href=(site_address(&line.host)) { (line.host) } " " (site_badge(line.score)) }
-                            (votes_bar(line.totals, most))
-                            div.meta { (votes_text(line.totals)) }
-                        }
-                    }
+            ul {
+                @for span in Span::iter() {
+                    (tab(&address(shown.0, span), span_name(span), span == shown.1))
                 }
             }
         }
     }
 }
 
+fn list(lines: &[SiteLine]) -> Markup {
+    let most = lines.iter().map(|line| line.totals.count).max().unwrap_or(1);
+    html! {
+        ol.board role="list" {
+            @for (number, line) in (1..).zip(lines) {
+                li {
+                    span.rank aria-hidden="true" { (number) }
+                    div.story {
+                        h2 { a href=(site_address(&line.host)) { (line.host) } " " (site_badge(line.score)) }
+                        (votes_bar(line.totals, most))
+                        div.meta { (votes_text(line.totals)) }
+                    }
+                }
+            }
+        }
+    }
+}
 fn search() -> Markup {
     let host = Field::new("host", "Look up a site").with("placeholder", "example.com");
     let host = host.with("inputmode", "url").with("autocomplete", "off").required().exact();
@@ -150,7 +130,7 @@ pub async fn sites(
     let (board, span) = (Board::Best, Span::All);
     let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let page = BoardPage { board, span, lines: &lines }.render(&frame);
+    let page = board_page(&frame, (board, span), &lines);
     match not_found {
         Some(failure) => Sent { is_post: false, action: "/sites", fields: &fields }.page(&page, failure),
         None => Ok(page.into_response()),
@@ -174,57 +154,7 @@ pub async fn board(
     };
     let lines = sites::leaderboard_of_sites(&mut visit, board, span).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(BoardPage { board, span, lines: &lines }.render(&frame))
-}
-
-/// The page of a site.
-struct SiteReputationPage<'a> {
-    host: &'a Hostname,
-    page: &'a site_page::SitePage,
-    /// The viewer's choices; `None` for a visitor.
-    reader: Option<&'a Reader>,
-    just_hidden: Option<&'a JustHidden>,
-}
-
-impl SiteReputationPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let history = &self.page.history;
-        let totals = history.votes.totals;
-        let content = html! {
-            h1 { (self.host) " " (site_badge(history.score)) }
-            p {
-                (standing(history.score))
-                @if let Some(shortage) = history.shortage.filter(|_| totals.count > 0) {
-                    " " (too_few_networks(shortage))
-                }
-            }
-            (vote_form(frame, self.host, self.page.my_vote))
-            (facts(totals))
-            (votes_per_day(&history.days))
-            h2 #stories { "Stories from this site" }
-            @if let Some(reader) = self.reader { (site_form(frame, self.host, reader)) }
-            (search_within(frame, "Search its stories", ("stories", &format!("site:{}", self.host.bare()))))
-            @if let Some(hidden) = self.just_hidden { (hidden.render(frame)) }
-            @if self.page.news.lines.is_empty() && self.page.news.unlisted > 0 {
-                p.empty { "You have hidden or muted all stories on this page." }
-            } @else if self.page.news.lines.is_empty() {
-                (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
-            } @else {
-                (news_list(frame, &self.page.news.lines, 0))
-            }
-            (unlisted_note(frame, self.page.news.unlisted))
-            (paging(&|start| stories_address(self.host, start), 0, (SITE_NEWS, SITE_NEWS), self.page.news.total))
-        };
-        let description = format!(
-            "What people on {} think of {}, and its stories. {}",
-            frame.site().name,
-            self.host,
-            standing(history.score)
-        );
-        let head = PageHead::of(site_address(self.host)).about(PageKind::Website, description);
-        let head = head.feeds([FeedKind::Site(self.host.clone())]);
-        frame.page_with(self.host.as_str(), &head, &content)
-    }
+    Ok(board_page(&frame, (board, span), &lines))
 }
 
 /// The vote of the viewer on a host.
@@ -285,28 +215,67 @@ fn too_few_networks(shortage: Shortage) -> String {
     )
 }
 
+/// The page of a site.
+fn site_markup(
+    frame: &Frame<'_>,
+    (host, page): (&Hostname, &site_page::SitePage),
+    reader: Option<&Reader>,
+    just_hidden: Option<&JustHidden>,
+) -> Markup {
+    let history = &page.history;
+    let totals = history.votes.totals;
+    let content = html! {
+        h1 { (host) " " (site_badge(history.score)) }
+        p {
+            (standing(history.score))
+            @if let Some(shortage) = history.shortage.filter(|_| totals.count > 0) {
+                " " (too_few_networks(shortage))
+            }
+        }
+        (vote_form(frame, host, page.my_vote))
+        (facts(totals))
+        (votes_per_day(&history.days))
+        h2 #stories { "Stories from this site" }
+        @if let Some(reader) = reader { (site_form(frame, host, reader)) }
+        (search_within(frame, "Search its stories", ("stories", &format!("site:{}", host.bare()))))
+        @if let Some(hidden) = just_hidden { (hidden.render(frame)) }
+        @if page.news.lines.is_empty() && page.news.unlisted > 0 {
+            p.empty { "You have hidden or muted all stories on this page." }
+        } @else if page.news.lines.is_empty() {
+            (empty_but("No stories from this site yet.", ("/submit", "Submit one")))
+        } @else {
+            (news_list(frame, &page.news.lines, 0))
+        }
+        (unlisted_note(frame, page.news.unlisted))
+        (paging(&|start| stories_address(host, start), 0, (SITE_NEWS, SITE_NEWS), page.news.total))
+    };
+    let description = format!(
+        "What people on {} think of {}, and its stories. {}",
+        frame.site().name,
+        host,
+        standing(history.score)
+    );
+    let head = PageHead::of(site_address(host)).about(PageKind::Website, description);
+    let head = head.feeds([FeedKind::Site(host.clone())]);
+    frame.page_with(host.as_str(), &head, &content)
+}
+
 /// GET /site/:host.
-pub async fn site(
-    PathOf(host): PathOf<String>,
-    Page { app, visit, here, .. }: Page,
-) -> Result<Response, RequestError> {
+pub async fn site(PathOf(host): PathOf<String>, page: Page) -> Result<Response, RequestError> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();
     if asked != host {
         return Ok(Redirect::to(&site_address(&host)).into_response());
     }
-    if !app.site.rules.features.sites {
-        return stories_from(&app, visit, &here, (&host, 0)).await;
+    if !page.app.site.rules.features.sites {
+        return stories_from(page, (&host, 0)).await;
     }
-    let mut visit = visit.showing_hidden(here.shows_hidden());
+    let Page { app, mut visit, here, .. } = page;
     let page = site_page::site_page(&mut visit, &host, SITE_DAYS, SITE_NEWS).await?;
     let just_hidden = JustHidden::read(&mut visit, &here).await?;
     let reader = visit.reader().await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    let just_hidden = just_hidden.as_ref();
-    let reader = reader.as_deref();
-    let page = SiteReputationPage { host: &host, page: &page, reader, just_hidden }.render(&frame);
-    Ok(page.into_response())
+    Ok(site_markup(&frame, (&host, &page), reader.as_deref(), just_hidden.as_ref()).into_response())
 }
 
 fn stories_address(host: &Hostname, start: u64) -> String {
@@ -316,23 +285,20 @@ fn stories_address(host: &Hostname, start: u64) -> String {
 /// GET /site/:host/stories/:start: the stories that link to a site.
 pub async fn stories(
     PathOf((host, Start(start))): PathOf<(String, Start)>,
-    Page { app, visit, here, .. }: Page,
+    page: Page,
 ) -> Result<Response, RequestError> {
     let asked = Hostname::parse(&host).map_err(|_| RequestError::NotFound)?;
     let host = asked.bare();
     if asked != host {
         return Ok(Redirect::to(&stories_address(&host, start)).into_response());
     }
-    stories_from(&app, visit, &here, (&host, start)).await
+    stories_from(page, (&host, start)).await
 }
 
 async fn stories_from(
-    app: &App,
-    visit: Visit,
-    here: &LocalPath,
+    Page { app, mut visit, here, .. }: Page,
     (host, start): (&Hostname, u64),
 ) -> Result<Response, RequestError> {
-    let mut visit = visit.showing_hidden(here.shows_hidden());
     let page = lists::from_host(&mut visit, host, start, SITE_NEWS).await?;
     let heading = format!("Stories from {host}");
     let (first, more) = (stories_address(host, 0), format!("{}/stories/", site_address(host)));
@@ -347,7 +313,7 @@ async fn stories_from(
         feed: Some(FeedKind::Site(host.clone())),
         ..NewsListPage::new(&heading, &page, start, address)
     };
-    Ok(list_page(app, &mut visit, here, list).await?.into_response())
+    Ok(list_page(&app, &mut visit, &here, list).await?.into_response())
 }
 
 /// The actions on the page of a site.
@@ -372,6 +338,7 @@ pub fn actions() -> Vec<ActionEntry> {
 mod tests {
     use super::*;
     use crate::markup::test_support::{framed, user};
+    use tidings_domain::accounts::users::User;
     use tidings_domain::news::lists::NewsPage;
     use tidings_domain::sites::{History, SiteVotes};
     use tidings_domain::values::clock::Timestamp;
@@ -382,33 +349,35 @@ mod tests {
         site_page::SitePage { history, my_vote, news: NewsPage::default() }
     }
 
+    fn shown(viewer: Option<&User>, page: &site_page::SitePage) -> String {
+        let host = Hostname::parse("a.com").unwrap();
+        framed(viewer, |frame| site_markup(frame, (&host, page), None, None)).into_string()
+    }
+
     #[test]
     fn a_site_without_a_score_says_what_is_missing() {
-        let (host, mut page) = (Hostname::parse("a.com").unwrap(), site_page(None));
+        let mut page = site_page(None);
         page.history.score = Score::NoScore;
         for (networks, text) in
             [(1, "People on 1 network have voted so far"), (2, "People on 2 networks have voted so far")]
         {
             page.history.shortage = Some(Shortage { networks, needed: 3 });
-            let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
-            let html = framed(None, |frame| site.render(frame)).into_string();
+            let html = shown(None, &page);
             assert!(
                 html.contains(text) && html.contains("A score needs votes from 3 networks or 5 accounts."),
                 "{html}"
             );
         }
         page.history.votes = SiteVotes::default();
-        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
-        let html = framed(None, |frame| site.render(frame)).into_string();
+        let html = shown(None, &page);
         assert!(!html.contains("so far"), "{html}");
     }
 
     #[test]
     fn the_page_of_a_site_shows_its_score_and_the_viewers_vote() {
-        let (host, bob) = (Hostname::parse("a.com").unwrap(), user("2", "bob", ""));
+        let bob = user("2", "bob", "");
         let page = site_page(Some(CastVote { verdict: Verdict::Bad, time: Timestamp(1) }));
-        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
-        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        let html = shown(Some(&bob), &page);
         for part in [
             "<dd>22</dd>",
             "<dd>2</dd>",
@@ -420,10 +389,9 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
-        let (html, page) = (framed(None, |frame| site.render(frame)).into_string(), site_page(None));
+        let (html, page) = (shown(None, &page), site_page(None));
         assert!(html.contains("Log in to vote") && !html.contains("/votesite"), "{html}");
-        let site = SiteReputationPage { host: &host, page: &page, reader: None, just_hidden: None };
-        let html = framed(Some(&bob), |frame| site.render(frame)).into_string();
+        let html = shown(Some(&bob), &page);
         assert!(!html.contains("Take back my vote"), "{html}");
     }
 
@@ -439,8 +407,8 @@ mod tests {
     fn a_leaderboard_marks_the_current_tabs() {
         let host = Hostname::parse("a.com").unwrap();
         let lines = [SiteLine { host, score: Score::Good, totals: VoteTotals { sum: 1, count: 3 } }];
-        let page = BoardPage { board: Board::Voted, span: Span::Week, lines: &lines };
-        let html = framed(None, |frame| page.render(frame)).into_string();
+        let shown = (Board::Voted, Span::Week);
+        let html = framed(None, |frame| board_page(frame, shown, &lines)).into_string();
         for part in [
             r#"<a href="/sites/voted/week" aria-current="page">Most voted</a>"#,
             r#"<a href="/sites/voted/day">Today</a>"#,

@@ -3,11 +3,9 @@
 use crate::error::RequestError;
 use crate::request::form::{Fields, form, id_or_none, optional, parsed, text, text_or_empty, valid};
 use crate::request::values;
-use serde::Serialize;
 use tidings_domain::news::item::Direction;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::topic::Topics;
-use utoipa::ToSchema;
 
 // `Submission` of the domain reads title, URL and text together.
 form! {
@@ -43,60 +41,16 @@ form! {
         /// The story.
         pub news_id: NewsId = parsed(STORY), values::Id;
         /// The vote.
-        pub vote_type: VoteChoice = vote_choice, VoteChoice;
+        pub vote_type: Option<Direction> = vote_choice, values::VoteChoice, required = true;
     }
 }
 
-/// The direction of a vote in the API.
-#[derive(Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-#[schema(as = Vote)]
-pub enum VoteType {
-    /// A vote up.
-    Up,
-    /// A vote down.
-    Down,
-}
-
-impl From<Direction> for VoteType {
-    fn from(direction: Direction) -> Self {
-        match direction {
-            Direction::Up => Self::Up,
-            Direction::Down => Self::Down,
-        }
-    }
-}
-
-/// The choice in the field `vote_type` of a vote.
-#[derive(Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum VoteChoice {
-    /// To vote up.
-    Up,
-    /// To vote down.
-    Down,
-    /// To take one's own vote back.
-    None,
-}
-
-impl VoteChoice {
-    /// The vote to cast; `None` to take one's own vote back.
-    #[must_use]
-    pub const fn direction(self) -> Option<Direction> {
-        match self {
-            Self::Up => Some(Direction::Up),
-            Self::Down => Some(Direction::Down),
-            Self::None => None,
-        }
-    }
-}
-
-/// Reads the choice of a vote.
-pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<VoteChoice, RequestError> {
+/// Reads the choice of a vote: its direction, or none to take one's own vote back.
+pub fn vote_choice(fields: &Fields, name: &'static str) -> Result<Option<Direction>, RequestError> {
     match fields.required(name)? {
-        "up" => Ok(VoteChoice::Up),
-        "down" => Ok(VoteChoice::Down),
-        "none" => Ok(VoteChoice::None),
+        "up" => Ok(Some(Direction::Up)),
+        "down" => Ok(Some(Direction::Down)),
+        "none" => Ok(None),
         _ => Err(RequestError::field(name, "it must be up, down or none")),
     }
 }

@@ -363,7 +363,6 @@ fn has_buttons(line: &NewsLine) -> bool {
 }
 
 /// The most bytes of a story in a list.
-#[must_use]
 pub fn listed_story_bytes(line: &NewsLine) -> usize {
     let news = &line.news;
     // Blanks in an address are encoded, which triples them.

@@ -66,7 +66,6 @@ pub fn has_mark_buttons(news: &News, marks: Marks) -> bool {
 }
 
 /// Another button of a story on its own page, with a longer text to explain it.
-#[must_use]
 pub fn story_button(news: NewsId, action: &str, (title, text): (&str, &str)) -> Markup {
     html! {
         " " button form=(ITEMS_FORM) formaction=(action) name="news_id" value=(news) title=(title) { (text) }
@@ -106,13 +105,11 @@ impl JustHidden {
 
 /// The note below a list about the stories that are not listed for its viewer, with a link that
 /// shows them.
-#[must_use]
 pub fn unlisted_note(frame: &Frame<'_>, unlisted: usize) -> Markup {
     withheld::unlisted_note(frame, unlisted, ("story", "stories"))
 }
 
 /// The actions behind the forms of this file.
-#[must_use]
 pub fn actions() -> Vec<ActionEntry> {
     vec![
         Action::setting("/hide", "Hide a story in the caller's lists.", |app, by, form: &NewsIdForm| {

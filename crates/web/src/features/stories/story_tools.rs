@@ -23,7 +23,6 @@ use tidings_domain::values::withheld::Closed;
 use tidings_domain::values::words::counted;
 
 /// The tools of moderators for a story.
-#[must_use]
 pub fn story_tools(frame: &Frame<'_>, news: &News) -> Markup {
     let forms = html! {
         (moderation_form(frame, news))
@@ -79,7 +78,6 @@ fn fields(news: &News) -> Markup {
 }
 
 /// Says what a moderator has edited of a story, and why.
-#[must_use]
 pub fn edit_note(news: &News) -> Markup {
     html! {
         @if let Some(note) = &news.edited {
@@ -117,7 +115,6 @@ fn merged_anchor(news: &News) -> String {
 }
 
 /// Where the address of a merged story leads.
-#[must_use]
 pub fn merged_address(news: &News) -> Option<String> {
     let Some(Closed::Merged(into)) = news.state().closed() else { return None };
     Some(format!("{}#{}", news_address(into), merged_anchor(news)))

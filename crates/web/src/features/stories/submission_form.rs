@@ -43,7 +43,6 @@ pub enum Step<'a> {
 
 impl<'a> Step<'a> {
     /// The button that was pressed.
-    #[must_use]
     pub fn of(fields: &'a Fields) -> Self {
         match (fields.get(TOGGLED_TOPIC), fields.text(STEP)) {
             (Some(topic), _) => Self::ToggleTopic(topic),
@@ -69,7 +68,6 @@ pub struct TypedStory {
 
 impl TypedStory {
     /// The content of the fields of a sent form.
-    #[must_use]
     pub fn of(fields: &Fields) -> Self {
         let typed = |name| fields.text(name).to_owned();
         Self { title: typed("title"), url: typed("url"), text: typed("text"), topics: typed("topics") }
@@ -142,7 +140,6 @@ pub struct SubmissionPage<'a> {
 
 impl SubmissionPage<'_> {
     /// The whole page.
-    #[must_use]
     pub fn render(&self, frame: &Frame<'_>) -> Markup {
         let heading = if self.edited.is_some() { "Edit story" } else { "Submit a story" };
         let content = html! {
@@ -300,7 +297,6 @@ impl SubmissionPage<'_> {
 
 /// The address of the form for a new story, at the host in the visitor's own address bar, which
 /// can be another than the site's: a site can be reached by several names.
-#[must_use]
 pub fn form_address(site: &SiteSettings, headers: &HeaderMap) -> String {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     match host.and_then(|host| host.parse::<Authority>().ok()) {

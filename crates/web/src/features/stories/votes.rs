@@ -91,12 +91,11 @@ pub async fn ask(
 }
 
 /// Votes on stories.
-#[must_use]
 pub fn actions_on_news() -> Vec<ActionEntry> {
     vec![
         Action::setting("/votenews", "Vote on a story.", |app, by, form: &NewsVoteForm| {
             Box::pin(async move {
-                match form.vote_type.direction() {
+                match form.vote_type {
                     Some(direction) => {
                         votes::vote_news(&app.site, app.now(), by, form.news_id, direction).await
                     }
@@ -110,20 +109,19 @@ pub fn actions_on_news() -> Vec<ActionEntry> {
 }
 
 /// Votes on comments.
-#[must_use]
 pub fn actions_on_comments() -> Vec<ActionEntry> {
     vec![
         Action::setting("/votecomment", "Vote on a comment.", |app, by, form: &CommentVoteForm| {
             Box::pin(async move {
                 let (site, now, address) = (&app.site, app.now(), form.comment_id);
-                match form.vote_type.direction() {
+                match form.vote_type {
                     Some(direction) => votes::vote_comment(site, now, by, address, direction).await?,
                     None => votes::take_back_comment_vote(site, now, by, address).await?,
                 }
                 Ok::<_, Error>(address)
             })
         })
-        .answering(async |_, comment| Ok(CommentVotedResponse::new(comment)))
+        .answering(async |_, comment| Ok(CommentVotedResponse::from(comment)))
         .named_in_address()
         .page(SHORT.asking(LoginReason::Vote), comment_in_thread),
     ]

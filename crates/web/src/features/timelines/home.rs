@@ -52,82 +52,69 @@ pub fn tabs(frame: &Frame<'_>, here: Tab) -> Markup {
     }
 }
 
-/// The home timeline of the viewer.
-struct HomePage<'a> {
-    page: &'a TweetPage,
-    /// Whether this is the newest part, which has the form and reports new tweets.
-    is_first: bool,
-    suggestions: &'a [Suggestion],
+/// The home timeline of the viewer. The newest part has the form and reports new tweets.
+fn home_page(frame: &Frame<'_>, page: &TweetPage, is_first: bool, suggestions: &[Suggestion]) -> Markup {
+    // The address that reports tweets newer than the newest on the page.
+    let events = match page.lines.first() {
+        Some(newest) => format!("/home/events?since={}", newest.cursor),
+        None => "/home/events".to_owned(),
+    };
+    let content = html! {
+        h1.hidden { "Home" }
+        (tabs(frame, Tab::Home))
+        div.with-beside {
+            div {
+                @if is_first {
+                    (form(frame))
+                    div.live aria-live="polite" data-live=(events) {}
+                }
+                @if page.lines.is_empty() && page.unlisted > 0 {
+                    p.empty { "You have muted all posts on this page." }
+                } @else if page.lines.is_empty() {
+                    (nothing(is_first))
+                } @else {
+                    (tweet_list(frame, &page.lines))
+                }
+                (rest_of_timeline(frame, "/home", page))
+            }
+            (who_to_follow(frame, suggestions))
+        }
+    };
+    frame.page("Home", &content)
 }
 
-impl HomePage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1.hidden { "Home" }
-            (tabs(frame, Tab::Home))
-            div.with-beside {
-                div {
-                    @if self.is_first {
-                        (self.form(frame))
-                        div.live aria-live="polite" data-live=(self.events()) {}
-                    }
-                    @if self.page.lines.is_empty() && self.page.unlisted > 0 {
-                        p.empty { "You have muted all posts on this page." }
-                    } @else if self.page.lines.is_empty() {
-                        (self.nothing())
-                    } @else {
-                        (tweet_list(frame, &self.page.lines))
-                    }
-                    (rest_of_timeline(frame, "/home", self.page))
-                }
-                (who_to_follow(frame, self.suggestions))
-            }
-        };
-        frame.page("Home", &content)
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let limit = MAX_TWEET.to_string();
-        let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
-        let text = Field::new("text", "Your post").hint(hint);
-        let draft = draft_key(frame, "tweet");
-        let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
-        html! {
-            form.form.compose method="post" action="/tweet" {
-                (frame.signed_fields())
-                (text.text_area())
-                // The script adds how many characters are left.
-                div.send { button.button { "Post" } }
-            }
-        }
-    }
-
-    /// The address that reports tweets newer than the newest on the page.
-    fn events(&self) -> String {
-        match self.page.lines.first() {
-            Some(newest) => format!("/home/events?since={}", newest.cursor),
-            None => "/home/events".to_owned(),
-        }
-    }
-
-    /// The text for an empty timeline.
-    fn nothing(&self) -> Markup {
-        html! {
-            @if self.is_first {
-                div.empty {
-                    p { "Your posts and those of the people you follow appear here." }
-                    p {
-                        "Find " a href="/suggestions" { "people to follow" } " or read "
-                        a href="/everyone" { "everyone’s posts" } "."
-                    }
-                }
-            } @else {
-                (no_more("posts", "/home"))
-            }
+fn form(frame: &Frame<'_>) -> Markup {
+    let limit = MAX_TWEET.to_string();
+    let hint = html! { "Up to " (MAX_TWEET) " characters. Use @name to mention someone." };
+    let text = Field::new("text", "Your post").hint(hint);
+    let draft = draft_key(frame, "tweet");
+    let text = text.with("data-limit", &limit).with("data-draft", &draft).required();
+    html! {
+        form.form.compose method="post" action="/tweet" {
+            (frame.signed_fields())
+            (text.text_area())
+            // The script adds how many characters are left.
+            div.send { button.button { "Post" } }
         }
     }
 }
 
+/// The text for an empty timeline.
+fn nothing(is_first: bool) -> Markup {
+    html! {
+        @if is_first {
+            div.empty {
+                p { "Your posts and those of the people you follow appear here." }
+                p {
+                    "Find " a href="/suggestions" { "people to follow" } " or read "
+                    a href="/everyone" { "everyone’s posts" } "."
+                }
+            }
+        } @else {
+            (no_more("posts", "/home"))
+        }
+    }
+}
 /// GET /home: before, a cursor.
 pub async fn home(
     Page { app, mut visit, here, .. }: Page,
@@ -145,7 +132,7 @@ pub async fn home(
     if frame.viewer.is_none() {
         return Err(RequestError::LoginRequired);
     }
-    Ok(HomePage { page: &page, is_first, suggestions: &suggestions }.render(&frame))
+    Ok(home_page(&frame, &page, is_first, &suggestions))
 }
 
 /// The actions behind the forms of this file.

@@ -29,55 +29,49 @@ use tidings_domain::values::words::counted;
 use tidings_keyspace::Within;
 
 /// The page of all topics.
-struct TopicsPage<'a> {
-    overview: &'a TopicsOverview,
-}
-
-impl TopicsPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "Topics" }
-            p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
-            @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
-            (self.moves(frame))
-            @if self.overview.topics.is_empty() {
-                (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
-            } @else {
-                @let topics = &self.overview.topics;
-                @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
-                @let shown = fitting(topics, PAGE_LIST_BYTES, listed_topic_bytes);
-                ul.topic-list role="list" {
-                    @for line in topics.iter().take(shown) {
-                        li {
-                            (topic_link(&line.topic)) " "
-                            span.count { (counted(line.articles, "story", "stories")) }
-                            @if !line.sentence.is_empty() { p.sentence { bdi { (line.sentence) } } }
-                        }
+fn topics_page(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
+    let content = html! {
+        h1 { "Topics" }
+        p.hint { "Open a topic to follow it, to mute it, or to combine it with others." }
+        @if frame.viewer.is_some() { p { a.action href=(FOLLOWED) { "Stories of your topics" } } }
+        (moves(frame, overview))
+        @if overview.topics.is_empty() {
+            (empty_but("No topics yet. Topics appear when someone uses them.", ("/submit", "Submit a story with a topic")))
+        } @else {
+            @let topics = &overview.topics;
+            @let topics = topics.get(..LISTED_TOPICS).unwrap_or(topics);
+            @let shown = fitting(topics, PAGE_LIST_BYTES, listed_topic_bytes);
+            ul.topic-list role="list" {
+                @for line in topics.iter().take(shown) {
+                    li {
+                        (topic_link(&line.topic)) " "
+                        span.count { (counted(line.articles, "story", "stories")) }
+                        @if !line.sentence.is_empty() { p.sentence { bdi { (line.sentence) } } }
                     }
                 }
-                @if self.overview.topics.len() > shown {
-                    p.hint { "These are the largest " (number(shown)) " topics." }
-                }
             }
-        };
-        frame.page("Topics", &content)
-    }
+            @if overview.topics.len() > shown {
+                p.hint { "These are the largest " (number(shown)) " topics." }
+            }
+        }
+    };
+    frame.page("Topics", &content)
+}
 
-    /// Moves that are not finished, for administrators.
-    fn moves(&self, frame: &Frame<'_>) -> Markup {
-        html! {
-            @if is_admin(frame) && !self.overview.moves.is_empty() {
-                h2 { "Unfinished moves" }
-                ul {
-                    @for (from, to) in &self.overview.moves {
-                        li {
-                            form.inline method="post" action="/mergetopic" {
-                                (frame.signed_fields())
-                                input type="hidden" name="topic" value=(from);
-                                input type="hidden" name="into" value=(to);
-                                (from) " to " (to) " "
-                                button.button.small { "Continue" }
-                            }
+/// Moves that are not finished, for administrators.
+fn moves(frame: &Frame<'_>, overview: &TopicsOverview) -> Markup {
+    html! {
+        @if is_admin(frame) && !overview.moves.is_empty() {
+            h2 { "Unfinished moves" }
+            ul {
+                @for (from, to) in &overview.moves {
+                    li {
+                        form.inline method="post" action="/mergetopic" {
+                            (frame.signed_fields())
+                            input type="hidden" name="topic" value=(from);
+                            input type="hidden" name="into" value=(to);
+                            (from) " to " (to) " "
+                            button.button.small { "Continue" }
                         }
                     }
                 }
@@ -85,7 +79,6 @@ impl TopicsPage<'_> {
         }
     }
 }
-
 fn is_admin(frame: &Frame<'_>) -> bool {
     frame.viewer.is_some_and(|viewer| viewer.is_administrator())
 }
@@ -256,7 +249,7 @@ fn move_form(frame: &Frame<'_>, topic: &Topic, kind: Move) -> Markup {
 pub async fn topics(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(TopicsPage { overview: &overview }.render(&frame))
+    Ok(topics_page(&frame, &overview))
 }
 
 /// The actions on topics.
@@ -356,10 +349,9 @@ mod tests {
             }],
             moves: [("old".to_owned(), "rust".to_owned())].into(),
         };
-        let page = TopicsPage { overview: &overview };
         for (flags, expected) in [("", false), ("a", true)] {
             let viewer = user("2", "bob", flags);
-            let html = framed(Some(&viewer), |frame| page.render(frame)).into_string();
+            let html = framed(Some(&viewer), |frame| topics_page(frame, &overview)).into_string();
             assert!(html.contains(r#"<a class="topic" href="/topic/rust" rel="tag">rust</a>"#), "{html}");
             assert!(html.contains("1 story<") && html.contains("A &lt;b&gt; language."), "{html}");
             assert_eq!(html.contains(r#"name="topic" value="old""#), expected, "{html}");
