@@ -5,7 +5,7 @@ pub mod failures;
 pub mod refused_forms;
 pub mod writes;
 
-pub use addresses::{actions, described};
+pub use addresses::actions;
 
 use crate::App;
 use crate::error::RequestError;

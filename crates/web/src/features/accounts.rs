@@ -1,6 +1,5 @@
 //! Accounts: signing up, invitations, profiles, settings and mails about them.
 
-pub mod calls;
 pub mod confirm_email;
 pub mod deactivating;
 pub mod first_administrator;

@@ -6,4 +6,4 @@ pub mod calls;
 mod highlights;
 mod hits;
 mod items;
-mod query;
+pub mod query;

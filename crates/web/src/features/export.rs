@@ -116,17 +116,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
 /// No cache keeps a copy, not even that of the browser.
 const NOT_STORED: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Export everything of the caller's own as a zip file: `data.json` for programs and `index.html`
-/// for people.
-#[utoipa::path(
-    get,
-    path = "/api/export",
-    responses((
-        status = 200,
-        description = "A zip file, or a refusal by a rule of the site",
-        content_type = "application/zip",
-    )),
-)]
+/// GET /api/export.
 pub async fn export(
     ClientAddress(address): ClientAddress,
     Page { app, visit, user, .. }: Page<Member>,

@@ -3,7 +3,7 @@
 use crate::error::{RequestError, unknown_name};
 use crate::features::action::{Action, ActionEntry, SentForm};
 use crate::markup::addresses::{MUTES, READING_SETTINGS, profile_address, topic_link};
-use crate::markup::fields::Field;
+use crate::markup::fields::{Field, select};
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
@@ -139,44 +139,30 @@ pub fn site_form(frame: &Frame<'_>, host: &Hostname, reader: &Reader) -> Markup 
 }
 
 /// The list, with forms that add to it.
-struct MutesPage<'a> {
-    avoided: &'a Avoided,
-}
-
-impl MutesPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "Muted and blocked" }
-            p.hint {
-                "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
-                 see this."
-            }
-            (mute_form(frame))
-            @if self.avoided.mutes.is_empty() {
-                p.empty { "You haven’t muted anything." }
-            } @else {
-                ul.mutes role="list" {
-                    @for mute in &self.avoided.mutes { (mute_row(frame, mute)) }
-                }
-            }
-            h2 #blocked { "Blocked people" }
-            p.hint {
-                "People you block can't follow you, reply to you or notify you, and you don't see what they \
-                 write."
-            }
-            (block_form(frame))
-            @if self.avoided.blocks.is_empty() {
-                p.empty { "You haven’t blocked anyone." }
-            } @else {
-                ul.mutes role="list" {
-                    @for block in &self.avoided.blocks { (block_row(frame, block)) }
-                }
-                p.hint { (NO_FOLLOW_BACK) }
-            }
-            p { a.action href=(READING_SETTINGS) { "Reading settings" } }
-        };
-        frame.page("Muted and blocked", &content)
-    }
+fn shown(frame: &Frame<'_>, Avoided { mutes, blocks }: &Avoided) -> Markup {
+    let content = html! {
+        h1 { "Muted and blocked" }
+        p.hint {
+            "What you mute does not appear in your lists, threads, timelines and inbox. Only you can \
+             see this."
+        }
+        (mute_form(frame))
+        @if mutes.is_empty() { p.empty { "You haven’t muted anything." } } @else {
+            ul.mutes role="list" { @for mute in mutes { (mute_row(frame, mute)) } }
+        }
+        h2 #blocked { "Blocked people" }
+        p.hint {
+            "People you block can't follow you, reply to you or notify you, and you don't see what they \
+             write."
+        }
+        (block_form(frame))
+        @if blocks.is_empty() { p.empty { "You haven’t blocked anyone." } } @else {
+            ul.mutes role="list" { @for block in blocks { (block_row(frame, block)) } }
+            p.hint { (NO_FOLLOW_BACK) }
+        }
+        p { a.action href=(READING_SETTINGS) { "Reading settings" } }
+    };
+    frame.page("Muted and blocked", &content)
 }
 
 fn mute_form(frame: &Frame<'_>) -> Markup {
@@ -189,12 +175,7 @@ fn mute_form(frame: &Frame<'_>) -> Markup {
         form.form.narrow method="post" action="/mute" {
             (frame.signed_fields())
             input type="hidden" name="next" value=(MUTES);
-            div {
-                label for="what" { "Kind" }
-                select id="what" name="what" {
-                    @for (kind, name) in KINDS { option value=(kind.name()) { (name) } }
-                }
-            }
+            (select("what", "Kind", "", &KINDS.map(|(kind, name)| (kind.name(), name))))
             (value.with("autocomplete", "off").exact().required().input())
             button.button { "Mute" }
         }
@@ -248,8 +229,7 @@ fn block_row(frame: &Frame<'_>, block: &Block) -> Markup {
 /// GET /settings/mutes.
 pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let avoided = mutes::avoided(&mut visit, user.id).await?;
-    let page = MutesPage { avoided: &avoided };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &avoided))
 }
 
 /// The actions behind the forms of this file.
@@ -343,12 +323,7 @@ answer! {
     }
 }
 
-/// List what the caller has muted and whom they have blocked.
-#[utoipa::path(
-    get,
-    path = "/api/mutes",
-    responses((status = 200, body = MutesResponse)),
-)]
+/// GET /api/mutes.
 pub async fn list(Page { mut visit, user, .. }: Page<Member>) -> Result<Json<MutesResponse>, RequestError> {
     Ok(Json(mutes::avoided(&mut visit, user.id).await?.into()))
 }

@@ -197,6 +197,20 @@ pub fn choice(
     }
 }
 
+/// The same with the name as its id.
+pub fn select(name: &str, label: &str, chosen: &str, options: &[(&str, &str)]) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            select id=(name) name=(name) {
+                @for (value, words) in options {
+                    option value=(value) selected[*value == chosen] { (words) }
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

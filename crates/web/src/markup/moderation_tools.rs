@@ -56,12 +56,9 @@ pub struct ActionForm<'a> {
 impl ActionForm<'_> {
     /// The form.
     pub fn render(&self, frame: &Frame<'_>, thing: &Thing) -> Markup {
-        let (kind, id) = (thing.kind(), thing.id());
         html! {
             form.form.moderation-form method="post" action="/moderate" {
-                (frame.signed_fields())
-                input type="hidden" name="kind" value=(kind);
-                input type="hidden" name="id" value=(id);
+                (thing_fields(frame, thing))
                 input type="hidden" name="next" value=(frame.way_back);
                 @if self.actions.len() > 1 {
                     label {
@@ -74,16 +71,22 @@ impl ActionForm<'_> {
                 (self.fields)
                 @let is_noted = self.actions.iter().any(|(action, _)| *action == Action::Note);
                 (reason_field(if is_noted { "Reason (public), or the note" } else { "Reason (public)" }, ""))
-                label.choice {
-                    input type="checkbox" name="anonymous" value="1";
-                    " Sign as “a moderator” in the moderation log"
-                }
+                (anonymous_box())
                 @match self.actions {
                     [(action, words)] => button.button name="action" value=(action.name()) { (words) },
                     _ => button.button { "Do this" },
                 }
             }
         }
+    }
+}
+
+/// The hidden fields of a form about a thing.
+pub fn thing_fields(frame: &Frame<'_>, thing: &Thing) -> Markup {
+    html! {
+        (frame.signed_fields())
+        input type="hidden" name="kind" value=(thing.kind());
+        input type="hidden" name="id" value=(thing.id());
     }
 }
 
@@ -104,6 +107,16 @@ pub fn reason_field(label: &str, value: &str) -> Markup {
         label {
             span { (label) }
             input type="text" name="reason" value=(value) maxlength=(MAX_REASON) list=(REASONS) required;
+        }
+    }
+}
+
+/// The box with which moderators are not named.
+pub fn anonymous_box() -> Markup {
+    html! {
+        label.choice {
+            input type="checkbox" name="anonymous" value="1";
+            " Sign as “a moderator” in the moderation log"
         }
     }
 }
@@ -136,7 +149,7 @@ pub fn done_line(frame: &Frame<'_>) -> Markup {
                             _ => (target_name(done)),
                         }
                     }
-                    " (" (log_link(done.id)) " of the moderation log)."
+                    " (" (line_link(done.id, "")) " of the moderation log)."
                     @if let (Action::Ban, Thing::User(banned)) = (done.action, &done.thing) {
                         " " a href=(profile_address(banned, "/invited")) { "Check whom they invited" } "."
                     }
@@ -201,7 +214,8 @@ pub fn undo_form(frame: &Frame<'_>, id: ModerationId) -> Markup {
     }
 }
 
-fn log_link(id: ModerationId) -> Markup {
+/// A link to a line of the log, with more words behind its number.
+pub fn line_link(id: ModerationId, more: &str) -> Markup {
     let before = id.0.saturating_add(1);
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) } }
+    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) (more) } }
 }

@@ -318,6 +318,26 @@ pub fn deleted_title(news: &News) -> &'static str {
     if news.is_erased() { ERASED } else { DELETED_STORY }
 }
 
+/// A page with one form: its heading, which is also its title, the purpose, the target of the form with its fields and its
+/// button, and a link to where one goes instead.
+pub fn page_with_form(
+    frame: &Frame<'_>,
+    (heading, about): (&str, &Markup),
+    (action, fields): (&str, &Markup),
+    (instead, words): (&str, &str),
+) -> Markup {
+    let content = html! {
+        h1 { (heading) }
+        (about)
+        form.form.narrow method="post" action=(action) {
+            (frame.signed_fields())
+            (fields)
+        }
+        p { a.action href=(instead) { (words) } }
+    };
+    frame.page(heading, &content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

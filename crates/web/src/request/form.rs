@@ -56,43 +56,29 @@ pub trait FromFields: Sized {
 }
 
 /// Declares a form, or a query, with all that is to be known of each field: its name, its type, what reads it, and its
-/// schema in the OpenAPI document. The fields are read in their order.
+/// schema in the OpenAPI document. The fields are read in their order. A method that is named behind the type checks them
+/// together.
 macro_rules! form {
-    ($(#[$about:meta])* pub struct $form:ident {
+    ($(#[$about:meta])* pub struct $form:ident $(, $check:ident)? {
         $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
     }) => {
-        #[derive(utoipa::ToSchema)]
-        $(#[$about])*
-        pub struct $form {
-            $(
-                $(#[$field_about])*
-                #[schema(value_type = $($schema)::+ $(, required = $required)?)]
-                pub $field: $type,
-            )+
-        }
-
-        $crate::request::form::form! { @read $form { $($field = $read;)+ } }
-    };
-    ($(#[$about:meta])* pub query $form:ident {
-        $($(#[$field_about:meta])* pub $field:ident: $type:ty = $read:expr, $($schema:ident)::+ $(, required = $required:literal)?;)+
-    }) => {
-        #[derive(utoipa::IntoParams)]
+        #[derive(utoipa::IntoParams, utoipa::ToSchema)]
         #[into_params(parameter_in = Query)]
         $(#[$about])*
         pub struct $form {
             $(
                 $(#[$field_about])*
                 #[param(value_type = $($schema)::+ $(, required = $required)?)]
+                #[schema(value_type = $($schema)::+ $(, required = $required)?)]
                 pub $field: $type,
             )+
         }
 
-        $crate::request::form::form! { @read $form { $($field = $read;)+ } }
-    };
-    (@read $form:ident { $($field:ident = $read:expr;)+ }) => {
         impl $crate::request::form::FromFields for $form {
             fn from_fields(fields: &$crate::request::form::Fields) -> Result<Self, $crate::error::RequestError> {
-                Ok(Self { $($field: $crate::request::form::field(fields, stringify!($field), $read)?,)+ })
+                let form = Self { $($field: $crate::request::form::field(fields, stringify!($field), $read)?,)+ };
+                $(form.$check(fields)?;)?
+                Ok(form)
             }
         }
     };

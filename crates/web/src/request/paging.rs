@@ -10,7 +10,7 @@ use tidings_domain::values::limits::MAX_PAGE;
 form! {
     /// The part of a list that a call of the API asks for.
     #[derive(Debug)]
-    pub query WindowQuery {
+    pub struct WindowQuery {
         /// The maximum number of entries; 50 by default.
         pub count: usize = count, values::PageSize, required = false;
         /// Only older entries than this.
@@ -28,7 +28,7 @@ impl From<WindowQuery> for Window {
 
 form! {
     /// The part of a list that a page shows.
-    pub query PageQuery {
+    pub struct PageQuery {
         /// Only older entries than this.
         pub before: Option<Cursor> = cursor, values::Cursor, required = false;
     }

@@ -27,7 +27,6 @@ use axum::routing::{MethodRouter, get, post};
 use strum::IntoEnumIterator;
 use tidings_domain::articles::lists::ArticleOrder;
 use tidings_domain::timelines::follows::Side;
-use utoipa::OpenApi;
 
 /// A method of an address: what holds for it, and its handler.
 pub(super) struct Declaration {
@@ -88,27 +87,6 @@ macro_rules! routes {
     ($($kind:ident $pattern:literal: $facts:expr => $($handler:expr),+;)*) => {
         Declarations(Vec::new())$(.$kind($pattern, $facts, $($handler),+))*
     };
-}
-
-/// Such a table of calls, and their description for the OpenAPI document.
-macro_rules! calls {
-    ($(#[$about:meta])* $table:ident, $described:ident {
-        $($kind:ident $pattern:literal: $facts:expr => $($handler:ident)::+;)*
-    }) => {
-        $(#[$about])*
-        fn $table() -> Declarations {
-            routes! { $($kind $pattern: $facts => $($handler)::+;)* }
-        }
-
-        #[derive(OpenApi)]
-        #[openapi(paths($($($handler)::+),*))]
-        struct $described;
-    };
-}
-
-/// The descriptions of all calls but those of actions.
-pub fn described() -> impl Iterator<Item = utoipa::openapi::OpenApi> {
-    [PublicCalls::openapi(), Calls::openapi(), CallsOfOthers::openapi()].into_iter()
 }
 
 /// Every method of every address.
@@ -407,9 +385,9 @@ fn staff_pages() -> Declarations {
     }
 }
 
-calls! {
-    /// The calls that are answered the same to all without a session.
-    public_calls, PublicCalls {
+/// The calls that are answered the same to all without a session.
+fn public_calls() -> Declarations {
+    routes! {
         get "/api/getnews/{sort}/{start}/{count}": public_call(Core, Small, NEWS, &[]).listing(Stories) =>
             stories::calls::list;
         get "/api/past/{day}/{start}/{count}": public_call(Core, Large, NEWS, &[]).listing(Stories) =>
@@ -438,15 +416,15 @@ calls! {
     }
 }
 
-calls! {
-    /// The calls that write or read personal data. `docs/api.md` describes all calls.
-    calls, Calls {
+/// The calls that write or read personal data. `docs/api.md` describes all calls.
+fn calls() -> Declarations {
+    routes! {
         post "/api/create_account": posted(Core, Long, ACCOUNTS).hashing().for_anyone() =>
-            accounts::calls::create_account;
+            accounts::register::create_account;
         get "/api/login": call(Core, Small, ACCOUNTS).hashing().written_by_get().for_anyone() =>
-            accounts::calls::log_in_by_get;
-        post "/api/login": posted(Core, Short, ACCOUNTS).hashing().for_anyone() => accounts::calls::log_in;
-        post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => accounts::calls::log_out;
+            sessions::login::log_in_by_call;
+        post "/api/login": posted(Core, Short, ACCOUNTS).hashing().for_anyone() => sessions::login::log_in_by_call;
+        post "/api/logout": posted(Core, Short, ACCOUNTS).not_answered_again() => sessions::login::log_out_by_call;
         get "/api/sessions": call(Core, Small, ACCOUNTS) => sessions::open_sessions::list;
         post "/api/endsession": posted(Core, Short, ACCOUNTS) => sessions::open_sessions::end_by_call;
         get "/api/export": call(Core, Large, ACCOUNTS) => export::export;
@@ -455,10 +433,10 @@ calls! {
             sessions::two_factor::confirm;
         post "/api/totp/end": posted(Core, Short, ACCOUNTS) => sessions::two_factor::end;
         get "/api/reset-password": call(Core, Small, ACCOUNTS).written_by_get().for_anyone() =>
-            accounts::calls::reset_password_by_get;
+            accounts::password_reset::request_by_call;
         post "/api/reset-password": posted(Core, Short, ACCOUNTS).for_anyone() =>
-            accounts::calls::reset_password;
-        post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::calls::update_profile;
+            accounts::password_reset::request_by_call;
+        post "/api/updateprofile": posted(Core, Long, ACCOUNTS) => accounts::settings::update_profile;
         post "/api/submit": posted(Core, Long, NEWS) => stories::calls::submit;
         post "/api/fetchtitle": posted(Core, Long, NEWS).not_answered_again() =>
             stories::submitting_calls::fetch_title;
@@ -510,9 +488,9 @@ fn calls_of_hacker_news() -> Declarations {
     }
 }
 
-calls! {
-    /// The calls of the search of Hacker News, and of browser extensions.
-    calls_of_others, CallsOfOthers {
+/// The calls of the search of Hacker News, and of browser extensions.
+fn calls_of_others() -> Declarations {
+    routes! {
         get "/api/v1/items/{number}": algolia(Core, Visitors(&[])) => algolia::calls::item;
         get "/api/v1/users/{name}": algolia(Core, Visitors(&[])) => algolia::calls::user;
         get "/api/v1/search": algolia(Search, Each) => algolia::calls::search;

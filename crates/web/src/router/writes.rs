@@ -450,8 +450,8 @@ mod tests {
     #[tokio::test]
     async fn a_change_that_stops_at_any_step_is_stored_with_its_notice_or_not_at_all() {
         let rig = Rig::new(Duration::from_secs(10), 256).await;
-        let route =
-            Router::new().route("/api/updateprofile", post(crate::features::accounts::calls::update_profile));
+        let route = Router::new()
+            .route("/api/updateprofile", post(crate::features::accounts::settings::update_profile));
         let changed_after = change_passwords(&rig, route.with_state(rig.app.clone())).await;
         assert!(changed_after.first().is_some_and(|first| *first > 1), "{changed_after:?}");
     }

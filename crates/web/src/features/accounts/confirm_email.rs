@@ -24,8 +24,7 @@ pub fn reminder(frame: &Frame<'_>) -> Markup {
     let unconfirmed = frame.viewer.filter(|viewer| viewer.unconfirmed && frame.rules.accounts.confirm_email);
     html! {
         @if let Some((viewer, email)) = unconfirmed.map(|viewer| (viewer, viewer.typed_email())) {
-            section.notice #confirm-email aria-labelledby="confirm-email-heading" {
-                h2 #confirm-email-heading { (HEADING) }
+            (section("confirm-email", HEADING, &html! {
                 @if email.is_empty() {
                     p {
                         "You can read, but not write or vote yet. Enter your e-mail address in your "
@@ -39,7 +38,17 @@ pub fn reminder(frame: &Frame<'_>) -> Markup {
                     }
                     @if viewer.email_to_confirm().is_some() { (send_again_form(frame)) }
                 }
-            }
+            }))
+        }
+    }
+}
+
+/// A notice with a heading.
+fn section(id: &str, heading: &str, content: &Markup) -> Markup {
+    html! {
+        section.notice #(id) aria-labelledby={ (id) "-heading" } {
+            h2 #{ (id) "-heading" } { (heading) }
+            (content)
         }
     }
 }
@@ -64,35 +73,29 @@ pub fn state_of_mail(frame: &Frame<'_>) -> Markup {
         viewer.email_to_confirm().filter(|_| !is_asked && (subscribes || !viewer.new_email.is_empty()));
     html! {
         @if let Some(email) = waiting {
-            section.notice #confirm-email aria-labelledby="confirm-email-heading" {
-                h2 #confirm-email-heading { (HEADING) }
-                @if viewer.new_email.is_empty() {
-                    p {
+            (section("confirm-email", HEADING, &html! {
+                p {
+                    @if viewer.new_email.is_empty() {
                         "We won't mail replies and digests to " strong { (email) } " until you open the \
                          link we sent there."
-                    }
-                } @else if viewer.is_mail_stopped() {
-                    p {
+                    } @else if viewer.is_mail_stopped() {
                         "You won't get any mail until you open the link we mailed to " strong { (email) } "."
-                    }
-                } @else {
-                    p {
+                    } @else {
                         "Your mail still goes to " strong { (viewer.email) } " until you open the link we \
                          mailed to " strong { (email) } "."
                     }
                 }
                 (send_again_form(frame))
-            }
+            }))
         }
         @if viewer.is_mail_stopped() {
-            section.notice #mail-stopped aria-labelledby="mail-stopped-heading" {
-                h2 #mail-stopped-heading { "Your mail is bouncing" }
+            (section("mail-stopped", "Your mail is bouncing", &html! {
                 p {
                     "The mailbox " strong { (viewer.email) } " doesn't seem to exist: our last "
                     (MAX_REFUSED_MAILS) " e-mails were refused, so we've stopped sending any."
                     @if viewer.new_email.is_empty() { " Enter another address below." }
                 }
-            }
+            }))
         }
     }
 }

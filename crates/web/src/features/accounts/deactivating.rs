@@ -2,6 +2,7 @@
 
 use crate::App;
 use crate::error::RequestError;
+use crate::features::sessions::second_factors::whose_password;
 use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::{Field, choice};
 use crate::markup::frame::Frame;
@@ -16,8 +17,11 @@ use tidings_domain::deactivation::{self, Writings};
 const WRITINGS: [(&str, &str); 2] =
     [("keep", "Keep what I wrote, without my name"), ("erase", "Erase what I wrote too")];
 
-/// The page that asks for confirmation before an account is deactivated.
-fn deactivate_page(frame: &Frame<'_>) -> Markup {
+/// GET /settings/deactivate: asks for confirmation.
+pub async fn deactivate_form(
+    Page { app, mut visit, here, .. }: Page<Member>,
+) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let password = Field::new("password", "Your password").with("autocomplete", "current-password");
     let content = html! {
         h1 { "Deactivate your account?" }
@@ -30,10 +34,7 @@ fn deactivate_page(frame: &Frame<'_>) -> Markup {
         }
         form.form.narrow method="post" action="/settings/deactivate" {
             (frame.signed_fields())
-            @if let Some(viewer) = frame.viewer {
-                // Tells a password manager whose password it is.
-                input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
-            }
+            (whose_password(&frame))
             (choice("writings", "Your stories and comments", WRITINGS.into_iter(), "keep"))
             p.hint { "Erasing takes up to an hour. Replies of others stay." }
             (password.required().password())
@@ -41,14 +42,7 @@ fn deactivate_page(frame: &Frame<'_>) -> Markup {
         }
         p { a.action href=(ACCOUNT_SETTINGS) { "Keep my account" } }
     };
-    frame.page("Deactivate your account", &content)
-}
-
-/// GET /settings/deactivate: asks for confirmation.
-pub async fn deactivate_form(
-    Page { app, mut visit, here, .. }: Page<Member>,
-) -> Result<Markup, RequestError> {
-    Ok(deactivate_page(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(frame.page("Deactivate your account", &content))
 }
 
 /// POST /settings/deactivate: password, writings, apisecret.

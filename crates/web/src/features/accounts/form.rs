@@ -1,15 +1,16 @@
 //! Accounts, sessions and profiles.
 
 use crate::error::RequestError;
-use crate::request::form::{Fields, FromFields, form, unless_blank, valid};
+use crate::request::form::{Fields, checked, filled, form, optional, text, unless_blank, valid};
 use crate::request::values;
 use tidings_domain::accounts::account::{CurrentPassword, EmailChange, ProfileChange};
 use tidings_domain::values::email::Email;
-use tidings_domain::values::preferences::{Choice, PreferencesChange};
+use tidings_domain::values::preferences::{
+    Choice, CommentOrder, Digest, PreferencesChange, Shortcuts, TextSize, Theme,
+};
 use tidings_domain::values::signup::{ApplicationText, InvitationCode, SignupAnswer, WelcomeToken};
 use tidings_domain::values::text::{About, FullName, NewPassword, Username};
 use tidings_domain::{Error, Refusal};
-use utoipa::{IntoParams, ToSchema};
 
 form! {
     /// A new account.
@@ -61,171 +62,126 @@ form! {
     }
 }
 
-// Imported accounts may have names and passwords that are not valid for new accounts, so
-// these are plain texts.
-/// A login.
-#[derive(ToSchema, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct Credentials {
-    /// The username. Case does not matter.
-    #[schema(value_type = values::Username)]
-    #[param(value_type = values::Username)]
-    pub username: String,
-    /// The password.
-    #[schema(value_type = values::Password)]
-    #[param(value_type = values::Password)]
-    pub password: String,
-    /// A code of the authenticator app, or a recovery code. Needed if the account has a second
-    /// factor.
-    #[schema(value_type = values::LoginCode, required = false)]
-    #[param(value_type = Option<values::LoginCode>, required = false)]
-    pub code: Option<String>,
-}
-
-impl FromFields for Credentials {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let (username, password) = (fields.required("username")?, fields.required("password")?);
+form! {
+    // Imported accounts may have names and passwords that are not valid for new accounts, so
+    // these are plain texts.
+    /// A login.
+    pub struct Credentials {
+        /// The username. Case does not matter.
+        pub username: String = text, values::Username;
+        /// The password.
+        pub password: String = text, values::Password;
         // Programs with a form for everybody may send it empty.
-        let code = fields.filled("code").map(str::to_owned);
-        Ok(Self { username: username.to_owned(), password: password.to_owned(), code })
+        /// A code of the authenticator app, or a recovery code. Needed if the account has a second
+        /// factor.
+        pub code: Option<String> = filled(text), values::LoginCode, required = false;
     }
 }
 
-/// A request for a link to set a new password.
-#[derive(ToSchema, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ResetRequest {
-    /// The username.
-    #[schema(value_type = values::Username)]
-    #[param(value_type = values::Username)]
-    pub username: String,
-    /// The address in the user's profile.
-    #[schema(value_type = values::Email)]
-    #[param(value_type = values::Email)]
-    pub email: String,
-}
-
-impl FromFields for ResetRequest {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let (username, email) = (fields.required("username")?, fields.required("email")?);
-        Ok(Self { username: username.to_owned(), email: email.to_owned() })
+form! {
+    /// A request for a link to set a new password.
+    pub struct ResetRequest {
+        /// The username.
+        pub username: String = text, values::Username;
+        /// The address in the user's profile.
+        pub email: String = text, values::Email;
     }
 }
 
-// It is read by `profile_change`, as the forms of pages are.
-/// A change of a user's profile.
-#[derive(ToSchema)]
-#[allow(dead_code)]
-pub struct ProfileForm {
-    /// The text about the user.
-    #[schema(value_type = values::About)]
-    about: (),
-    /// The e-mail address; empty for none.
-    #[schema(value_type = values::Email, required = true)]
-    email: (),
-    /// A new password; empty or missing to keep the old one.
-    #[schema(value_type = values::PasswordOrNone, required = false)]
-    password: (),
-    /// The current password. Required if the password or the e-mail address changes.
-    #[schema(value_type = values::PasswordOrNone, required = false)]
-    current_password: (),
-    /// The full name; missing to keep the old one.
-    #[schema(value_type = values::FullName, required = false)]
-    fullname: (),
-    /// Whether the user's stories are announced in tweets; missing to keep the setting.
-    #[schema(value_type = values::Switch, required = false)]
-    tweet_news: (),
-    /// Whether the user wants the picture from gravatar.com, on sites that show them; missing
-    /// to keep the setting.
-    #[schema(value_type = values::Switch, required = false)]
-    gravatar: (),
-    /// Whether single keys are shortcuts; missing to keep the setting.
-    #[schema(value_type = values::Shortcuts, required = false)]
-    shortcuts: (),
-    /// How often a digest is mailed; missing to keep the setting.
-    #[schema(value_type = values::Digest, required = false)]
-    digest: (),
-    /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
-    #[schema(value_type = values::Switch, required = false)]
-    mail_replies: (),
-    /// The order of comments; missing to keep the setting.
-    #[schema(value_type = values::CommentOrder, required = false)]
-    sort_comments: (),
-    /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
-    #[schema(value_type = values::Switch, required = false)]
-    show_hidden: (),
-    /// The colours of pages; missing to keep the setting.
-    #[schema(value_type = values::Theme, required = false)]
-    theme: (),
-    /// The size of text on pages; missing to keep the setting.
-    #[schema(value_type = values::TextSize, required = false)]
-    text_size: (),
+form! {
+    /// A change of a user's profile.
+    pub struct ProfileForm {
+        /// The text about the user.
+        pub about: Option<About> = optional(valid(About::parse)), values::About, required = true;
+        /// The e-mail address; empty for none.
+        pub email: EmailChange = email_change, values::Email, required = true;
+        /// A new password; empty or missing to keep the old one.
+        pub password: Option<NewPassword> = filled(valid(NewPassword::parse)), values::PasswordOrNone, required = false;
+        /// The current password. Required if the password or the e-mail address changes.
+        pub current_password: CurrentPassword = |fields: &Fields, name| Ok(CurrentPassword(fields.get(name).map(str::to_owned))), values::PasswordOrNone, required = false;
+        /// The full name; missing to keep the old one.
+        pub fullname: Option<FullName> = optional(valid(FullName::parse)), values::FullName, required = false;
+        /// Whether the user's stories are announced in tweets; missing to keep the setting.
+        pub tweet_news: Option<bool> = switch, values::Switch, required = false;
+        /// Whether the user wants the picture from gravatar.com, on sites that show them; missing
+        /// to keep the setting.
+        pub gravatar: Option<bool> = switch, values::Switch, required = false;
+        /// Whether single keys are shortcuts; missing to keep the setting.
+        pub shortcuts: Option<Shortcuts> = choice("it must be on, modifier or off"), values::Shortcuts, required = false;
+        /// How often a digest is mailed; missing to keep the setting.
+        pub digest: Option<Digest> = choice("it must be off, daily or weekly"), values::Digest, required = false;
+        /// Whether replies, mentions and messages from moderators are also mailed; missing to keep the setting.
+        pub mail_replies: Option<bool> = switch, values::Switch, required = false;
+        /// The order of comments; missing to keep the setting.
+        pub sort_comments: Option<CommentOrder> = choice("it must be score, newest or oldest"), values::CommentOrder, required = false;
+        /// Whether the user wants to see what readers' flags have hidden; missing to keep the setting.
+        pub show_hidden: Option<bool> = switch, values::Switch, required = false;
+        /// The colours of pages; missing to keep the setting.
+        pub theme: Option<Theme> = choice("it must be device, light or dark"), values::Theme, required = false;
+        /// The size of text on pages; missing to keep the setting.
+        pub text_size: Option<TextSize> = choice("it must be normal, large or larger"), values::TextSize, required = false;
+    }
 }
 
-/// Reads a [`ProfileForm`], of which the text and the address are required.
+fn email_change(fields: &Fields, name: &'static str) -> Result<EmailChange, RequestError> {
+    Ok(if fields.get(name).is_some() { EmailChange::To(email(fields, name)?) } else { EmailChange::Keep })
+}
+
+/// Reads a whole [`ProfileForm`], of which the text and the address are required.
 pub fn whole_profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
-    About::parse(fields.required("about")?).map_err(Error::from)?;
+    valid(About::parse)(fields, "about")?;
     fields.required("email")?;
     profile_change(fields)
 }
 
 /// Reads a change of a profile. Missing fields keep their values.
 pub fn profile_change(fields: &Fields) -> Result<ProfileChange, RequestError> {
+    let form: ProfileForm = fields.read()?;
     Ok(ProfileChange {
-        about: fields.get("about").map(About::parse).transpose().map_err(Error::from)?,
-        email: match fields.get("email") {
-            Some(email) => EmailChange::To(Email::parse_optional(email).map_err(Error::from)?),
-            None => EmailChange::Keep,
-        },
-        password: match fields.text("password") {
-            "" => None,
-            password => Some(NewPassword::parse(password).map_err(Error::from)?),
-        },
-        current_password: CurrentPassword(fields.get("current_password").map(str::to_owned)),
-        fullname: fields.get("fullname").map(FullName::parse).transpose().map_err(Error::from)?,
-        tweet_news: switch(fields, "tweet_news", "tweet_news_shown")?,
-        gravatar: switch(fields, "gravatar", "gravatar_shown")?,
+        about: form.about,
+        email: form.email,
+        password: form.password,
+        current_password: form.current_password,
+        fullname: form.fullname,
+        tweet_news: form.tweet_news,
+        gravatar: form.gravatar,
         preferences: PreferencesChange {
-            shortcuts: choice(fields, "shortcuts", "it must be on, modifier or off")?,
-            digest: choice(fields, "digest", "it must be off, daily or weekly")?,
-            mail_replies: switch(fields, "mail_replies", "mail_replies_shown")?,
-            sort_comments: choice(fields, "sort_comments", "it must be score, newest or oldest")?,
-            show_hidden: switch(fields, "show_hidden", "show_hidden_shown")?,
-            theme: choice(fields, "theme", "it must be device, light or dark")?,
-            text_size: choice(fields, "text_size", "it must be normal, large or larger")?,
+            shortcuts: form.shortcuts,
+            digest: form.digest,
+            mail_replies: form.mail_replies,
+            sort_comments: form.sort_comments,
+            show_hidden: form.show_hidden,
+            theme: form.theme,
+            text_size: form.text_size,
         },
     })
 }
 
 /// A switch, if the form has it. Browsers do not send an unchecked box, so a form with one
-/// also sends the field `shown`.
-fn switch(fields: &Fields, name: &'static str, shown: &str) -> Result<Option<bool>, RequestError> {
+/// also sends a field with `_shown` behind its name.
+fn switch(fields: &Fields, name: &'static str) -> Result<Option<bool>, RequestError> {
     match fields.get(name) {
         Some("1") => Ok(Some(true)),
         Some("0") => Ok(Some(false)),
         Some(_) => Err(RequestError::field(name, "it must be 0 or 1")),
-        None => Ok(fields.get(shown).map(|_| false)),
+        None => Ok(fields.get(&format!("{name}_shown")).map(|_| false)),
     }
 }
 
 /// One of several choices, if the form has it.
 fn choice<C: Choice>(
-    fields: &Fields,
-    name: &'static str,
     expected: &'static str,
-) -> Result<Option<C>, RequestError> {
-    let parse = |given| C::parse(given).ok_or(RequestError::field(name, expected));
-    fields.get(name).map(parse).transpose()
+) -> impl Fn(&Fields, &'static str) -> Result<Option<C>, RequestError> {
+    optional(checked(expected, C::parse))
 }
 
-/// The session to end.
-#[derive(ToSchema)]
-#[schema(as = EndedSession)]
-pub struct EndedSessionForm {
-    /// The id of a session, or `others` for all but the one that the request comes from.
-    #[schema(value_type = values::SessionChoice)]
-    #[allow(dead_code)]
-    session: String,
+form! {
+    /// The session to end.
+    #[schema(as = EndedSession)]
+    pub struct EndedSessionForm {
+        /// The id of a session, or `others` for all but the one that the request comes from.
+        pub session: EndedSession = ended, values::SessionChoice;
+    }
 }
 
 /// The sessions to end.
@@ -236,11 +192,9 @@ pub enum EndedSession {
     One(String),
 }
 
-impl FromFields for EndedSession {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        Ok(match fields.required("session")? {
-            "others" => Self::Others,
-            id => Self::One(id.to_owned()),
-        })
-    }
+fn ended(fields: &Fields, name: &'static str) -> Result<EndedSession, RequestError> {
+    Ok(match fields.required(name)? {
+        "others" => EndedSession::Others,
+        id => EndedSession::One(id.to_owned()),
+    })
 }

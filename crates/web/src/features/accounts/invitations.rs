@@ -1,6 +1,5 @@
 //! The invitations of a user: making one, withdrawing one, and who came.
 
-use super::calls::InvitationResponse;
 use super::form::InviteForm;
 use super::mails;
 use crate::App;
@@ -12,6 +11,8 @@ use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::{DELETED_USER, age, number};
+use crate::request::answers::answer;
+use crate::request::values;
 use crate::request::viewer::SignedFields;
 use crate::route::SHORT;
 use axum::response::Redirect;
@@ -25,73 +26,51 @@ use tidings_domain::{Error, Refusal};
 
 const PAGE: &str = "/settings/invitations";
 
-/// The page.
-struct InvitationsPage<'a> {
-    own: &'a OwnInvitations,
-    /// Whether the site sends mail.
-    has_mail: bool,
+/// The page. `has_mail` says whether the site sends mail.
+fn shown(frame: &Frame<'_>, own: &OwnInvitations, has_mail: bool) -> Markup {
+    let content = html! {
+        h1 { "Invitations" }
+        p {
+            "Everyone can see who you invited, in the "
+            a href="/people/tree" { "tree of invitations" } " and on their profiles."
+        }
+        @if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
+            p.notice role="status" {
+                (sentence(&stopped.signups_stopped())) " Invitations cannot be used until then."
+            }
+        }
+        @match &own.allowance {
+            Ok(left) => (form(frame, *left, has_mail)),
+            Err(refusal) => p.hint { (sentence(&refusal.to_string())) },
+        }
+        @if !own.open.is_empty() {
+            h2 { "Not used yet" }
+            ul.people role="list" { @for open in &own.open { li.session { (open_item(frame, open)) } } }
+        }
+        @if !own.invited.is_empty() {
+            h2 { "People who joined" }
+            ul.plain-list { @for person in &own.invited { li { (person_with_age(frame, person)) } } }
+            @if own.invited_count > own.invited.len() as u64 {
+                p.hint { "These are the most recent of " (number(own.invited_count)) "." }
+            }
+        }
+        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+    };
+    frame.page("Invitations", &content)
 }
 
-impl InvitationsPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "Invitations" }
-            p {
-                "Everyone can see who you invited, in the "
-                a href="/people/tree" { "tree of invitations" } " and on their profiles."
-            }
-            @if let Some(stopped) = frame.brand.signups_stopped(frame.now) {
-                p.notice role="status" {
-                    (sentence(&stopped.signups_stopped())) " Invitations cannot be used until then."
-                }
-            }
-            (self.form(frame))
-            (self.open(frame))
-            (self.invited(frame))
-            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
-        };
-        frame.page("Invitations", &content)
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let left = match &self.own.allowance {
-            Ok(left) => *left,
-            Err(refusal) => return html! { p.hint { (sentence(&refusal.to_string())) } },
-        };
-        let email = Field::new("email", "E-mail address");
-        let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
-        let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
-        html! {
-            form.form.narrow method="post" action=(PAGE) {
-                (frame.signed_fields())
-                @if self.has_mail { (email.input()) }
-                button.button { "Make an invitation" }
-                p.hint {
-                    @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
-                    "An invitation works once and expires after " (span(INVITATION_SECONDS)) "."
-                }
-            }
-        }
-    }
-
-    fn open(&self, frame: &Frame<'_>) -> Markup {
-        html! {
-            @if !self.own.open.is_empty() {
-                h2 { "Not used yet" }
-                ul.people role="list" { @for open in &self.own.open { li.session { (open_item(frame, open)) } } }
-            }
-        }
-    }
-
-    fn invited(&self, frame: &Frame<'_>) -> Markup {
-        let OwnInvitations { invited, invited_count, .. } = self.own;
-        html! {
-            @if !invited.is_empty() {
-                h2 { "People who joined" }
-                ul.plain-list { @for person in invited { li { (person_with_age(frame, person)) } } }
-                @if *invited_count > invited.len() as u64 {
-                    p.hint { "These are the most recent of " (number(*invited_count)) "." }
-                }
+fn form(frame: &Frame<'_>, left: Option<u64>, has_mail: bool) -> Markup {
+    let email = Field::new("email", "E-mail address");
+    let email = email.with("inputmode", "email").with("autocomplete", "off").exact();
+    let email = email.hint(html! { "Optional. We mail the link there. Without one, send it yourself." });
+    html! {
+        form.form.narrow method="post" action=(PAGE) {
+            (frame.signed_fields())
+            @if has_mail { (email.input()) }
+            button.button { "Make an invitation" }
+            p.hint {
+                @if let Some(left) = left { "You have " (counted(left, "invitation", "invitations")) " left. " }
+                "An invitation works once and expires after " (span(INVITATION_SECONDS)) "."
             }
         }
     }
@@ -133,8 +112,7 @@ fn person_with_age(frame: &Frame<'_>, person: &Invited) -> Markup {
 pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let own = invitations::own_invitations(&app.site, app.now(), &user).await?;
     let has_mail = app.mailer.is_some();
-    let page = InvitationsPage { own: &own, has_mail };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &own, has_mail))
 }
 
 /// The actions behind the forms of this file.
@@ -179,6 +157,17 @@ pub(crate) async fn invite(app: &App, user: &User, form: &InviteForm) -> Result<
     Ok(code)
 }
 
+answer! {
+    /// An invitation.
+    pub struct InvitationResponse as NewInvitation from (made: (&App, &InvitationCode)) {
+        status;
+        /// The code. It can be used once.
+        invitation: String = made.1.expose().to_owned(), values::Invitation;
+        /// The address at which the person who is invited signs up.
+        url: String = made.0.settings.site.link(&invitation_address(made.1)), values::Address;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,8 +177,7 @@ mod tests {
 
     fn html(own: &OwnInvitations) -> String {
         let alice = user("1", "alice", "");
-        let page = InvitationsPage { own, has_mail: true };
-        framed(Some(&alice), |frame| page.render(frame)).into_string()
+        framed(Some(&alice), |frame| super::shown(frame, own, true)).into_string()
     }
 
     #[test]

@@ -147,8 +147,59 @@ async fn tell_administrators(app: &App, text: &str) -> Result<(), Error> {
 /// been deactivated since.
 pub fn notice(site: &SiteSettings, notice: Notice, username: &str) -> (String, String) {
     let hello = if username.is_empty() { "Hello,".to_owned() } else { format!("Hello {username},") };
-    let (change, advice) = (change(notice, &site.name), advice(site, notice));
-    (subject(notice, &site.name), format!("{hello}\n\n{change}\n\n{advice}"))
+    let (subject, change, advice) = words(notice, site);
+    (subject, format!("{hello}\n\n{change}\n\n{advice}"))
+}
+
+/// The subject of the mail about a change, the change in a sentence or two, and what to do if it was somebody else.
+fn words(notice: Notice, site: &SiteSettings) -> (String, String, String) {
+    let name = &site.name;
+    let account = format!("your account at {name}");
+    let of_email = |subject, change| {
+        let advice = format!(
+            "If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
+             address, and end all other sessions. If you can't log in, write to the site's\n\
+             administrator.\n\n{}\n",
+            site.link(MAIL_SETTINGS)
+        );
+        (subject, change, advice)
+    };
+    let of_login = |change| {
+        let advice = format!(
+            "If this wasn't you, someone knows your password. Log in, change it to end all other\n\
+             sessions, and check your two-step login. If you can't log in, write to the site's\n\
+             administrator.\n\n{}\n",
+            site.link("/settings/two-factor")
+        );
+        (format!("Your two-step login for {name} was changed"), change, advice)
+    };
+    match notice {
+        Notice::PasswordChanged => (
+            format!("Your password for {name} was changed"),
+            format!("The password of {account} was changed, and all other sessions were ended."),
+            format!("If this wasn't you, reset your password:\n\n{}\n", site.link("/reset-password")),
+        ),
+        Notice::EmailChanging => of_email(
+            format!("A new e-mail address was entered for {name}"),
+            format!(
+                "A new e-mail address was entered for {account}. We'll write to this one until the new one is \
+                 confirmed."
+            ),
+        ),
+        Notice::EmailLeft => of_email(
+            format!("Your e-mail address for {name} was changed"),
+            format!("The e-mail address of {account} was changed. We no longer write to this one."),
+        ),
+        Notice::TotpAdded => {
+            of_login(format!("An authenticator app was added to {account}. You need its codes to log in."))
+        }
+        Notice::TotpRemoved => of_login(format!("The authenticator app was removed from {account}.")),
+        Notice::PasskeyAdded => of_login(format!("A passkey was added to {account}.")),
+        Notice::PasskeyRemoved => of_login(format!("A passkey was removed from {account}.")),
+        Notice::RecoveryCodesReplaced => {
+            of_login(format!("New recovery codes were made for {account}. The old ones no longer work."))
+        }
+    }
 }
 
 /// The subject and the text of the mail about a move of the site, to the owner of passkeys.
@@ -161,67 +212,4 @@ pub fn host_move(site: &SiteSettings, HostMove { from, to }: &HostMove, username
         site.link("/settings/two-factor")
     );
     (format!("Your passkeys, when {} moves", site.name), body)
-}
-
-fn subject(notice: Notice, site: &str) -> String {
-    match notice {
-        Notice::PasswordChanged => format!("Your password for {site} was changed"),
-        Notice::EmailChanging => format!("A new e-mail address was entered for {site}"),
-        Notice::EmailLeft => format!("Your e-mail address for {site} was changed"),
-        Notice::TotpAdded
-        | Notice::TotpRemoved
-        | Notice::PasskeyAdded
-        | Notice::PasskeyRemoved
-        | Notice::RecoveryCodesReplaced => format!("Your two-step login for {site} was changed"),
-    }
-}
-
-/// The change, in a sentence or two.
-fn change(notice: Notice, site: &str) -> String {
-    let account = format!("your account at {site}");
-    match notice {
-        Notice::PasswordChanged => {
-            format!("The password of {account} was changed, and all other sessions were ended.")
-        }
-        Notice::EmailChanging => format!(
-            "A new e-mail address was entered for {account}. We'll write to this one until the new one is \
-             confirmed."
-        ),
-        Notice::EmailLeft => {
-            format!("The e-mail address of {account} was changed. We no longer write to this one.")
-        }
-        Notice::TotpAdded => {
-            format!("An authenticator app was added to {account}. You need its codes to log in.")
-        }
-        Notice::TotpRemoved => format!("The authenticator app was removed from {account}."),
-        Notice::PasskeyAdded => format!("A passkey was added to {account}."),
-        Notice::PasskeyRemoved => format!("A passkey was removed from {account}."),
-        Notice::RecoveryCodesReplaced => {
-            format!("New recovery codes were made for {account}. The old ones no longer work.")
-        }
-    }
-}
-
-fn advice(site: &SiteSettings, notice: Notice) -> String {
-    match notice {
-        Notice::PasswordChanged => {
-            format!("If this wasn't you, reset your password:\n\n{}\n", site.link("/reset-password"))
-        }
-        Notice::EmailChanging | Notice::EmailLeft => format!(
-            "If this wasn't you, someone knows your password. Log in, change your password and e-mail\n\
-             address, and end all other sessions. If you can't log in, write to the site's\n\
-             administrator.\n\n{}\n",
-            site.link(MAIL_SETTINGS)
-        ),
-        Notice::TotpAdded
-        | Notice::TotpRemoved
-        | Notice::PasskeyAdded
-        | Notice::PasskeyRemoved
-        | Notice::RecoveryCodesReplaced => format!(
-            "If this wasn't you, someone knows your password. Log in, change it to end all other\n\
-             sessions, and check your two-step login. If you can't log in, write to the site's\n\
-             administrator.\n\n{}\n",
-            site.link("/settings/two-factor")
-        ),
-    }
 }

@@ -1,51 +1,46 @@
 //! Setting a new password with a mailed link: both pages.
 
 use super::form::ResetRequest;
+use super::settings::new_password_field;
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-use crate::request::form::Fields;
+use crate::request::answers::{DONE, DoneResponse};
+use crate::request::form::{Fields, Form};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use crate::request::viewer::ClientAddress;
+use axum::Json;
 use maud::{Markup, html};
 use std::net::IpAddr;
 use tidings_domain::accounts::password_reset;
-use tidings_domain::values::limits::{MAX_RUNNING_RESETS, PASSWORD_MIN, STAFF_PASSWORD_MIN};
+use tidings_domain::values::limits::MAX_RUNNING_RESETS;
 use tidings_domain::values::text::NewPassword;
 use tidings_domain::{Error, Refusal};
 use tokio::sync::Semaphore;
 
 const HEADING: &str = "Reset your password";
 
-/// The page with the form that requests the mail.
-fn request_page(frame: &Frame<'_>) -> Markup {
+/// GET /reset-password.
+pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
+    let frame = Frame::of(&app, &mut visit, &here).await?;
     let username = Field::new("username", "Username").with("autocomplete", "username");
     let email =
         Field::new("email", "E-mail address").with("inputmode", "email").with("autocomplete", "email");
     let content = html! {
         h1 { (HEADING) }
-        p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
-        form.form.narrow method="post" action="/reset-password" {
-            (username.required().exact().input())
-            (email.required().exact().input())
-            button.button { "Send the link" }
+        @if app.mailer.is_some() {
+            p { "We will send a link to the e-mail address in your profile. It works once, within an hour." }
+            form.form.narrow method="post" action="/reset-password" {
+                (username.required().exact().input())
+                (email.required().exact().input())
+                button.button { "Send the link" }
+            }
+        } @else {
+            p.notice { "This site can't send mail. Ask its administrator for a new password." }
         }
-    };
-    frame.page(HEADING, &content)
-}
-
-/// GET /reset-password.
-pub async fn request_form(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    if app.mailer.is_some() {
-        return Ok(request_page(&frame));
-    }
-    let content = html! {
-        h1 { (HEADING) }
-        p.notice { "This site can't send mail. Ask its administrator for a new password." }
     };
     Ok(frame.page(HEADING, &content))
 }
@@ -69,17 +64,13 @@ pub async fn request(
 }
 
 fn password_form(frame: &Frame<'_>, username: &str) -> Markup {
-    let password = Field::new("password", "New password").with("autocomplete", "new-password").required();
-    let password = password.hint(html! {
-        "At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN) " for moderators and administrators."
-    });
     let content = html! {
         h1 { "Set a new password" }
         // Sent to the page's own address, the only place that has the token.
         form.form.narrow method="post" {
             // Tells a password manager whose password it is.
             input type="text" name="username" value=(username) autocomplete="username" hidden;
-            (password.password())
+            (new_password_field("").required().password())
             button.button { "Set password" }
         }
     };
@@ -159,6 +150,16 @@ async fn mail_reset_link(app: &App, form: &ResetRequest) -> Result<(), Error> {
         password_reset::withdraw_reset(&app.site, &mail).await?;
     }
     Ok(())
+}
+
+/// GET and POST /api/reset-password.
+pub async fn request_by_call(
+    app: App,
+    ClientAddress(address): ClientAddress,
+    Form(form): Form<ResetRequest>,
+) -> Result<Json<DoneResponse>, RequestError> {
+    send_reset_link(&app, form, address).await?;
+    Ok(Json(DONE))
 }
 
 #[cfg(test)]

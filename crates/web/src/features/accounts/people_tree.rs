@@ -68,25 +68,6 @@ fn tree_page(frame: &Frame<'_>, page: &TreePage, start: u64) -> Markup {
     frame.page(HEADING, &content)
 }
 
-fn branch_page(frame: &Frame<'_>, BranchPage { username, inviter, page }: &BranchPage, start: u64) -> Markup {
-    let content = html! {
-        h1 { "Invited by " a href=(profile_address(username, "")) { (username) } }
-        @if let Some(inviter) = inviter {
-            p.hint {
-                (username) " was invited by " a href=(profile_address(inviter, "/invited")) { (inviter) } "."
-            }
-        }
-        @if page.total == 0 {
-            (empty_but("Nobody yet.", ("/people/tree", "See who invited whom")))
-        } @else {
-            p.hint { (counted(page.total, "person", "people")) }
-            (people(frame, page, (&profile_address(username, "/invited"), start)))
-            p { a.action href="/people/tree" { (HEADING) } }
-        }
-    };
-    frame.page(&format!("Invited by {username}"), &content)
-}
-
 /// GET /people/tree and /people/tree/:start.
 pub async fn tree(
     PathOf(ListPath { start: Start(start) }): PathOf<ListPath>,
@@ -110,9 +91,24 @@ pub async fn branch(
     PathOf(BranchPath { at_name: AtName(name), start: Start(start) }): PathOf<BranchPath>,
     Page { app, mut visit, here, .. }: Page,
 ) -> Result<Markup, RequestError> {
-    let page = tree::branch(&mut visit, &name, start).await?;
+    let BranchPage { username, inviter, page } = tree::branch(&mut visit, &name, start).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(branch_page(&frame, &page, start))
+    let content = html! {
+        h1 { "Invited by " a href=(profile_address(&username, "")) { (username) } }
+        @if let Some(inviter) = inviter {
+            p.hint {
+                (username) " was invited by " a href=(profile_address(&inviter, "/invited")) { (inviter) } "."
+            }
+        }
+        @if page.total == 0 {
+            (empty_but("Nobody yet.", ("/people/tree", "See who invited whom")))
+        } @else {
+            p.hint { (counted(page.total, "person", "people")) }
+            (people(&frame, &page, (&profile_address(&username, "/invited"), start)))
+            p { a.action href="/people/tree" { (HEADING) } }
+        }
+    };
+    Ok(frame.page(&format!("Invited by {username}"), &content))
 }
 
 /// Rejects methods other than GET at the address of somebody's tree.

@@ -1,6 +1,6 @@
 //! A user's page: who they are, what they wrote, and the button to follow them.
 
-use super::settings::{ProfileEditor, save_profile, with_session};
+use super::settings::{profile_editor, save_profile, with_session};
 use crate::App;
 use crate::error::RequestError;
 use crate::features::moderation::flagging::flag_address;
@@ -55,8 +55,8 @@ struct ProfilePage<'a> {
     tweets: Option<&'a TweetPage>,
     /// The viewer's choices; `None` for a visitor.
     reader: Option<&'a Reader>,
-    /// The form of earlier versions, for the owner: on `/user/<name>`.
-    form: Option<ProfileEditor<'a>>,
+    /// Whether the owner has the form of earlier versions: on `/user/<name>`.
+    has_form: bool,
     /// For moderators.
     file: Option<PersonFile>,
 }
@@ -75,9 +75,9 @@ impl ProfilePage<'_> {
             (about(frame, user, self.reader))
             (search_within(frame, &format!("Search what {} has written", user.username), ("all", &format!("by:{}", user.username))))
             @if let Some(file) = &self.file { (file.render(frame, self.profile)) }
-            @if is_own && let Some(form) = &self.form {
+            @if is_own && self.has_form {
                 h2 { "Your profile" }
-                (form.render(frame))
+                (profile_editor(frame, user))
             }
             @if let Some(tweets) = self.tweets {
                 h2 { "Posts" }
@@ -158,9 +158,7 @@ impl ProfilePage<'_> {
             }
         }
     }
-}
 
-impl ProfilePage<'_> {
     /// The user's inviter, and the number of people that the user invited.
     fn invitations(&self) -> Markup {
         let ProfileFacts { user, inviter, invited, .. } = &**self.profile;
@@ -255,7 +253,7 @@ async fn show(
     here: &LocalPath,
     name: &str,
     query: PageQuery,
-    with_form: bool,
+    has_form: bool,
 ) -> Result<Markup, RequestError> {
     let mut visit = visit.showing_hidden(here.shows_hidden());
     let profile = profiles::profile(&mut visit, name).await?;
@@ -267,10 +265,8 @@ async fn show(
     let reader = visit.reader().await?;
     visit.note_seen(|_| [OnPage::Person(profile.user.id)]).await?;
     let frame = Frame::of(app, &mut visit, here).await?;
-    let user = &profile.user;
-    let form = with_form.then_some(ProfileEditor { about: &user.about, email: user.typed_email() });
-    let page =
-        ProfilePage { profile: &profile, tweets: tweets.as_ref(), reader: reader.as_deref(), form, file };
+    let (tweets, reader) = (tweets.as_ref(), reader.as_deref());
+    let page = ProfilePage { profile: &profile, tweets, reader, has_form, file };
     Ok(page.render(&frame))
 }
 
@@ -309,12 +305,11 @@ mod tests {
             tweets: 0,
         }
         .followed(false);
-        let form = ProfileEditor { about: "<about>", email: profile.user.typed_email() };
         let page = ProfilePage {
             profile: &profile,
             tweets: Some(&TweetPage::default()),
             reader: None,
-            form: Some(form),
+            has_form: true,
             file: None,
         };
         framed(viewer, |frame| page.render(frame)).into_string()
@@ -349,7 +344,10 @@ mod tests {
     #[test]
     fn the_owner_has_a_form() {
         let html = page(Some(&user("1", "al<ice", "")));
-        assert!(html.contains(r#"value="alice@secret.example""#) && html.contains("&lt;about&gt;"), "{html}");
+        assert!(
+            html.contains(r#"value="alice@secret.example""#) && html.contains("a.com/</textarea>"),
+            "{html}"
+        );
     }
 
     #[test]

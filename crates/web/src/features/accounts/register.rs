@@ -10,16 +10,17 @@ use crate::markup::addresses::profile_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-use crate::request::form::{Fields, ShownAgain};
+use crate::request::answers::answer;
+use crate::request::form::{Fields, Form, ShownAgain};
 use crate::request::local_path::LocalPath;
+use crate::request::values;
 use crate::request::viewer::IsLocal;
-use axum::Extension;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use maud::{Markup, html};
 use tidings_domain::accounts::first_administrator;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::signup::{self, Admittance, SignUp, SignedUp, SignupFacts};
-use tidings_domain::accounts::visit::Visit;
 use tidings_domain::values::limits::{
     MAX_APPLICATION, PASSWORD_MIN, STAFF_PASSWORD_MIN, USERNAME_MAX, USERNAME_MIN,
 };
@@ -204,55 +205,46 @@ fn application_field() -> Markup {
     Field::new("application", "Why would you like to join?").hint(hint).text_area()
 }
 
-/// The facts that the page depends on, with an invitation as it was typed.
-async fn facts_of(
-    visit: &mut Visit,
-    typed: &str,
-    token: Option<&WelcomeToken>,
+/// The page with these fields. What a refused form says itself is wrong with an invitation; and without the token, once that
+/// is not good any more, the form is the one for everybody.
+async fn shown(
+    Page { app, mut visit, here, .. }: Page,
     is_local: bool,
-) -> Result<SignupFacts, RequestError> {
-    let code = InvitationCode::parse(typed);
-    let is_unreadable = code.is_none() && !typed.trim().is_empty();
-    let brought = Admittance { invitation: code.as_ref(), token, is_local };
-    let facts = signup::facts(visit, brought).await?;
-    Ok(SignupFacts { is_invitation_invalid: facts.is_invitation_invalid || is_unreadable, ..facts })
-}
-
-/// GET /register: next, reason, invitation, token.
-pub async fn form(
-    Page { app, mut visit, here, .. }: Page,
-    IsLocal(is_local): IsLocal,
-    fields: Fields,
+    fields: &Fields,
+    is_again: bool,
 ) -> Result<Markup, RequestError> {
     let wanted: WantedPage = fields.read()?;
-    let token = welcome_token(&fields)?;
-    let invitation = fields.text("invitation");
-    let facts = facts_of(&mut visit, invitation, token.as_ref(), is_local).await?;
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts };
-    Ok(page.render(&frame))
-}
-
-/// The page of a refused form, which says itself what is wrong with an invitation. Without the token, once that is not
-/// good any more, the form is the one for everybody.
-pub async fn again(
-    Page { app, mut visit, here, .. }: Page,
-    IsLocal(is_local): IsLocal,
-    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
-) -> Result<Markup, RequestError> {
-    let wanted: WantedPage = fields.read()?;
-    let mut token = welcome_token(&fields).unwrap_or(None);
-    if let Some(given) = &token
+    let mut token =
+        welcome_token(fields).or_else(|failure| if is_again { Ok(None) } else { Err(failure) })?;
+    if is_again
+        && let Some(given) = &token
         && first_administrator::demand_token(&mut visit, given).await.is_err()
     {
         token = None;
     }
     let invitation = fields.text("invitation");
-    let facts = facts_of(&mut visit, invitation, token.as_ref(), is_local).await?;
-    let facts = SignupFacts { is_invitation_invalid: false, ..facts };
+    let code = InvitationCode::parse(invitation);
+    let is_unreadable = code.is_none() && !invitation.trim().is_empty();
+    let brought = Admittance { invitation: code.as_ref(), token: token.as_ref(), is_local };
+    let mut facts = signup::facts(&mut visit, brought).await?;
+    facts.is_invitation_invalid = !is_again && (facts.is_invitation_invalid || is_unreadable);
     let frame = Frame::of(&app, &mut visit, &here).await?;
     let page = RegisterPage { invitation, wanted: &wanted, token: token.as_ref(), facts: &facts };
     Ok(page.render(&frame))
+}
+
+/// GET /register: next, reason, invitation, token.
+pub async fn form(page: Page, IsLocal(is_local): IsLocal, fields: Fields) -> Result<Markup, RequestError> {
+    shown(page, is_local, &fields, false).await
+}
+
+/// The page of a refused form.
+pub async fn again(
+    page: Page,
+    IsLocal(is_local): IsLocal,
+    Extension(ShownAgain { fields, .. }): Extension<ShownAgain>,
+) -> Result<Markup, RequestError> {
+    shown(page, is_local, &fields, true).await
 }
 
 /// The answer to an application.
@@ -313,6 +305,30 @@ pub(crate) async fn open_account(
         mails::tell_of_burst(app);
     }
     Ok(signed_up)
+}
+
+answer! {
+    /// A new account: the secrets of its session, or that its application waits.
+    pub struct NewAccountResponse as NewAccount from (new: SignedUp) {
+        status;
+        /// The session token. Send it as the cookie `auth`. Missing while the application waits.
+        auth?: String = new.session.as_ref().map(|session| session.auth.expose().to_owned()), Option<values::Secret>;
+        /// The secret that every POST of the session must send as the field `apisecret`. Missing
+        /// while the application waits.
+        apisecret?: String = new.session.as_ref().map(|session| session.apisecret.clone()), Option<values::Secret>;
+        /// Whether a moderator must accept the application before the user can log in; missing
+        /// otherwise.
+        pending?: bool = new.session.is_none().then_some(true), Option<bool>;
+    }
+}
+
+/// POST /api/create_account.
+pub async fn create_account(
+    app: App,
+    device: Device,
+    Form(form): Form<Registration>,
+) -> Result<Json<NewAccountResponse>, RequestError> {
+    Ok(Json(open_account(&app, &form, &device).await?.into()))
 }
 
 #[cfg(test)]

@@ -5,18 +5,21 @@ use super::confirm_email::{reminder, state_of_mail};
 use super::form::{profile_change, whole_profile_change};
 use crate::App;
 use crate::error::RequestError;
+use crate::features::sessions::second_factors::whose_password;
 use crate::features::sessions::two_factor::owner;
 use crate::markup::addresses::{
     ACCOUNT_SETTINGS, MAIL_SETTINGS, MUTES, READING_SETTINGS, SETTINGS, profile_address,
 };
-use crate::markup::fields::Field;
+use crate::markup::fields::{Field, select};
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::tab;
+use crate::request::answers::DONE;
 use crate::request::cookies;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
+use axum::Json;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -28,30 +31,22 @@ use tidings_domain::values::preferences::{
     Choice, CommentOrder, Digest, Preferences, Shortcuts, TextSize, Theme,
 };
 
-/// The form.
-pub(super) struct ProfileEditor<'a> {
-    pub about: &'a str,
-    pub email: &'a str,
-}
-
-impl ProfileEditor<'_> {
-    /// The form.
-    pub(super) fn render(&self, frame: &Frame<'_>) -> Markup {
-        let password =
-            new_password_field("Leave empty to keep your password. A new one ends all your other sessions.");
-        html! {
-            form.form method="post" action="/profile" {
-                (frame.signed_fields())
-                (frame.form_page())
-                (Field::new("about", "About you").value(self.about).text_area())
-                div.group role="group" aria-labelledby="credentials" {
-                    h2 #credentials { "E-mail address and password" }
-                    (email_field(frame, self.email))
-                    (password.password())
-                    (current_password_field("Needed only to change your e-mail address or your password."))
-                }
-                button.button { "Save" }
+/// The form of earlier versions.
+pub(super) fn profile_editor(frame: &Frame<'_>, user: &User) -> Markup {
+    let password =
+        new_password_field("Leave empty to keep your password. A new one ends all your other sessions.");
+    html! {
+        form.form method="post" action="/profile" {
+            (frame.signed_fields())
+            (frame.form_page())
+            (Field::new("about", "About you").value(&user.about).text_area())
+            div.group role="group" aria-labelledby="credentials" {
+                h2 #credentials { "E-mail address and password" }
+                (email_field(frame, user.typed_email()))
+                (password.password())
+                (current_password_field("Needed only to change your e-mail address or your password."))
             }
+            button.button { "Save" }
         }
     }
 }
@@ -71,7 +66,7 @@ pub(super) fn new_password_field(hint: &str) -> Field<'static> {
     let field = Field::new("password", "New password").with("autocomplete", "new-password");
     field.hint(html! {
         "At least " (PASSWORD_MIN) " characters, or " (STAFF_PASSWORD_MIN)
-        " for moderators and administrators. " (hint)
+        " for moderators and administrators." @if !hint.is_empty() { " " (hint) }
     })
 }
 
@@ -163,118 +158,108 @@ impl Tab {
     }
 }
 
-/// A page of settings with its form.
-struct SettingsPage<'a> {
-    user: &'a User,
-    /// Whether the site sends mail.
-    has_mail: bool,
+/// A page of settings with its form. `has_mail` says whether the site sends mail.
+fn shown(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
+    let (here, address, name) = Tab::at(frame.here);
+    let content = html! {
+        h1 { "Settings" }
+        nav.tabs aria-label="Settings" {
+            ul {
+                @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
+            }
+        }
+        (reminder(frame))
+        @if here == Tab::Mail && has_mail { (state_of_mail(frame)) }
+        form.form method="post" action=(address) {
+            (frame.signed_fields())
+            @match here {
+                Tab::Profile => (profile_fields(frame, user)),
+                Tab::Reading => (reading_fields(user.preferences)),
+                Tab::Mail => (mail_fields(frame, user, has_mail)),
+                Tab::Account => (password_fields(frame)),
+            }
+            button.button { @if here == Tab::Account { "Change password" } @else { "Save" } }
+        }
+        @match here {
+            Tab::Profile => p { a.action href=(profile_address(&user.username, "")) { "Your profile" } },
+            Tab::Reading => {
+                h2 { "Muted and blocked" }
+                p { "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "." }
+            }
+            Tab::Mail => {}
+            Tab::Account => (more_of_account()),
+        }
+    };
+    frame.page(&format!("{name} settings"), &content)
 }
 
-impl SettingsPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let (here, address, name) = Tab::at(frame.here);
-        let content = html! {
-            h1 { "Settings" }
-            nav.tabs aria-label="Settings" {
-                ul {
-                    @for (page, address, name) in Tab::ALL { (tab(address, name, page == here)) }
-                }
-            }
-            (reminder(frame))
-            @if here == Tab::Mail && self.has_mail { (state_of_mail(frame)) }
-            form.form method="post" action=(address) {
-                (frame.signed_fields())
-                @match here {
-                    Tab::Profile => (self.profile_fields(frame)),
-                    Tab::Reading => (reading_fields(self.user.preferences)),
-                    Tab::Mail => (self.mail_fields(frame)),
-                    Tab::Account => (self.password_fields()),
-                }
-                button.button { @if here == Tab::Account { "Change password" } @else { "Save" } }
-            }
-            @match here {
-                Tab::Profile => p { a.action href=(profile_address(&self.user.username, "")) { "Your profile" } },
-                Tab::Reading => {
-                    h2 { "Muted and blocked" }
-                    p { "You can " a href=(MUTES) { "mute people, sites, topics and words, and block people" } "." }
-                }
-                Tab::Mail => {}
-                Tab::Account => (more_of_account()),
-            }
-        };
-        frame.page(&format!("{name} settings"), &content)
-    }
-
-    fn profile_fields(&self, frame: &Frame<'_>) -> Markup {
-        let user = self.user;
-        let hint = html! { "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters." };
-        let fullname = Field::new("fullname", "Full name").value(&user.fullname).hint(hint);
-        html! {
-            (fullname.with("autocomplete", "name").input())
-            (Field::new("about", "About you").value(&user.about).text_area())
-            @if frame.rules.features.timelines {
-                (choice("tweet_news", user.tweet_news, "Announce the stories I submit to my followers"))
-            }
-            @if frame.settings.gravatars {
-                (choice("gravatar", user.gravatar, "Show my picture from gravatar.com"))
-            }
+fn profile_fields(frame: &Frame<'_>, user: &User) -> Markup {
+    let hint = html! { "Shown next to your username. Optional, up to " (MAX_FULL_NAME) " characters." };
+    let fullname = Field::new("fullname", "Full name").value(&user.fullname).hint(hint);
+    html! {
+        (fullname.with("autocomplete", "name").input())
+        (Field::new("about", "About you").value(&user.about).text_area())
+        @if frame.rules.features.timelines {
+            (choice("tweet_news", user.tweet_news, "Announce the stories I submit to my followers"))
+        }
+        @if frame.settings.gravatars {
+            (choice("gravatar", user.gravatar, "Show my picture from gravatar.com"))
         }
     }
+}
 
-    fn mail_fields(&self, frame: &Frame<'_>) -> Markup {
-        let preferences = self.user.preferences;
-        html! {
-            (email_field(frame, self.user.typed_email()))
-            (current_password_field("Needed only to change your e-mail address."))
-            @if self.has_mail {
-                (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
-                (select("digest", "Digest of the best stories", preferences.digest, &[
-                    (Digest::Off, "Off"),
-                    (Digest::Daily, "Every day"),
-                    (Digest::Weekly, "Every week, on Monday"),
-                ]))
-                p.hint {
-                    "A digest has the best new stories in the topics you follow, or on the whole site if \
-                     you follow none, and stories by people you follow."
-                }
-            } @else {
-                p.hint { "This site doesn't send mail." }
+fn mail_fields(frame: &Frame<'_>, user: &User, has_mail: bool) -> Markup {
+    let preferences = user.preferences;
+    html! {
+        (email_field(frame, user.typed_email()))
+        (current_password_field("Needed only to change your e-mail address."))
+        @if has_mail {
+            (choice("mail_replies", preferences.mail_replies, "Mail me replies, mentions and messages from moderators"))
+            (select("digest", "Digest of the best stories", preferences.digest.name(), &[
+                (Digest::Off.name(), "Off"),
+                (Digest::Daily.name(), "Every day"),
+                (Digest::Weekly.name(), "Every week, on Monday"),
+            ]))
+            p.hint {
+                "A digest has the best new stories in the topics you follow, or on the whole site if \
+                 you follow none, and stories by people you follow."
             }
+        } @else {
+            p.hint { "This site doesn't send mail." }
         }
     }
+}
 
-    fn password_fields(&self) -> Markup {
-        html! {
-            // Tells a password manager whose password it is.
-            input type="text" name="username" value=(self.user.username) autocomplete="username" hidden;
-            (new_password_field("A new password ends all your other sessions.").required().password())
-            (current_password_field(""))
-        }
+fn password_fields(frame: &Frame<'_>) -> Markup {
+    html! {
+        (whose_password(frame))
+        (new_password_field("A new password ends all your other sessions.").required().password())
+        (current_password_field(""))
     }
 }
 
 fn reading_fields(preferences: Preferences) -> Markup {
     html! {
-        (select("theme", "Colours", preferences.theme, &[
-            (Theme::Device, "As on my device"),
-            (Theme::Light, "Light"),
-            (Theme::Dark, "Dark"),
+        (select("theme", "Colours", preferences.theme.name(), &[
+            (Theme::Device.name(), "As on my device"),
+            (Theme::Light.name(), "Light"),
+            (Theme::Dark.name(), "Dark"),
         ]))
-        (select("text_size", "Text size", preferences.text_size, &[
-            (TextSize::Normal, "Normal"),
-            (TextSize::Large, "Large"),
-            (TextSize::Larger, "Larger"),
+        (select("text_size", "Text size", preferences.text_size.name(), &[
+            (TextSize::Normal.name(), "Normal"),
+            (TextSize::Large.name(), "Large"),
+            (TextSize::Larger.name(), "Larger"),
         ]))
-        (select("sort_comments", "Order of comments", preferences.sort_comments, &[
-            (CommentOrder::Score, "Best first"),
-            (CommentOrder::Newest, "Newest first"),
-            (CommentOrder::Oldest, "Oldest first"),
+        (select("sort_comments", "Order of comments", preferences.sort_comments.name(), &[
+            (CommentOrder::Score.name(), "Best first"),
+            (CommentOrder::Newest.name(), "Newest first"),
+            (CommentOrder::Oldest.name(), "Oldest first"),
         ]))
         (choice("show_hidden", preferences.show_hidden, "Show what readers' flags have hidden"))
-        (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts, &[
-            (Shortcuts::On, "Single keys, such as j and k"),
-            (Shortcuts::Modifier, "Only together with the Alt key"),
-            (Shortcuts::Off, "Off"),
+        (select("shortcuts", "Keyboard shortcuts", preferences.shortcuts.name(), &[
+            (Shortcuts::On.name(), "Single keys, such as j and k"),
+            (Shortcuts::Modifier.name(), "Only together with the Alt key"),
+            (Shortcuts::Off.name(), "Off"),
         ]))
     }
 }
@@ -297,20 +282,6 @@ fn more_of_account() -> Markup {
     }
 }
 
-/// A list to choose one of several from.
-fn select<C: Choice>(name: &str, label: &str, chosen: C, choices: &[(C, &str)]) -> Markup {
-    html! {
-        div {
-            label for=(name) { (label) }
-            select id=(name) name=(name) {
-                @for (choice, text) in choices {
-                    option value=(choice.name()) selected[*choice == chosen] { (text) }
-                }
-            }
-        }
-    }
-}
-
 /// A box to check.
 fn choice(name: &str, checked: bool, label: &str) -> Markup {
     html! {
@@ -327,8 +298,8 @@ fn choice(name: &str, checked: bool, label: &str) -> Markup {
 
 /// GET /settings, /settings/reading, /settings/mail, /settings/account.
 pub async fn settings(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
-    let page = SettingsPage { user: &user, has_mail: app.mailer.is_some() };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    let has_mail = app.mailer.is_some();
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, has_mail))
 }
 
 /// GET /.well-known/change-password: where password managers find the form.
@@ -349,4 +320,10 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
     let session = change_profile(&app, &form, read).await?;
     let saved = tab.saved().redirect_anew(&app, form.user.id, address).await?;
     Ok(with_session(&app, session, saved))
+}
+
+/// POST /api/updateprofile.
+pub async fn update_profile(app: App, form: SignedFields) -> Result<Response, RequestError> {
+    let session = save_profile(&app, &form).await?;
+    Ok(with_session(&app, session, Json(DONE)))
 }

@@ -35,7 +35,10 @@ struct AdminPage<'a> {
     facts: Facts,
     chronicle: &'a Chronicle,
     counts: SiteCounts,
-    server: ServerFigures,
+    /// The current figures of this server.
+    uptime_seconds: u64,
+    requests_per_second: f64,
+    p99_milliseconds: u128,
     caches: &'a [CacheStatus],
     /// The state of the search index.
     search: Markup,
@@ -57,24 +60,6 @@ impl Tab {
         (Self::Month, "/admin?tab=month", "30 days"),
         (Self::Server, "/admin?tab=server", "Server"),
     ];
-}
-
-/// The current figures of this server.
-#[derive(Debug, Clone, Copy, Default)]
-struct ServerFigures {
-    uptime_seconds: u64,
-    requests_per_second: f64,
-    p99_milliseconds: u128,
-}
-
-impl ServerFigures {
-    fn of(app: &App) -> Self {
-        Self {
-            uptime_seconds: app.traffic.uptime().as_secs(),
-            requests_per_second: app.traffic.requests_per_second(),
-            p99_milliseconds: app.traffic.p99().as_millis(),
-        }
-    }
 }
 
 impl AdminPage<'_> {
@@ -150,16 +135,16 @@ impl AdminPage<'_> {
     }
 
     fn facts_in_numbers(&self) -> Markup {
-        let (Queues { jobs, mails, messages, feeds }, server) = (&self.facts.queues, &self.server);
+        let Queues { jobs, mails, messages, feeds } = &self.facts.queues;
         html! {
             dl.facts {
                 div { dt { "users" } dd { (number(self.counts.users)) } }
                 div { dt { "stories submitted" } dd { (number(self.counts.news)) } }
                 div { dt { "stories listed" } dd { (number(self.counts.listed)) } }
                 div { dt { "version" } dd { a href="/admin/changes" { (VERSION) } } }
-                div { dt { "this server has been up for" } dd { (words::age(server.uptime_seconds)) } }
-                div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", server.requests_per_second)) } }
-                div { dt { "99% of them answered within" } dd { (number(server.p99_milliseconds)) " ms" } }
+                div { dt { "this server has been up for" } dd { (words::age(self.uptime_seconds)) } }
+                div { dt { "requests a second, in the last minute" } dd { (format!("{:.1}", self.requests_per_second)) } }
+                div { dt { "99% of them answered within" } dd { (number(self.p99_milliseconds)) " ms" } }
                 div { dt { "jobs waiting" } dd { (number(jobs.waiting.count)) } }
                 div { dt { "mails waiting" } dd { (number(mails.count)) } }
                 div { dt { "messages to webhooks waiting" } dd { (number(*messages)) } }
@@ -267,7 +252,9 @@ pub async fn admin(
         facts,
         chronicle: &chronicle,
         counts,
-        server: ServerFigures::of(&app),
+        uptime_seconds: app.traffic.uptime().as_secs(),
+        requests_per_second: app.traffic.requests_per_second(),
+        p99_milliseconds: app.traffic.p99().as_millis(),
         caches: &caches,
         search: search_state(&app),
         top: &top,
@@ -332,11 +319,9 @@ mod tests {
                 makes_backups: false,
             },
             chronicle: &Chronicle::default(),
-            server: ServerFigures {
-                uptime_seconds: 7_200,
-                requests_per_second: 1.25,
-                p99_milliseconds: 1_234,
-            },
+            uptime_seconds: 7_200,
+            requests_per_second: 1.25,
+            p99_milliseconds: 1_234,
             caches: &[CacheStatus {
                 name: "story_fragments",
                 entries: 3,

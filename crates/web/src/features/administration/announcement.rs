@@ -3,13 +3,13 @@
 use crate::error::RequestError;
 use crate::features::action::{Action, ActionEntry};
 use crate::features::moderation::acting::ModeratedResponse;
-use crate::features::moderation::form::hours;
+use crate::features::moderation::form::{hours, time};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Administrator, Page};
 use crate::markup::parts::OUTSIDE;
 use crate::request::answers::answer;
-use crate::request::form::{Fields, FromFields, form, parsed};
+use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
 use crate::request::values;
 use crate::route::{LONG, SHORT};
 use axum::Json;
@@ -22,57 +22,43 @@ use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::identity::IdentityError;
 use tidings_domain::values::ids::NewsId;
 use tidings_domain::values::limits::MAX_ANNOUNCEMENT;
-use utoipa::ToSchema;
 
 /// The address of the form, a part of the page about the site.
 const PAGE: &str = "/admin/site#announcement";
 
-/// The announcement and the pinned stories. Without a text there is no line; without stories none are pinned.
-#[derive(ToSchema)]
-#[schema(as = Announcement)]
-pub struct AnnouncementForm {
-    /// The line above every page; empty for none.
-    #[schema(value_type = values::AnnouncementText, required = false)]
-    pub text: String,
-    /// Where the line leads: a full address, or a page of this site such as `/about`; may be empty.
-    #[schema(value_type = values::AnnouncementUrl, required = false)]
-    pub url: String,
-    /// For how long the line is shown.
-    #[schema(value_type = values::Hours, required = false)]
-    pub hours: Hours,
-    /// The numbers of at most two stories, with commas between them, for the top of the front page.
-    #[schema(value_type = values::PinnedStories, required = false)]
-    pub pinned: Vec<NewsId>,
-    /// For how long the stories are pinned.
-    #[schema(value_type = values::Hours, required = false)]
-    pub pinned_hours: Hours,
-    /// When the announcement was made that the caller has seen, 0 for none, as `GET` tells it. If there is another by
-    /// now, the change is refused.
-    #[schema(value_type = u64, required = false)]
-    pub seen: Option<Timestamp>,
+form! {
+    /// The announcement and the pinned stories. Without a text there is no line; without stories none are pinned.
+    #[schema(as = Announcement)]
+    pub struct AnnouncementForm, check {
+        /// The line above every page; empty for none.
+        pub text: String = text_or_empty, values::AnnouncementText, required = false;
+        /// Where the line leads: a full address, or a page of this site such as `/about`; may be empty.
+        pub url: String = text_or_empty, values::AnnouncementUrl, required = false;
+        /// For how long the line is shown.
+        pub hours: Hours = hours, values::Hours, required = false;
+        /// The numbers of at most two stories, with commas between them, for the top of the front page.
+        pub pinned: Vec<NewsId> = pinned, values::PinnedStories, required = false;
+        /// For how long the stories are pinned.
+        pub pinned_hours: Hours = hours, values::Hours, required = false;
+        /// When the announcement was made that the caller has seen, 0 for none, as `GET` tells it. If there is another by
+        /// now, the change is refused.
+        pub seen: Option<Timestamp> = optional(time), u64, required = false;
+    }
 }
 
-impl FromFields for AnnouncementForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let numbers = fields.text("pinned").split(',').map(str::trim).filter(|number| !number.is_empty());
-        let numbers = numbers.map(|number| number.parse::<NewsId>().map_err(|_| WRONG_PINNED));
-        let form = Self {
-            text: fields.text("text").to_owned(),
-            url: fields.text("url").to_owned(),
-            hours: hours(fields, "hours")?,
-            pinned: numbers.collect::<Result<_, _>>()?,
-            pinned_hours: hours(fields, "pinned_hours")?,
-            seen: fields.parsed_optional("seen", "it must be a time in whole seconds")?.map(Timestamp),
-        };
-        form.at(Timestamp::default())?;
-        Ok(form)
-    }
+fn pinned(fields: &Fields, name: &'static str) -> Result<Vec<NewsId>, RequestError> {
+    let numbers = fields.text(name).split(',').map(str::trim).filter(|number| !number.is_empty());
+    numbers.map(|number| number.parse().map_err(|_| WRONG_PINNED)).collect()
 }
 
 const WRONG_PINNED: RequestError =
     RequestError::field("pinned", "it must be the numbers of at most two stories, with commas between them");
 
 impl AnnouncementForm {
+    fn check(&self, _: &Fields) -> Result<(), RequestError> {
+        self.at(Timestamp::default()).map(drop)
+    }
+
     /// The announcement, if it is made at some time.
     fn at(&self, now: Timestamp) -> Result<Announcement, RequestError> {
         let end = |hours: Hours| hours.map(|hours| Timestamp(now.0.saturating_add(hours * 3_600)));
@@ -128,12 +114,7 @@ fn left(end: Option<Timestamp>, now: Timestamp) -> u64 {
     end.map_or(0, |end| end.seconds_since(now).div_ceil(3_600))
 }
 
-/// The announcement and the pinned stories (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/admin/announcement",
-    responses((status = 200, body = AnnouncementResponse)),
-)]
+/// GET /api/admin/announcement.
 pub async fn current(
     Page { app, mut visit, .. }: Page<Administrator>,
 ) -> Result<Json<AnnouncementResponse>, RequestError> {

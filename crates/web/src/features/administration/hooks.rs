@@ -11,7 +11,7 @@ use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::answers::answer;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, filled, form, optional, parsed, valid};
 use crate::request::values;
 use crate::route::SHORT;
 use crate::server::outgoing::{OutgoingError, Ports};
@@ -29,59 +29,29 @@ use tidings_domain::values::ids::HookId;
 use tidings_domain::values::limits::{MAX_HOOK_ADDRESS, MAX_HOOKS};
 use tidings_domain::values::words::counted;
 use tidings_domain::{Error, Refusal};
-use utoipa::ToSchema;
 
 /// The address of the page.
 const ADDRESS: &str = "/admin/hooks";
 
-/// A webhook to add; with a number, one to change, to remove or to test.
-#[derive(ToSchema)]
-#[schema(as = HookChange)]
-pub struct HookForm {
-    /// The number of the webhook to change, to remove or to test; missing to add one.
-    #[schema(value_type = values::Id, required = false)]
-    pub hook_id: Option<HookId>,
-    /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.
-    #[schema(value_type = values::HookAddress, required = false)]
-    pub address: Option<HookAddress>,
-    /// The secret that signs messages, 8 to 200 characters. Required to add one, except for a chat. Empty to
-    /// keep it.
-    #[schema(value_type = values::HookSecret, required = false)]
-    pub secret: Option<HookSecret>,
-    /// The events that it hears about. Required to add one.
-    #[schema(value_type = values::HookKinds, required = false)]
-    pub kinds: Option<Vec<HookKind>>,
-    /// How; `full` if it is missing.
-    #[schema(value_type = values::HookFormat, required = false)]
-    pub format: Option<HookFormat>,
-    /// `1` to remove it.
-    #[schema(value_type = values::Switch, required = false)]
-    pub remove: bool,
-    /// `1` to send it a message of the kind `test`.
-    #[schema(value_type = values::Switch, required = false)]
-    pub test: bool,
-}
-
-impl FromFields for HookForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let form = Self {
-            hook_id: fields.parsed_optional("hook_id", "it must be the number of a webhook")?,
-            address: fields.filled("address").map(HookAddress::parse).transpose().map_err(Refusal::from)?,
-            secret: fields.filled("secret").map(HookSecret::parse).transpose().map_err(Refusal::from)?,
-            kinds: kinds(fields)?,
-            format: fields.parsed_optional("format", "it must be full or chat")?,
-            remove: switch(fields, "remove")?,
-            test: switch(fields, "test")?,
-        };
-        if form.hook_id.is_none() && !form.remove && !form.test {
-            fields.required("address")?;
-            fields.required("kinds").or_else(|missing| form.kinds.as_ref().map(|_| "").ok_or(missing))?;
-            if form.format != Some(HookFormat::Chat) {
-                fields.required("secret")?;
-            }
-        }
-        form.change()?;
-        Ok(form)
+form! {
+    /// A webhook to add; with a number, one to change, to remove or to test.
+    #[schema(as = HookChange)]
+    pub struct HookForm, check {
+        /// The number of the webhook to change, to remove or to test; missing to add one.
+        pub hook_id: Option<HookId> = optional(parsed("it must be the number of a webhook")), values::Id, required = false;
+        /// Where messages are sent: an http or https address with any port, on the public internet. Required to add one.
+        pub address: Option<HookAddress> = filled(valid(|text| HookAddress::parse(text).map_err(Refusal::from))), values::HookAddress, required = false;
+        /// The secret that signs messages, 8 to 200 characters. Required to add one, except for a chat. Empty to
+        /// keep it.
+        pub secret: Option<HookSecret> = filled(valid(|text| HookSecret::parse(text).map_err(Refusal::from))), values::HookSecret, required = false;
+        /// The events that it hears about. Required to add one.
+        pub kinds: Option<Vec<HookKind>> = |fields: &Fields, _| kinds(fields), values::HookKinds, required = false;
+        /// How; `full` if it is missing.
+        pub format: Option<HookFormat> = optional(parsed("it must be full or chat")), values::HookFormat, required = false;
+        /// `1` to remove it.
+        pub remove: bool = switch, values::Switch, required = false;
+        /// `1` to send it a message of the kind `test`.
+        pub test: bool = switch, values::Switch, required = false;
     }
 }
 
@@ -95,6 +65,17 @@ fn kinds(fields: &Fields) -> Result<Option<Vec<HookKind>>, RequestError> {
 }
 
 impl HookForm {
+    fn check(&self, fields: &Fields) -> Result<(), RequestError> {
+        if self.hook_id.is_none() && !self.remove && !self.test {
+            fields.required("address")?;
+            fields.required("kinds").or_else(|missing| self.kinds.as_ref().map(|_| "").ok_or(missing))?;
+            if self.format != Some(HookFormat::Chat) {
+                fields.required("secret")?;
+            }
+        }
+        self.change().map(drop)
+    }
+
     fn change(&self) -> Result<HookChange, RequestError> {
         let missing = |name| RequestError::field(name, RequestError::MISSING);
         if self.remove || self.test {
@@ -179,12 +160,7 @@ answer! {
     }
 }
 
-/// The webhooks (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/admin/hooks",
-    responses((status = 200, body = HooksResponse)),
-)]
+/// GET /api/admin/hooks.
 pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<HooksResponse>, RequestError> {
     Ok(Json(hooks::all(&app.site, &user).await?.into()))
 }

@@ -20,7 +20,6 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::users::User;
 use tidings_domain::administration;
-use tidings_domain::cache::Shared;
 use tidings_domain::identity::Identity;
 use tidings_domain::values::colour::Colour;
 use tidings_domain::values::identity::{
@@ -90,85 +89,63 @@ fn parse_accent(text: &str) -> Result<Option<Colour>, IdentityError> {
 /// The page to return to after a change.
 const ADDRESS: &str = "/admin/site";
 
-/// The page.
-struct AdminSitePage<'a> {
-    identity: &'a Identity,
-}
-
-impl AdminSitePage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "This site" }
-            (self.form(frame))
-            (logo(frame))
-            (announcement::section(frame))
-            (sign_up(frame))
-            p { a.action href="/welcome" { "Set-up checklist" } }
-            p { a.action href="/admin" { "Administration" } }
-        };
-        frame.page("This site", &content)
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let configured = &frame.settings.site;
-        html! {
-            form.form method="post" action="/admin/site" {
-                (frame.signed_fields())
-                (self.line("name", "Name", &configured.name, &format!(
-                    "Shown on every page, in feeds and in mail. Up to {MAX_SITE_NAME} characters. \
-                     If empty: {}.", configured.name
-                )))
-                (self.line("description", "Description", &configured.description, &format!(
-                    "One sentence for search engines and feeds. Up to {MAX_SITE_DESCRIPTION} characters. \
-                     If empty, the one in the configuration."
-                )))
-                (self.line("accent", "Accent colour", "#0b6e6a",
-                    "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
-                     to read, the nearest readable shade is used. If empty: teal."
-                ))
-                (self.text("about", "About", "What this site is for and who runs it. Shown on the About page."))
-                (self.text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
-                (self.links())
-                button.button { "Save" }
-            }
-        }
-    }
-
-    fn line(&self, name: &'static str, label: &str, placeholder: &str, hint: &str) -> Markup {
-        let stored = stored(self.identity, name);
+/// The form with what is stored.
+fn form(frame: &Frame<'_>, identity: &Identity) -> Markup {
+    let configured = &frame.settings.site;
+    let line = |name, label, placeholder, hint: &str| {
+        let stored = stored(identity, name);
         let field = Field::new(name, label).value(&stored).with("placeholder", placeholder);
         field.with("autocomplete", "off").hint(html! { (hint) }).input()
-    }
-
-    fn text(&self, name: &'static str, label: &str, hint: &str) -> Markup {
-        let stored = stored(self.identity, name);
+    };
+    let text = |name, label, hint: &str| {
+        let stored = stored(identity, name);
         let hint = html! { (hint) " Up to " (grouped(MAX_SITE_TEXT as u64)) " characters, in Markdown." };
         Field::new(name, label).value(&stored).hint(hint).text_area()
+    };
+    html! {
+        form.form method="post" action="/admin/site" {
+            (frame.signed_fields())
+            (line("name", "Name", &configured.name, &format!(
+                "Shown on every page, in feeds and in mail. Up to {MAX_SITE_NAME} characters. \
+                 If empty: {}.", configured.name
+            )))
+            (line("description", "Description", &configured.description, &format!(
+                "One sentence for search engines and feeds. Up to {MAX_SITE_DESCRIPTION} characters. \
+                 If empty, the one in the configuration."
+            )))
+            (line("accent", "Accent colour", "#0b6e6a",
+                "# and six hexadecimal digits, such as #0b6e6a. Where text in this colour would be hard \
+                 to read, the nearest readable shade is used. If empty: teal."
+            ))
+            (text("about", "About", "What this site is for and who runs it. Shown on the About page."))
+            (text("rules", "Rules", "What is welcome here and what is not. Shown on the About page."))
+            (links(identity))
+            button.button { "Save" }
+        }
     }
+}
 
-    fn links(&self) -> Markup {
-        html! {
-            fieldset.group {
-                legend { "Links in the footer" }
-                p.hint #links-hint {
-                    "Up to " (MAX_FOOTER_LINKS) ", for example to a privacy notice. Each can lead to a page \
-                     of this site (/about), a full address (https://example.com) or a mail address \
-                     (mailto:us@example.com). Clear both fields to remove a link."
-                }
-                @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
-                    div.link-row {
-                        (self.link_field(label, &format!("Label of link {number}")))
-                        (self.link_field(address, &format!("Address of link {number}")))
-                    }
+fn links(identity: &Identity) -> Markup {
+    let field = |name, label: &str| {
+        let stored = stored(identity, name);
+        let field = Field::new(name, label).value(&stored).with("autocomplete", "off");
+        field.with("aria-describedby", "links-hint").input()
+    };
+    html! {
+        fieldset.group {
+            legend { "Links in the footer" }
+            p.hint #links-hint {
+                "Up to " (MAX_FOOTER_LINKS) ", for example to a privacy notice. Each can lead to a page \
+                 of this site (/about), a full address (https://example.com) or a mail address \
+                 (mailto:us@example.com). Clear both fields to remove a link."
+            }
+            @for (number, [label, address]) in (1..).zip(LINK_FIELDS) {
+                div.link-row {
+                    (field(label, &format!("Label of link {number}")))
+                    (field(address, &format!("Address of link {number}")))
                 }
             }
         }
-    }
-
-    fn link_field(&self, name: &'static str, label: &str) -> Markup {
-        let stored = stored(self.identity, name);
-        let field = Field::new(name, label).value(&stored).with("autocomplete", "off");
-        field.with("aria-describedby", "links-hint").input()
     }
 }
 
@@ -236,9 +213,18 @@ fn stored(identity: &Identity, name: &str) -> String {
 
 /// GET /admin/site.
 pub async fn page(Page { app, mut visit, here, .. }: Page<Administrator>) -> Result<Markup, RequestError> {
-    let identity: Shared<Identity> = visit.identity().await;
-    let page = AdminSitePage { identity: &identity };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    let identity = visit.identity().await;
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let content = html! {
+        h1 { "This site" }
+        (form(&frame, &identity))
+        (logo(&frame))
+        (announcement::section(&frame))
+        (sign_up(&frame))
+        p { a.action href="/welcome" { "Set-up checklist" } }
+        p { a.action href="/admin" { "Administration" } }
+    };
+    Ok(frame.page("This site", &content))
 }
 
 /// POST /admin/site: name, description, accent, about, rules, `link1_label`, `link1_address` and so

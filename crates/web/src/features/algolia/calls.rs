@@ -54,14 +54,7 @@ impl HitsError {
     }
 }
 
-/// Search as in the API of the search of Hacker News, the most relevant first; without words those with the most
-/// votes.
-#[utoipa::path(
-    get,
-    path = "/api/v1/search",
-    params(HitsQuery),
-    responses((status = 200, description = "The hits", content_type = JSON)),
-)]
+/// GET /api/v1/search.
 pub async fn search(
     app: App,
     ClientAddress(from): ClientAddress,
@@ -72,13 +65,7 @@ pub async fn search(
     find(&app, query, params.unwrap_or_default(), sort, from).await
 }
 
-/// Search as in the API of the search of Hacker News, the newest first.
-#[utoipa::path(
-    get,
-    path = "/api/v1/search_by_date",
-    params(HitsQuery),
-    responses((status = 200, description = "The hits", content_type = JSON)),
-)]
+/// GET /api/v1/search_by_date.
 pub async fn search_by_date(
     app: App,
     ClientAddress(from): ClientAddress,
@@ -156,26 +143,14 @@ async fn find(
     Ok((HEADERS, body).into_response())
 }
 
-/// Get a story or a comment by its item number, with all comments below it.
-#[utoipa::path(
-    get,
-    path = "/api/v1/items/{number}",
-    params(("number" = inline(values::Id), Path)),
-    responses((status = 200, description = "The item", content_type = JSON)),
-)]
+/// GET /api/v1/items/{number}.
 pub async fn item(app: App, PathOf(number): PathOf<String>) -> Result<Response, RequestError> {
     let number: ItemNumber = number.parse().map_err(|_| RequestError::NotFound)?;
     let mut visit = app.visitor();
     Ok((HEADERS, items::read(&mut visit, number).await?).into_response())
 }
 
-/// Get a person: `username`, `about` and `karma`.
-#[utoipa::path(
-    get,
-    path = "/api/v1/users/{name}",
-    params(("name" = inline(values::StoredUsername), Path)),
-    responses((status = 200, description = "The person", content_type = JSON)),
-)]
+/// GET /api/v1/users/{name}.
 pub async fn user(app: App, PathOf(name): PathOf<String>) -> Result<Response, RequestError> {
     let mut visit = app.visitor();
     let person = numbered::person(&mut visit, &name).await?.ok_or(RequestError::NotFound)?;

@@ -1,6 +1,6 @@
 //! Comments: writing, voting, reading a thread.
 
-use super::form::{CommentForm, PreviewForm};
+use super::form::PreviewForm;
 use super::thread_part::sort_field;
 use super::writing::post_or_edit;
 use crate::App;
@@ -10,7 +10,6 @@ use crate::markup::markdown::formatted;
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, answer};
-use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, FromFields};
 use crate::request::path::PathOf;
 use crate::request::viewer::SignedFields;
@@ -158,13 +157,7 @@ answer! {
     }
 }
 
-/// Write, edit or delete a comment.
-#[utoipa::path(
-    post,
-    path = "/api/postcomment",
-    request_body(content = inline(CommentForm), content_type = FORM),
-    responses((status = 200, body = CommentPostedResponse)),
-)]
+/// POST /api/postcomment.
 pub async fn post(app: App, form: SignedFields) -> Result<Json<CommentPostedResponse>, RequestError> {
     Ok(Json(post_or_edit(&app, form.actor(), &form.fields.read()?).await?.into()))
 }
@@ -178,13 +171,7 @@ answer! {
     }
 }
 
-/// See a comment or the text of a story as HTML before it is sent. Nothing is stored.
-#[utoipa::path(
-    post,
-    path = "/api/preview",
-    request_body(content = inline(PreviewForm), content_type = FORM),
-    responses((status = 200, body = PreviewResponse)),
-)]
+/// POST /api/preview.
 pub async fn preview(Form(form): Form<PreviewForm>) -> Result<Json<PreviewResponse>, RequestError> {
     let html = if form.text.trim().is_empty() {
         String::new()
@@ -230,16 +217,7 @@ impl ThreadPartQuery {
     }
 }
 
-/// Get the comments of a story as a tree.
-///
-/// A long thread comes in parts. In a later part, comments whose parent was in an earlier one
-/// are at the top level.
-#[utoipa::path(
-    get,
-    path = "/api/getcomments/{news_id}",
-    params(("news_id" = inline(values::Id), Path), ThreadPartQuery),
-    responses((status = 200, body = CommentTreeResponse)),
-)]
+/// GET /api/getcomments/{news_id}.
 pub async fn thread(
     PathOf(id): PathOf<NewsId>,
     Page { mut visit, .. }: Page,

@@ -5,7 +5,7 @@ use crate::limits::{EXPORT_BYTES, EXPORT_PLAIN_BYTES, EXPORT_TEXT_BYTES};
 use crate::markup::parts::moment;
 use crate::settings::SiteSettings;
 use serde_json::{Value, json};
-use std::io::{self, Cursor, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tidings_domain::exports::{AccountRecord, ExportPart, Record, Section};
@@ -37,9 +37,8 @@ const BOUNDS: Bounds =
 /// An archive that is being written.
 pub(super) struct Archive {
     bounds: Bounds,
-    data: File<StreamWriter<Outgoing>>,
-    outgoing: Outgoing,
-    page: File<Counted>,
+    data: File,
+    page: File,
     markup: Page,
     /// The section that is being written, and whether it has records.
     section: Option<(Section, bool)>,
@@ -50,12 +49,7 @@ pub(super) struct Archive {
 impl Archive {
     /// Starts the two files of an account.
     pub(super) fn begin(account: &AccountRecord, site: &SiteSettings, now: Timestamp) -> ZipResult<Self> {
-        let outgoing = Outgoing::default();
-        let sent = ZipWriter::new_stream(outgoing.clone());
-        let mut data = File::begin(sent, outgoing.written.clone(), "data.json", now)?;
-        let kept = Counted::default();
-        let written = kept.written.clone();
-        let mut page = File::begin(ZipWriter::new(kept), written, "index.html", now)?;
+        let (mut data, mut page) = (File::begin("data.json", now)?, File::begin("index.html", now)?);
         let markup = Page::new(site.clone());
         let about = json!({
             "format": FORMAT,
@@ -69,12 +63,12 @@ impl Archive {
         data.write(&about)?;
         page.write(&markup.beginning(account, now))?;
         let (section, left_out) = (None, Vec::new());
-        Ok(Self { bounds: BOUNDS, data, outgoing, page, markup, section, left_out })
+        Ok(Self { bounds: BOUNDS, data, page, markup, section, left_out })
     }
 
     /// Takes the bytes of the archive that were written since the last call.
     pub(super) fn take_written(&self) -> Vec<u8> {
-        self.outgoing.take()
+        self.data.compressed.take()
     }
 
     /// Adds a part. Records that do not fit are counted.
@@ -83,7 +77,7 @@ impl Archive {
         if self.section.is_none_or(|(current, _)| current != section) {
             self.end_section()?;
             self.data.write(&format!(",\n\"{}\":[", section.name()))?;
-            self.page.write(&self.markup.section_beginning(section))?;
+            self.page.write(&Page::section_beginning(section))?;
             self.section = Some((section, false));
         }
         for record in records {
@@ -109,11 +103,12 @@ impl Archive {
             self.left_out.iter().map(|(section, count)| (section.name().to_owned(), json!(count))).collect();
         self.data.write(&format!(",\n\"left_out\":{}}}\n", Value::Object(left_out)))?;
         self.page.write(Page::END)?;
-        let page = ZipArchive::new(self.page.zip.finish()?.buffer)?;
+        self.page.zip.finish()?;
+        let page = ZipArchive::new(Cursor::new(self.page.compressed.take()))?;
         let mut archive = self.data.zip;
         archive.merge_archive(page)?;
         archive.finish()?;
-        Ok(self.outgoing.take())
+        Ok(self.data.compressed.take())
     }
 
     fn end_section(&mut self) -> ZipResult<()> {
@@ -123,7 +118,7 @@ impl Archive {
         let left_out =
             self.left_out.last().filter(|(last, _)| *last == section).map_or(0, |(_, count)| *count);
         self.data.write("]")?;
-        self.page.write(&self.markup.section_end(has_records, left_out))
+        self.page.write(&Page::section_end(has_records, left_out))
     }
 
     fn write_record(&mut self, record: &Record) -> ZipResult<()> {
@@ -146,19 +141,16 @@ impl Archive {
 }
 
 /// A file that is being compressed.
-struct File<W: Write + Seek> {
-    zip: ZipWriter<W>,
+struct File {
+    zip: ZipWriter<StreamWriter<Outgoing>>,
     plain: usize,
-    compressed: Arc<AtomicUsize>,
+    compressed: Outgoing,
 }
 
-impl<W: Write + Seek> File<W> {
-    fn begin(
-        mut zip: ZipWriter<W>,
-        compressed: Arc<AtomicUsize>,
-        name: &str,
-        now: Timestamp,
-    ) -> ZipResult<Self> {
+impl File {
+    fn begin(name: &str, now: Timestamp) -> ZipResult<Self> {
+        let compressed = Outgoing::default();
+        let mut zip = ZipWriter::new_stream(compressed.clone());
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .compression_level(Some(LEVEL))
@@ -174,7 +166,7 @@ impl<W: Write + Seek> File<W> {
     }
 
     fn compressed(&self) -> usize {
-        self.compressed.load(Ordering::Relaxed)
+        self.compressed.written.load(Ordering::Relaxed)
     }
 }
 
@@ -210,31 +202,6 @@ impl Write for Outgoing {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A buffer that says how long it is while somebody else owns it.
-#[derive(Debug, Default)]
-struct Counted {
-    buffer: Cursor<Vec<u8>>,
-    written: Arc<AtomicUsize>,
-}
-
-impl Write for Counted {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.buffer.write(bytes)?;
-        self.written.store(self.buffer.get_ref().len(), Ordering::Relaxed);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Counted {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.buffer.seek(to)
     }
 }
 

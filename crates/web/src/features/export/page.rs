@@ -1,7 +1,7 @@
 //! The page of an export for people: one file that needs no network, no script and no other file.
 
 use crate::features::moderation::messages::THE_MODERATORS;
-use crate::markup::addresses::message_thread_address;
+use crate::markup::addresses::{message_thread_address, profile_address};
 use crate::markup::parts::{age_as, moment};
 use crate::settings::SiteSettings;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use strum::IntoEnumIterator;
 use tidings_domain::exports::{
     AccountRecord, CommentRecord, FlagRecord, InboxRecord, MuteRecord, PersonRecord, Record,
-    RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, TweetRecord, VoteChoice, VoteRecord,
-    VotedKind,
+    RestrictionRecord, Section, SessionRecord, StoryRecord, TopicRecord, VoteChoice, VoteRecord, VotedKind,
 };
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::text::printable_lines;
@@ -31,12 +30,31 @@ pub(super) struct Page {
 #[derive(Default)]
 struct Item {
     /// Its title, and the address that the title leads to.
-    title: Cow<'static, str>,
+    title: String,
     address: Option<String>,
     /// Short sentences about it.
     facts: Vec<String>,
     time: Option<Timestamp>,
     text: Option<String>,
+}
+
+impl Item {
+    fn of(title: impl Into<String>, time: Timestamp) -> Self {
+        Self { title: title.into(), time: Some(time), ..Self::default() }
+    }
+
+    /// With the address of something on the site.
+    fn at(self, site: &SiteSettings, path: &str) -> Self {
+        Self { address: Some(site.link(path)), ..self }
+    }
+
+    fn with_facts(self, facts: impl IntoIterator<Item = String>) -> Self {
+        Self { facts: facts.into_iter().collect(), ..self }
+    }
+
+    fn with_text(self, text: Option<&String>) -> Self {
+        Self { text: text.cloned(), ..self }
+    }
 }
 
 impl Page {
@@ -88,8 +106,7 @@ impl Page {
     }
 
     /// The beginning of a section, up to its first record.
-    #[allow(clippy::unused_self)]
-    pub(super) fn section_beginning(&self, section: Section) -> String {
+    pub(super) fn section_beginning(section: Section) -> String {
         let name = section.name();
         let explanation = explanation(section);
         let beginning = html! {
@@ -102,8 +119,7 @@ impl Page {
     }
 
     /// The end of a section with or without records.
-    #[allow(clippy::unused_self)]
-    pub(super) fn section_end(&self, has_records: bool, left_out: u64) -> String {
+    pub(super) fn section_end(has_records: bool, left_out: u64) -> String {
         let end = html! {
             @if !has_records && left_out == 0 { li { p { "None." } } }
             @if left_out > 0 {
@@ -142,50 +158,43 @@ impl Page {
         item
     }
 
-    /// The address of something on the site.
-    fn on_site(&self, path: &str) -> Option<String> {
-        Some(self.site.link(path))
-    }
-
     fn item(&self, record: &Record) -> Item {
+        let site = &self.site;
         match record {
             Record::Story(story) => self.story(story),
             Record::Comment(comment) => self.comment(comment),
-            Record::Tweet(tweet) => self.tweet(tweet),
+            Record::Tweet(tweet) => {
+                let facts = tweet.news_id.map(|news| format!("announces story {news}"));
+                let item = Item::of(format!("Post {}", tweet.id), tweet.time).with_text(Some(&tweet.text));
+                item.at(site, &format!("/tweet/{}", tweet.id))
+                    .with_facts(facts.into_iter().chain(state(false, tweet.withheld.as_deref())))
+            }
             Record::Vote(vote) => self.vote(vote),
-            Record::Flag(flag) => flagged(flag),
-            Record::Listed(listed) => Item {
-                title: story_title(listed.title.as_deref(), &listed.news_id.to_string()),
-                address: self.on_site(&format!("/news/{}", listed.news_id)),
-                time: Some(listed.time),
-                ..Item::default()
-            },
-            Record::Topic(TopicRecord { topic, since }) => Item {
-                title: topic.clone().into(),
-                address: self.on_site(&format!("/topic/{topic}")),
-                time: Some(*since),
-                ..Item::default()
-            },
-            Record::Mute(MuteRecord { what, value, since }) => Item {
-                title: value.clone().into(),
-                facts: vec![if what == "domain" { "site" } else { what }.to_owned()],
-                time: Some(*since),
-                ..Item::default()
-            },
-            Record::Person(PersonRecord { username, since }) => Item {
-                title: username.clone().into(),
-                address: self.on_site(&crate::markup::addresses::profile_address(username, "")),
-                time: Some(*since),
-                ..Item::default()
-            },
+            Record::Flag(FlagRecord { kind, id, reason, note, time }) => {
+                let kind = if *kind == "user" { "profile" } else { kind };
+                let item = Item::of(format!("The {kind} {id}"), *time).with_text(note.as_ref());
+                item.with_facts([format!("as {reason}")])
+            }
+            Record::Listed(listed) => {
+                let title = story_title(listed.title.as_deref(), &listed.news_id.to_string());
+                Item::of(title, listed.time).at(site, &format!("/news/{}", listed.news_id))
+            }
+            Record::Topic(TopicRecord { topic, since }) => {
+                Item::of(topic.clone(), *since).at(site, &format!("/topic/{topic}"))
+            }
+            Record::Mute(MuteRecord { what, value, since }) => {
+                let what = if what == "domain" { "site" } else { what };
+                Item::of(value.clone(), *since).with_facts([what.to_owned()])
+            }
+            Record::Person(PersonRecord { username, since }) => {
+                Item::of(username.clone(), *since).at(site, &profile_address(username, ""))
+            }
             Record::Inbox(entry) => inbox_entry(entry),
-            Record::Message(message) => Item {
-                title: message.from.clone().unwrap_or_else(|| THE_MODERATORS.to_owned()).into(),
-                address: self.on_site(&message_thread_address(message.thread_id)),
-                text: Some(message.text.clone()),
-                time: Some(message.time),
-                ..Item::default()
-            },
+            Record::Message(message) => {
+                let from = message.from.as_deref().unwrap_or(THE_MODERATORS);
+                let item = Item::of(from, message.time).with_text(Some(&message.text));
+                item.at(site, &message_thread_address(message.thread_id))
+            }
             Record::Session(session) => open_session(session),
         }
     }
@@ -199,17 +208,13 @@ impl Page {
         facts.extend((!story.topics.is_empty()).then(|| format!("topics: {}", story.topics.join(", "))));
         facts.extend(state(story.deleted, story.withheld.as_deref()));
         let link = story.url.as_deref().filter(|url| !url.is_empty());
+        facts.extend(link.map(|url| format!("links to {url}")));
         // Only an http(s) address becomes a link, also if another program stored something else.
         let address = link.and_then(|url| Some(NewsUrl::parse_imported(url).ok()?.address().into_owned()));
-        let shown = link.map(|url| format!("links to {url}"));
-        facts.extend(shown);
-        Item {
-            title: story_title(story.title.as_deref(), &story.id.to_string()),
-            address: address.or_else(|| self.on_site(&format!("/news/{}", story.id))),
-            facts,
-            time: Some(story.time),
-            text: story.text.clone(),
-        }
+        let title = story_title(story.title.as_deref(), &story.id.to_string());
+        let item = Item::of(title, story.time).with_facts(facts).with_text(story.text.as_ref());
+        let item = item.at(&self.site, &format!("/news/{}", story.id));
+        Item { address: address.or(item.address), ..item }
     }
 
     fn comment(&self, comment: &CommentRecord) -> Item {
@@ -218,85 +223,46 @@ impl Page {
         facts.extend(comment.parent_id.map(|parent| format!("a reply to comment {parent}")));
         facts.extend(state(comment.deleted, comment.withheld.as_deref()));
         let story = story_title(comment.title.as_deref(), &news_id.to_string());
-        Item {
-            title: format!("Comment {comment_id} on {story}").into(),
-            address: self.on_site(&format!("/comment/{news_id}/{comment_id}")),
-            facts,
-            time: Some(comment.time),
-            text: comment.text.clone(),
-        }
-    }
-
-    fn tweet(&self, tweet: &TweetRecord) -> Item {
-        let mut facts: Vec<String> =
-            tweet.news_id.map(|news| format!("announces story {news}")).into_iter().collect();
-        facts.extend(state(false, tweet.withheld.as_deref()));
-        Item {
-            title: format!("Post {}", tweet.id).into(),
-            address: self.on_site(&format!("/tweet/{}", tweet.id)),
-            facts,
-            time: Some(tweet.time),
-            text: Some(tweet.text.clone()),
-        }
+        let item = Item::of(format!("Comment {comment_id} on {story}"), comment.time).with_facts(facts);
+        item.at(&self.site, &format!("/comment/{news_id}/{comment_id}")).with_text(comment.text.as_ref())
     }
 
     fn vote(&self, vote: &VoteRecord) -> Item {
+        let id = &vote.id;
         let (title, path) = match vote.kind {
-            VotedKind::Story => (story_title(vote.title.as_deref(), &vote.id), format!("/news/{}", vote.id)),
-            VotedKind::Comment => {
-                (format!("Comment {}", vote.id).into(), format!("/comment/{}", vote.id.replace('-', "/")))
-            }
-            VotedKind::Site => (vote.id.clone().into(), format!("/site/{}", vote.id)),
+            VotedKind::Story => (story_title(vote.title.as_deref(), id), format!("/news/{id}")),
+            VotedKind::Comment => (format!("Comment {id}"), format!("/comment/{}", id.replace('-', "/"))),
+            VotedKind::Site => (id.clone(), format!("/site/{id}")),
         };
         let choice = if vote.vote == VoteChoice::Up { "up" } else { "down" };
-        Item {
-            title,
-            address: self.on_site(&path),
-            facts: vec![choice.to_owned()],
-            time: vote.time,
-            text: None,
-        }
+        let facts = vec![choice.to_owned()];
+        Item { title, facts, time: vote.time, ..Item::default() }.at(&self.site, &path)
     }
 }
 
 /// An entry of an inbox, in words.
 fn inbox_entry(entry: &InboxRecord) -> Item {
     let title = match entry.kind {
-        "moderation" => "A message from a moderator".into(),
-        kind => format!("A {kind}").into(),
+        "moderation" => "A message from a moderator".to_owned(),
+        kind => format!("A {kind}"),
     };
-    let mut facts = vec![if entry.read { "read" } else { "unread" }.to_owned()];
+    let read = if entry.read { "read" } else { "unread" };
     // The id, such as reply:7-3, names the subject of the entry. It adds nothing to a message.
-    facts.extend(entry.text.is_none().then(|| entry.id.clone()));
-    Item { title, address: None, facts, time: Some(entry.time), text: entry.text.clone() }
-}
-
-fn flagged(flag: &FlagRecord) -> Item {
-    let FlagRecord { kind, id, reason, note, time } = flag;
-    let kind = if *kind == "user" { "profile" } else { kind };
-    Item {
-        title: format!("The {kind} {id}").into(),
-        facts: vec![format!("as {reason}")],
-        time: Some(*time),
-        text: note.clone(),
-        ..Item::default()
-    }
+    let id = entry.text.is_none().then(|| entry.id.clone());
+    let item = Item::of(title, entry.time).with_text(entry.text.as_ref());
+    item.with_facts([read.to_owned()].into_iter().chain(id))
 }
 
 fn open_session(session: &SessionRecord) -> Item {
-    let title =
-        if session.agent.is_empty() { "An unknown program".to_owned() } else { session.agent.clone() };
-    let mut facts: Vec<String> =
-        (!session.address.is_empty()).then(|| format!("from {}", session.address)).into_iter().collect();
-    facts.extend(session.last_seen.map(|seen| format!("last seen {}", date(seen))));
-    Item { title: title.into(), address: None, facts, time: session.since, text: None }
+    let title = if session.agent.is_empty() { "An unknown program" } else { &session.agent };
+    let from = (!session.address.is_empty()).then(|| format!("from {}", session.address));
+    let seen = session.last_seen.map(|seen| format!("last seen {}", date(seen)));
+    let item = Item { title: title.to_owned(), time: session.since, ..Item::default() };
+    item.with_facts(from.into_iter().chain(seen))
 }
 
-fn story_title(title: Option<&str>, id: &str) -> Cow<'static, str> {
-    match title {
-        Some(title) => title.to_owned().into(),
-        None => format!("Story {id}").into(),
-    }
+fn story_title(title: Option<&str>, id: &str) -> String {
+    title.map_or_else(|| format!("Story {id}"), str::to_owned)
 }
 
 /// Whether it is deleted, and why readers do not see it.

@@ -182,68 +182,40 @@ pub(super) fn as_sentence(description: &str) -> String {
     format!("{description}{stop}")
 }
 
-/// How stories are scored and ranked and what karma does, with the settings in use.
-struct RankingPage<'a> {
-    rules: &'a Rules,
-}
-
-impl RankingPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "How the ranking works" }
-            div.prose {
-                p {
-                    "Two things decide the place of a story on the front page: its votes and its age. \
-                     It makes no difference who submitted it. Administrators can pin up to "
-                    (MAX_PINNED) " stories above all others for a time; they are marked, and the "
-                    a href="/moderations" { "moderation log" } " says who pinned them. \
-                     These are the rules, with the numbers that this site uses."
-                }
-                (ranking(&self.rules.ranking))
-                (best())
-                @if frame.settings.search.is_on { (search()) }
-                (limits(&self.rules.limits))
-            }
-            h2 { "Settings" }
-            (self.table())
-        };
-        frame.page("How the ranking works", &content)
-    }
-
-    fn table(&self) -> Markup {
-        let Rules { ranking, karma, limits, .. } = self.rules;
-        let rows: [(&str, String); 22] = [
-            ("ranking.log_start", ranking.log_start.to_string()),
-            ("ranking.log_factor", ranking.log_factor.to_string()),
-            ("ranking.age_padding_seconds", ranking.age_padding_seconds.to_string()),
-            ("ranking.age_exponent", ranking.age_exponent.to_string()),
-            ("ranking.age_limit_seconds", ranking.age_limit_seconds.to_string()),
-            ("ranking.scale", ranking.scale.to_string()),
-            ("karma.initial", karma.initial.to_string()),
-            ("karma.visit_increment", karma.visit_increment.to_string()),
-            ("karma.visit_seconds", karma.visit_seconds.to_string()),
-            ("karma.upvote_minimum", karma.upvote_minimum.to_string()),
-            ("karma.upvote_cost", karma.upvote_cost.to_string()),
-            ("karma.upvote_transfer", karma.upvote_transfer.to_string()),
-            ("karma.downvote_minimum", karma.downvote_minimum.to_string()),
-            ("karma.downvote_cost", karma.downvote_cost.to_string()),
-            ("karma.comment_upvote_transfer", karma.comment_upvote_transfer.to_string()),
-            ("karma.comment_downvote_minimum", karma.comment_downvote_minimum.to_string()),
-            ("karma.comment_downvote_cost", karma.comment_downvote_cost.to_string()),
-            ("karma.new_topic_minimum", karma.new_topic_minimum.to_string()),
-            ("limits.submission_seconds", limits.submission_seconds.to_string()),
-            ("limits.repost_seconds", limits.repost_seconds.to_string()),
-            ("limits.news_edit_seconds", limits.news_edit_seconds.to_string()),
-            ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
-        ];
-        html! {
-            div.scroll tabindex="0" role="region" aria-label="Settings" {
-                table {
-                    thead { tr { th scope="col" { "setting" } th.number scope="col" { "value" } } }
-                    tbody {
-                        @for (name, value) in rows {
-                            tr { td { code { (name) } } td.number { (value) } }
-                        }
+/// The settings in use.
+fn settings(rules: &Rules) -> Markup {
+    let Rules { ranking, karma, limits, .. } = rules;
+    let rows: [(&str, String); 22] = [
+        ("ranking.log_start", ranking.log_start.to_string()),
+        ("ranking.log_factor", ranking.log_factor.to_string()),
+        ("ranking.age_padding_seconds", ranking.age_padding_seconds.to_string()),
+        ("ranking.age_exponent", ranking.age_exponent.to_string()),
+        ("ranking.age_limit_seconds", ranking.age_limit_seconds.to_string()),
+        ("ranking.scale", ranking.scale.to_string()),
+        ("karma.initial", karma.initial.to_string()),
+        ("karma.visit_increment", karma.visit_increment.to_string()),
+        ("karma.visit_seconds", karma.visit_seconds.to_string()),
+        ("karma.upvote_minimum", karma.upvote_minimum.to_string()),
+        ("karma.upvote_cost", karma.upvote_cost.to_string()),
+        ("karma.upvote_transfer", karma.upvote_transfer.to_string()),
+        ("karma.downvote_minimum", karma.downvote_minimum.to_string()),
+        ("karma.downvote_cost", karma.downvote_cost.to_string()),
+        ("karma.comment_upvote_transfer", karma.comment_upvote_transfer.to_string()),
+        ("karma.comment_downvote_minimum", karma.comment_downvote_minimum.to_string()),
+        ("karma.comment_downvote_cost", karma.comment_downvote_cost.to_string()),
+        ("karma.new_topic_minimum", karma.new_topic_minimum.to_string()),
+        ("limits.submission_seconds", limits.submission_seconds.to_string()),
+        ("limits.repost_seconds", limits.repost_seconds.to_string()),
+        ("limits.news_edit_seconds", limits.news_edit_seconds.to_string()),
+        ("limits.comment_edit_seconds", limits.comment_edit_seconds.to_string()),
+    ];
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Settings" {
+            table {
+                thead { tr { th scope="col" { "setting" } th.number scope="col" { "value" } } }
+                tbody {
+                    @for (name, value) in rows {
+                        tr { td { code { (name) } } td.number { (value) } }
                     }
                 }
             }
@@ -342,10 +314,32 @@ fn window(seconds: u64) -> String {
     if seconds == 0 { "at any time".to_owned() } else { format!("for {}", span(seconds)) }
 }
 
+/// How stories are scored and ranked and what karma does, with the settings in use.
+fn ranking_shown(frame: &Frame<'_>, rules: &Rules) -> Markup {
+    let content = html! {
+        h1 { "How the ranking works" }
+        div.prose {
+            p {
+                "Two things decide the place of a story on the front page: its votes and its age. \
+                 It makes no difference who submitted it. Administrators can pin up to "
+                (MAX_PINNED) " stories above all others for a time; they are marked, and the "
+                a href="/moderations" { "moderation log" } " says who pinned them. \
+                 These are the rules, with the numbers that this site uses."
+            }
+            (ranking(&rules.ranking))
+            (best())
+            @if frame.settings.search.is_on { (search()) }
+            (limits(&rules.limits))
+        }
+        h2 { "Settings" }
+        (settings(rules))
+    };
+    frame.page("How the ranking works", &content)
+}
+
 /// GET /ranking.
 pub async fn ranking_page(Page { app, mut visit, here, .. }: Page) -> Result<Markup, RequestError> {
-    let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(RankingPage { rules: &app.site.rules }.render(&frame))
+    Ok(ranking_shown(&Frame::of(&app, &mut visit, &here).await?, &app.site.rules))
 }
 
 #[cfg(test)]
@@ -384,7 +378,7 @@ mod tests {
         rules.ranking.age_exponent = 1.375;
         rules.karma.downvote_minimum = 4_711;
         rules.limits.comment_edit_seconds = 0;
-        let html = framed(None, |frame| RankingPage { rules: &rules }.render(frame)).into_string();
+        let html = framed(None, |frame| ranking_shown(frame, &rules)).into_string();
         for part in ["<sup>1.375</sup>", "4711", "8 hours", "at any time", "432 × votes", "7 days"] {
             assert!(html.contains(part), "{part} in {html}");
         }

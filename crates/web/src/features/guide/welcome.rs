@@ -20,76 +20,42 @@ use tidings_domain::administration::{self, FirstSteps};
 /// The name of a site that nobody has named.
 const UNNAMED: &str = "Tidings";
 
-/// The page.
-struct WelcomePage<'a> {
-    /// Where the visitor came from.
-    next: &'a LocalPath,
-    /// The first steps that were taken on the site; for administrators.
-    steps: FirstSteps,
-    /// The host that the browser has asked for.
-    host: &'a str,
-}
-
-impl WelcomePage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let site = frame.site();
-        let content = html! {
-            div.prose {
-                h1 { "Welcome to " (site.name) }
-                (reminder(frame))
-                @if self.next.as_str() != "/" {
-                    p { a.action href=(self.next) { "Back to what you were reading" } }
-                }
-                @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
-                @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (self.checklist(frame)) }
-                @if !frame.brand.about.is_empty() { (site_text(&frame.brand.about, frame)) }
-                @if !frame.brand.rules.is_empty() {
-                    p { "Please read the " a href="/about#rules" { "rules" } "." }
-                }
-                (lists())
-                (karma())
-                (now(frame))
-            }
-        };
-        frame.page("Welcome", &content)
-    }
-
-    fn checklist(&self, frame: &Frame<'_>) -> Markup {
-        let name = &frame.site().name;
-        let address = frame.settings.site.link("/");
-        let is_address_right = is_of_host(&address, self.host);
-        html! {
-            section.checklist aria-labelledby="set-up" {
-                h2 #set-up { "You are the administrator" }
-                p { "You run this site. Here are the first steps." }
-                ol role="list" {
-                    (step(name != UNNAMED, "Name", &html! {
-                        "The site is called " strong { (name) } ". " a href="/admin/site" { "Change its name, colour, logo and texts" } "."
-                    }))
-                    (step(is_address_right, "Address", &html! {
-                        "Links in mail and feeds begin with " code { (address) } ". "
-                        @if is_address_right { "That's the address you are using." } @else {
-                            "You are using " code { (self.host) } ". If people use that address, set "
-                            code { "site.url" } " in the configuration, or " code { "TIDINGS_SITE__URL" }
-                            " in the environment, and restart the server."
-                        }
-                    }))
-                    (step(true, "Signing up", &html! {
-                        (ways_in(frame)) " " a href="/admin/site" { "More about it" } "."
-                    }))
-                    (step(self.steps.has_topics, "First topics", &html! {
-                        "Topics appear when someone uses them: type some when you "
-                        a href="/submit" { "submit a story" }
-                        ". As an administrator, you don't need karma to create them. "
-                        a href="/topics" { "See the topics" } "."
-                    }))
-                    (step(self.steps.has_stories, "First story", &html! {
-                        a href="/submit" { "Submit the first story" } ", so that visitors find something to read."
-                    }))
-                    (step(self.steps.has_members, "First members", &html! {
-                        "Send people the address of the site. They sign up at " a href="/register" { "the sign-up page" } "."
-                    }))
-                }
+/// The steps that are left on a new site, which was asked for by this host.
+fn checklist(frame: &Frame<'_>, steps: FirstSteps, host: &str) -> Markup {
+    let name = &frame.site().name;
+    let address = frame.settings.site.link("/");
+    let is_address_right = is_of_host(&address, host);
+    html! {
+        section.checklist aria-labelledby="set-up" {
+            h2 #set-up { "You are the administrator" }
+            p { "You run this site. Here are the first steps." }
+            ol role="list" {
+                (step(name != UNNAMED, "Name", &html! {
+                    "The site is called " strong { (name) } ". " a href="/admin/site" { "Change its name, colour, logo and texts" } "."
+                }))
+                (step(is_address_right, "Address", &html! {
+                    "Links in mail and feeds begin with " code { (address) } ". "
+                    @if is_address_right { "That's the address you are using." } @else {
+                        "You are using " code { (host) } ". If people use that address, set "
+                        code { "site.url" } " in the configuration, or " code { "TIDINGS_SITE__URL" }
+                        " in the environment, and restart the server."
+                    }
+                }))
+                (step(true, "Signing up", &html! {
+                    (ways_in(frame)) " " a href="/admin/site" { "More about it" } "."
+                }))
+                (step(steps.has_topics, "First topics", &html! {
+                    "Topics appear when someone uses them: type some when you "
+                    a href="/submit" { "submit a story" }
+                    ". As an administrator, you don't need karma to create them. "
+                    a href="/topics" { "See the topics" } "."
+                }))
+                (step(steps.has_stories, "First story", &html! {
+                    a href="/submit" { "Submit the first story" } ", so that visitors find something to read."
+                }))
+                (step(steps.has_members, "First members", &html! {
+                    "Send people the address of the site. They sign up at " a href="/register" { "the sign-up page" } "."
+                }))
             }
         }
     }
@@ -162,6 +128,29 @@ pub async fn welcome(
     }
 }
 
+/// The page for somebody who came from `next`; for administrators with the steps that are left on a new site, which was asked
+/// for by this host.
+fn shown(frame: &Frame<'_>, next: &LocalPath, steps: FirstSteps, host: &str) -> Markup {
+    let site = frame.site();
+    let content = html! {
+        div.prose {
+            h1 { "Welcome to " (site.name) }
+            (reminder(frame))
+            @if next.as_str() != "/" { p { a.action href=(next) { "Back to what you were reading" } } }
+            @if !site.description.is_empty() { p { (as_sentence(&site.description)) } }
+            @if frame.viewer.is_some_and(|viewer| viewer.is_administrator()) { (checklist(frame, steps, host)) }
+            @if !frame.brand.about.is_empty() { (site_text(&frame.brand.about, frame)) }
+            @if !frame.brand.rules.is_empty() {
+                p { "Please read the " a href="/about#rules" { "rules" } "." }
+            }
+            (lists())
+            (karma())
+            (now(frame))
+        }
+    };
+    frame.page("Welcome", &content)
+}
+
 async fn greet(
     app: &App,
     mut visit: Visit,
@@ -172,7 +161,7 @@ async fn greet(
     let steps = if is_admin { administration::first_steps(&mut visit).await? } else { FirstSteps::default() };
     let frame = Frame::of(app, &mut visit, here).await?;
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    Ok(WelcomePage { next, steps, host }.render(&frame))
+    Ok(shown(&frame, next, steps, host))
 }
 
 #[cfg(test)]
@@ -183,7 +172,7 @@ mod tests {
     fn page(flags: &str, steps: FirstSteps, host: &str) -> String {
         let alice = user("1", "alice", flags);
         let next = LocalPath::parse("/news/1");
-        framed(Some(&alice), |frame| WelcomePage { next: &next, steps, host }.render(frame)).into_string()
+        framed(Some(&alice), |frame| super::shown(frame, &next, steps, host)).into_string()
     }
 
     #[test]

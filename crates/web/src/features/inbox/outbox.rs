@@ -4,11 +4,10 @@ use super::letters;
 use crate::App;
 use crate::features::accounts::mails;
 use crate::mail::{Failure, Letter, SendError, SendMail};
+use crate::settings::SiteSettings;
 use std::sync::Arc;
 use tidings_domain::accounts::confirmation;
-use tidings_domain::accounts::notices::Notice;
 use tidings_domain::accounts::outbox::{self, ClaimedMail, MailOutcome, MailSubject, MailTurn, WaitingMail};
-use tidings_domain::accounts::two_factor::HostMove;
 use tidings_domain::accounts::users::User;
 use tidings_domain::digests::{self, Candidates, last_due};
 use tidings_domain::error::Error;
@@ -43,12 +42,6 @@ struct Sending<'a> {
     candidates: Option<Candidates>,
 }
 
-/// A mail before it is claimed.
-struct Draft {
-    content: Content,
-    to: Recipient,
-}
-
 /// Where a mail goes.
 struct Recipient {
     address: String,
@@ -60,8 +53,8 @@ struct Recipient {
 enum Content {
     Entry(Box<letters::EntryLetter>),
     Digest(Box<digests::DigestOf>),
-    Notice { notice: Notice, username: String },
-    HostMove { hosts: HostMove, username: String },
+    /// About the account: subject and text.
+    Notice(String, String),
     Confirmation,
 }
 
@@ -79,13 +72,14 @@ impl Sending<'_> {
     async fn send(&mut self, turn: &SendingTurn, mail: &WaitingMail) -> Result<(), Error> {
         let (app, user) = (self.app, mail.user);
         let finish = async |outcome| outbox::finish(&app.site, app.now(), mail, outcome).await;
-        let Some(Draft { content, to }) = self.draft(mail).await? else {
+        let brand = app.brand().await;
+        let Some((content, to)) = self.draft(&brand.site, mail).await? else {
             return finish(MailOutcome::Dropped).await.map(drop);
         };
         let Some(claim) = outbox::claim(&app.site, turn, mail).await? else {
             return Ok(());
         };
-        let error = match self.transmit(mail, &claim, content, &to.address).await? {
+        let error = match self.transmit(&brand.site, (mail, &claim), content, &to.address).await? {
             Ok(()) => {
                 return finish(MailOutcome::Accepted { had_refused: to.has_refused }).await.map(drop);
             }
@@ -109,24 +103,17 @@ impl Sending<'_> {
     /// Passes a mail on to the relay.
     async fn transmit(
         &self,
-        mail: &WaitingMail,
-        claim: &ClaimedMail,
+        site: &SiteSettings,
+        (mail, claim): (&WaitingMail, &ClaimedMail),
         content: Content,
         to: &str,
     ) -> Result<Result<(), SendError>, Error> {
-        let brand = self.app.brand().await;
-        let site = &brand.site;
         let unsubscribe = || site.link(&letters::unsubscribe_address(&claim.token));
         let letter: Letter = match content {
             Content::Entry(entry) if claim.is_last => entry.more(site, mail, unsubscribe()),
             Content::Entry(entry) => entry.letter(site, mail, unsubscribe()),
             Content::Digest(digest) => letters::digest(site, mail, &digest, unsubscribe()),
-            Content::Notice { notice, username } => {
-                let (subject, body) = mails::notice(site, notice, &username);
-                return Ok(self.mailer.send_notice(to, &subject, &body).await);
-            }
-            Content::HostMove { hosts, username } => {
-                let (subject, body) = mails::host_move(site, &hosts, &username);
+            Content::Notice(subject, body) => {
                 return Ok(self.mailer.send_notice(to, &subject, &body).await);
             }
             Content::Confirmation => {
@@ -140,10 +127,14 @@ impl Sending<'_> {
     }
 
     /// The content of a mail. `None` if it is no longer wanted.
-    async fn draft(&mut self, mail: &WaitingMail) -> Result<Option<Draft>, Error> {
+    async fn draft(
+        &mut self,
+        site: &SiteSettings,
+        mail: &WaitingMail,
+    ) -> Result<Option<(Content, Recipient)>, Error> {
         let app = self.app;
         let mut visit = app.visitor();
-        let draft = match &mail.subject {
+        Ok(match &mail.subject {
             MailSubject::Entry(entry) => {
                 let found = inbox::to_mail(&mut visit, mail.user, *entry).await?;
                 found.and_then(|(user, entry)| {
@@ -168,13 +159,15 @@ impl Sending<'_> {
                 // perhaps somebody else has deactivated it.
                 let to = Recipient::of(user.as_ref(), address.clone());
                 let username = user.map(|user| user.username).unwrap_or_default();
-                to.map(|to| (Content::Notice { notice: *notice, username }, to))
+                let (subject, body) = mails::notice(site, *notice, &username);
+                to.map(|to| (Content::Notice(subject, body), to))
             }
             MailSubject::HostMove { hosts, .. } => {
                 let user = outbox::account(&app.site, mail.user).await?;
                 user.and_then(|user| {
                     let to = Recipient::of(Some(&user), user.email.clone())?;
-                    Some((Content::HostMove { hosts: hosts.clone(), username: user.username }, to))
+                    let (subject, body) = mails::host_move(site, hosts, &user.username);
+                    Some((Content::Notice(subject, body), to))
                 })
             }
             MailSubject::Confirmation { .. } => {
@@ -183,7 +176,6 @@ impl Sending<'_> {
                 let to = address.and_then(|address| Recipient::of(user.as_ref(), address));
                 to.map(|to| (Content::Confirmation, to))
             }
-        };
-        Ok(draft.map(|(content, to)| Draft { content, to }))
+        })
     }
 }

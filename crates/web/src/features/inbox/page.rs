@@ -23,7 +23,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use tidings_domain::accounts::inbox::{EntryId, InboxCursor, Kind, Marking, OnPage, feed, undo_marking};
 use tidings_domain::accounts::users::User;
-use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxWindow};
+use tidings_domain::inbox::{self, InboxEntry, InboxEvent, InboxPage, InboxWindow};
 use tidings_domain::news::subscriptions;
 use tidings_domain::values::size;
 use utoipa::ToSchema;
@@ -31,7 +31,7 @@ use utoipa::ToSchema;
 form! {
     /// The part of the inbox that a call of the API asks for.
     #[derive(Debug)]
-    pub query InboxQuery {
+    pub struct InboxQuery {
         /// The maximum number of entries; 50 by default.
         pub count: usize = count, values::PageSize, required = false;
         /// Only older entries than this.
@@ -152,79 +152,61 @@ impl FromFields for ReadInboxForm {
     }
 }
 
-/// A page of the inbox.
-struct InboxPage<'a> {
-    entries: &'a [InboxEntry],
-    /// The newest entry of the whole inbox, when the page was made.
-    newest: Option<EntryId>,
-    filter: Filter,
-    next: Option<InboxCursor>,
-    /// Where this part begins; `None` for the newest.
-    before: Option<InboxCursor>,
-    /// Up to which entry everything was just marked as read.
-    marked: Option<EntryId>,
-    viewer: &'a User,
+/// The part of the inbox that was asked for.
+fn shown(frame: &Frame<'_>, viewer: &User, (page, query): (&InboxPage, &InboxPageQuery)) -> Markup {
+    let InboxPageQuery { filter, before, marked } = *query;
+    let unread = frame.viewer.map_or(0, |viewer| viewer.replies);
+    let back = filter_address(filter, before);
+    let content = html! {
+        h1 { "Inbox" }
+        (filters(filter))
+        @if let Some(marked) = marked { (marked_line(frame, marked, &back)) }
+        @if unread > 0 {
+            form.inbox-tools method="post" action="/readinbox" {
+                (frame.signed_fields())
+                input type="hidden" name="id" value="all";
+                @if let Some(newest) = page.newest {
+                    input type="hidden" name="until" value=(newest);
+                    input type="hidden" name="next" value=(marked_address(&back, newest));
+                } @else {
+                    input type="hidden" name="next" value=(back);
+                }
+                p { (number(unread)) " unread" }
+                button.button.small.quiet { "Mark all as read" }
+            }
+        }
+        @if page.entries.is_empty() { p.empty { (nothing(viewer, query)) } }
+        ol.inbox role="list" {
+            @for entries in Row::of(frame, &page.entries) {
+                (row(frame, &entries, (&back, filter == Filter::Kind(Kind::Moderation))))
+            }
+        }
+        (more_link(page.next.map(|next| filter_address(filter, Some(next)))))
+        (feed_section(frame, viewer))
+    };
+    frame.page_with("Inbox", &PageHead::default().feeds(feed_of(viewer)), &content)
 }
 
-impl InboxPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let unread = frame.viewer.map_or(0, |viewer| viewer.replies);
-        let back = filter_address(self.filter, self.before);
-        let content = html! {
-            h1 { "Inbox" }
-            (filters(self.filter))
-            @if let Some(marked) = self.marked { (marked_line(frame, marked, &back)) }
-            @if unread > 0 {
-                form.inbox-tools method="post" action="/readinbox" {
-                    (frame.signed_fields())
-                    input type="hidden" name="id" value="all";
-                    @if let Some(newest) = self.newest {
-                        input type="hidden" name="until" value=(newest);
-                        input type="hidden" name="next" value=(marked_address(&back, newest));
-                    } @else {
-                        input type="hidden" name="next" value=(back);
-                    }
-                    p { (number(unread)) " unread" }
-                    button.button.small.quiet { "Mark all as read" }
-                }
+/// The text of an empty list.
+fn nothing(viewer: &User, query: &InboxPageQuery) -> Markup {
+    html! {
+        @match query.filter {
+            _ if query.before.is_some() => "There is nothing older.",
+            Filter::Unread => "You have read everything.",
+            Filter::All => {
+                "Replies to your stories and comments, mentions of your name (@" (viewer.username)
+                ") and new followers appear here. To get all comments on a story, subscribe on its page. "
+                a href="/latest/0" { "Find a story to discuss" } "."
             }
-            @if self.entries.is_empty() { (self.nothing()) }
-            ol.inbox role="list" {
-                @for entries in Row::of(frame, self.entries) {
-                    (row(frame, &entries, (&back, self.filter == Filter::Kind(Kind::Moderation))))
-                }
+            Filter::Kind(Kind::Reply) => {
+                "Comments on your stories, replies to your comments, and comments on stories you \
+                 subscribe to appear here."
             }
-            (more_link(self.next.map(|next| filter_address(self.filter, Some(next)))))
-            (feed_section(frame, self.viewer))
-        };
-        frame.page_with("Inbox", &PageHead::default().feeds(feed_of(self.viewer)), &content)
-    }
-
-    /// The text of an empty list.
-    fn nothing(&self) -> Markup {
-        html! {
-            @match self.filter {
-                _ if self.before.is_some() => p.empty { "There is nothing older." },
-                Filter::Unread => p.empty { "You have read everything." },
-                Filter::All => {
-                    p.empty {
-                        "Replies to your stories and comments, mentions of your name (@" (self.viewer.username)
-                        ") and new followers appear here. To get all comments on a story, subscribe on its page. "
-                        a href="/latest/0" { "Find a story to discuss" } "."
-                    }
-                }
-                Filter::Kind(Kind::Reply) => {
-                    p.empty {
-                        "Comments on your stories, replies to your comments, and comments on stories you \
-                         subscribe to appear here."
-                    }
-                }
-                Filter::Kind(Kind::Mention) => {
-                    p.empty { "Comments and posts that mention you as @" (self.viewer.username) " appear here." }
-                }
-                Filter::Kind(Kind::Follow) => p.empty { "New followers appear here." },
-                Filter::Kind(Kind::Moderation) => p.empty { "Messages from moderators appear here." },
+            Filter::Kind(Kind::Mention) => {
+                "Comments and posts that mention you as @" (viewer.username) " appear here."
             }
+            Filter::Kind(Kind::Follow) => "New followers appear here.",
+            Filter::Kind(Kind::Moderation) => "Messages from moderators appear here.",
         }
     }
 }
@@ -331,16 +313,7 @@ pub async fn show(
         // This page shows the messages whole.
         visit.note_seen(|_| page.entries.iter().filter_map(message_of)).await?;
     }
-    let page = InboxPage {
-        entries: &page.entries,
-        newest: page.newest,
-        filter: query.filter,
-        next: page.next,
-        before: query.before,
-        marked: query.marked,
-        viewer: &user,
-    };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &user, (&page, &query)))
 }
 
 fn message_of(entry: &InboxEntry) -> Option<OnPage> {
@@ -443,18 +416,12 @@ answer! {
     }
 }
 
-/// List the entries of the caller's inbox.
-#[utoipa::path(
-    get,
-    path = "/api/inbox",
-    params(InboxQuery),
-    responses((status = 200, body = InboxResponse)),
-)]
+/// GET /api/inbox.
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<InboxQuery>,
 ) -> Result<Json<InboxResponse>, RequestError> {
-    let inbox::InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &query.into()).await?;
+    let InboxPage { entries, mut next, .. } = inbox::page(&mut visit, user.id, &query.into()).await?;
     visit.learn_badge().await;
     let unread = visit.viewer().await?.map_or(0, |viewer| viewer.replies);
     let cost = |entry: &InboxEntry| API_ENTRY_BYTES + entry.text().map_or(0, size::json_bytes);

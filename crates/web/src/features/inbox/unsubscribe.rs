@@ -8,7 +8,6 @@ use crate::markup::frame::Frame;
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
 use maud::{Markup, html};
-use tidings_domain::accounts::outbox::MailKind;
 use tidings_domain::accounts::unsubscribing::{self, Subscriber};
 
 const HEADING: &str = "Unsubscribe";
@@ -20,14 +19,11 @@ async fn subscriber(app: &App, token: &str) -> Result<Subscriber, RequestError> 
 /// GET /unsubscribe/:token: asks. Programs that look at the links of a mail change nothing.
 pub async fn form(PathOf(token): PathOf<String>, app: App, here: LocalPath) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
-    Ok(form_page(&Frame::anonymous(&app, &here).await, subscriber.kind))
-}
-
-fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
+    let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { (HEADING) }
         p {
-            "Stop getting " (name_of(kind)) " from " (frame.site().name)
+            "Stop getting " (name_of(subscriber.kind)) " from " (frame.site().name)
             "? You can turn this on again in your settings."
         }
         // Sent to the page's own address, the only place that has the token.
@@ -35,7 +31,7 @@ fn form_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
             button.button { "Unsubscribe" }
         }
     };
-    frame.page(HEADING, &content)
+    Ok(frame.page(HEADING, &content))
 }
 
 /// POST /unsubscribe/:token: switches the mails off, for people and for mail programs
@@ -47,16 +43,12 @@ pub async fn unsubscribe(
 ) -> Result<Markup, RequestError> {
     let subscriber = subscriber(&app, &token).await?;
     unsubscribing::unsubscribe(&app.site, app.now(), &subscriber).await?;
-    Ok(done_page(&Frame::anonymous(&app, &here).await, subscriber.kind))
-}
-
-fn done_page(frame: &Frame<'_>, kind: MailKind) -> Markup {
     let content = html! {
         h1 { "Unsubscribed" }
         p.notice role="status" {
-            "You will no longer get " (name_of(kind)) ". You can turn this on again in your "
+            "You will no longer get " (name_of(subscriber.kind)) ". You can turn this on again in your "
             a href=(MAIL_SETTINGS) { "settings" } "."
         }
     };
-    frame.page("Unsubscribed", &content)
+    Ok(Frame::anonymous(&app, &here).await.page("Unsubscribed", &content))
 }

@@ -11,7 +11,6 @@ use crate::features::action::{self, ActionEntry};
 use crate::features::inbox::letters;
 use crate::markup::moderation_tools::DONE;
 use crate::request::answers::{ErrorStatus, answer};
-use crate::request::description::FORM;
 use crate::request::form::Next;
 use crate::request::local_path::add_parameter;
 use crate::request::values;
@@ -161,16 +160,7 @@ answer! {
     }
 }
 
-/// Moderate a story, a comment, a tweet, a person, or what waits in the queue (moderators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate",
-    request_body(content = inline(ModerationForm), content_type = FORM),
-    responses(
-        (status = 200, body = ModeratedResponse),
-        (status = 409, body = RowChangedResponse, description = "The row has changed since"),
-    ),
-)]
+/// POST /api/moderate.
 pub async fn call(app: App, mut form: SignedFields) -> Result<Response, RequestError> {
     let mut requests = form.fields.read::<ModerationForm>()?.requests()?;
     match act(&app, &form.user, &requests).await {

@@ -8,10 +8,10 @@ use crate::features::sessions::second_factors::code_field;
 use crate::markup::addresses::appeal_address;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::line_link;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
-use crate::request::answers::{DONE, DoneResponse, ErrorResponse};
-use crate::request::description::FORM;
+use crate::request::answers::{DONE, DoneResponse};
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::path::PathOf;
@@ -29,29 +29,21 @@ use tidings_domain::values::limits::MAX_APPEAL;
 
 const HEADING: &str = "Appeal";
 
-/// The form of an appeal.
-struct AppealFields<'a> {
-    id: ModerationId,
-    /// Somebody without a session, who also enters what a login takes.
-    stranger: Option<Stranger<'a>>,
-}
-
-impl AppealFields<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let most = MAX_APPEAL.to_string();
-        let text = Field::new("text", "What should be looked at again, and why?").required();
-        let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
-            "You can appeal against a decision once. Another moderator will read what you write."
-        });
-        html! {
-            form.form method="post" action="/appeal" {
-                (frame.signed_fields())
-                (frame.form_page())
-                input type="hidden" name="moderation_id" value=(self.id);
-                (text.text_area())
-                @if let Some(stranger) = self.stranger { (login_fields(stranger)) }
-                button.button { "Send" }
-            }
+/// The form of an appeal, for somebody in a session, or for a stranger, who also enters what a login takes.
+fn appeal_form(frame: &Frame<'_>, id: ModerationId, stranger: Option<Stranger<'_>>) -> Markup {
+    let most = MAX_APPEAL.to_string();
+    let text = Field::new("text", "What should be looked at again, and why?").required();
+    let text = text.with("rows", "6").with("maxlength", &most).with("dir", "auto").hint(html! {
+        "You can appeal against a decision once. Another moderator will read what you write."
+    });
+    html! {
+        form.form method="post" action="/appeal" {
+            (frame.signed_fields())
+            (frame.form_page())
+            input type="hidden" name="moderation_id" value=(id);
+            (text.text_area())
+            @if let Some(stranger) = stranger { (login_fields(stranger)) }
+            button.button { "Send" }
         }
     }
 }
@@ -105,13 +97,11 @@ fn decision_page(frame: &Frame<'_>, decision: &DecisionFacts) -> Markup {
         p { (what_was_done(decision)) " " (age(frame, decision.time)) "." }
         @if !decision.reason.is_empty() { blockquote.text dir="auto" { p { (decision.reason) } } }
         @if let Some(until) = decision.until { p { (ends(until, frame.now)) } }
-        p.hint { "This is " (line_link(decision.id)) "." }
+        p.hint { "This is " (decision_link(decision.id)) "." }
         @match (&decision.appeal, &decision.refusal) {
             (Some(appeal), _) => (sent(frame, appeal)),
             (None, Some(refusal)) => p.notice { (crate::error::sentence(&refusal.to_string())) },
-            (None, None) => {
-                (AppealFields { id: decision.id, stranger: None }.render(frame))
-            }
+            (None, None) => (appeal_form(frame, decision.id, None)),
         }
         p { a.action href={ "/moderators?moderation_id=" (decision.id) } { "Write to the moderators about it" } }
     };
@@ -123,9 +113,8 @@ fn ends(until: Timestamp, now: Timestamp) -> Markup {
 }
 
 /// A link to the line of a decision in the log.
-pub(super) fn line_link(id: ModerationId) -> Markup {
-    let before = ModerationId(id.0.saturating_add(1));
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) " of the moderation log" } }
+pub(super) fn decision_link(id: ModerationId) -> Markup {
+    line_link(id, " of the moderation log")
 }
 
 /// The action in words, addressed to the person whom it concerns.
@@ -149,7 +138,7 @@ fn sent(frame: &Frame<'_>, appeal: &Appeal) -> Markup {
         h2 { "Your appeal" }
         p { "You have appealed " (age(frame, appeal.time)) ". " (outcome) }
         blockquote.text dir="auto" { p.log-reason { (appeal.text) } }
-        @if let Some(by) = appeal.decided_by { p.hint { "Decided by " (line_link(by)) "." } }
+        @if let Some(by) = appeal.decided_by { p.hint { "Decided by " (decision_link(by)) "." } }
     }
 }
 
@@ -178,8 +167,8 @@ pub async fn again(
     let frame = Frame::anonymous(&app, &here).await;
     let content = html! {
         h1 { (HEADING) }
-        p { "The decision is " (line_link(id)) "." }
-        (AppealFields { id, stranger }.render(&frame))
+        p { "The decision is " (decision_link(id)) "." }
+        (appeal_form(&frame, id, stranger))
     };
     Ok(frame.page(HEADING, &content))
 }
@@ -204,13 +193,12 @@ async fn sent_without_session(app: &App, here: &LocalPath) -> Response {
 pub async fn banned_page(app: &App, here: &LocalPath, id: ModerationId, stranger: Stranger<'_>) -> Markup {
     let thread = messages::newest_of_banned(app, stranger.username).await;
     let frame = Frame::anonymous(app, here).await;
-    let form = AppealFields { id, stranger: Some(stranger) };
     let messages = messages::for_banned(&frame, stranger, thread.as_ref());
     let content = html! {
         h1 { "You can't log in" }
-        p { "You can still read without logging in. This is " (line_link(id)) "." }
+        p { "You can still read without logging in. This is " (decision_link(id)) "." }
         h2 { (HEADING) }
-        (form.render(&frame))
+        (appeal_form(&frame, id, Some(stranger)))
         (messages)
     };
     frame.page("You can't log in", &content)
@@ -227,30 +215,23 @@ pub(crate) async fn appeal(
     let form: AppealForm = fields.read()?;
     let (site, now, id) = (&app.site, app.moment(), form.moderation_id);
     if visit.recognise().await?.is_some() {
-        let sender = SignedFields::sign(visit, fields, call).await?;
-        let user = &sender.user;
-        user.once(site, appeals::appeal(site, now, user, id, &form.text)).await?;
-    } else if let (Some(username), Some(password)) = (&form.username, &form.password) {
-        let code = form.code.as_ref().map(|code| &*code.0);
-        let typed = Credentials { username, password: &password.0, code };
-        appeals::appeal_without_session(site, now, (&typed, call.device.address), (id, &form.text)).await?;
+        let SignedFields { user, .. } = SignedFields::sign(visit, fields, call).await?;
+        user.once(site, appeals::appeal(site, now, &user, id, &form.text)).await?;
     } else {
-        return Err(RequestError::LoginRequired);
+        let who = (&credentials(&fields)?, call.device.address);
+        appeals::appeal_without_session(site, now, who, (id, &form.text)).await?;
     }
     Ok(id)
 }
 
-/// Appeal against a decision about oneself, once: in a session, or with username and password.
-#[utoipa::path(
-    post,
-    path = "/api/appeal",
-    request_body(content = inline(AppealForm), content_type = FORM),
-    responses(
-        (status = 200, body = DoneResponse),
-        (status = 401, description = "A session is needed, or a code besides the password", body = ErrorResponse),
-    ),
-    security((), ("session" = [])),
-)]
+/// The credentials of a login, as they were typed into a form without a session.
+pub(super) fn credentials(fields: &Fields) -> Result<Credentials<'_>, RequestError> {
+    let [username, password] = ["username", "password"].map(|name| fields.get(name));
+    let (username, password) = username.zip(password).ok_or(RequestError::LoginRequired)?;
+    Ok(Credentials { username, password, code: fields.get("code") })
+}
+
+/// POST /api/appeal.
 pub async fn call(
     Page { app, visit, .. }: Page,
     call: Call,

@@ -11,7 +11,6 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
 use crate::request::answers::answer;
-use crate::request::description::FORM;
 use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
 use crate::request::values;
@@ -23,7 +22,6 @@ use maud::{Markup, html};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::origins::{self, ListedBan, NewOriginBan};
 use tidings_domain::values::actions::Hours;
 use tidings_domain::values::day;
@@ -132,23 +130,12 @@ answer! {
     }
 }
 
-/// The bans of networks and e-mail domains (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/moderate/bans",
-    responses((status = 200, body = BansResponse)),
-)]
+/// GET /api/moderate/bans.
 pub async fn list(Page { app, user, .. }: Page<Member>) -> Result<Json<BansResponse>, RequestError> {
     Ok(Json(origins::all(&app.site, app.now(), &user).await?.into()))
 }
 
-/// Ban a network or an e-mail domain, or try it (administrators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate/bans",
-    request_body(content = inline(BanForm), content_type = FORM),
-    responses((status = 200, body = BanResponse)),
-)]
+/// POST /api/moderate/bans.
 pub async fn add(
     app: App,
     SignedForm { user, form }: SignedForm<BanForm>,
@@ -157,7 +144,9 @@ pub async fn add(
         let stops = origins::stops(&app.site, app.now(), &user, &form.value).await?;
         return Ok(Json(BanResponse::Tried(stops.into())));
     }
-    Ok(Json(BanResponse::Added(add_ban(&app, &user, &form.into()).await?.into())))
+    let ban = form.into();
+    let adding = origins::add(&app.site, app.moment(), &user, &ban);
+    Ok(Json(BanResponse::Added(user.once(&app.site, adding).await?.into())))
 }
 
 /// The address of the page.
@@ -250,17 +239,8 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         let frame = Frame::for_user(&app, &here, &form.user);
         return Ok(show(&bans, &frame, Some((&form.fields, stopped))).into_response());
     }
-    add_ban(&app, &form.user, &ban.into()).await?;
+    form.user.once(&app.site, origins::add(&app.site, app.moment(), &form.user, &ban.into())).await?;
     Ok(Redirect::to(ADDRESS).into_response())
-}
-
-/// Bans a network or a domain, for both the form and the API.
-pub(crate) async fn add_ban(
-    app: &App,
-    user: &User,
-    ban: &NewOriginBan,
-) -> Result<(OriginBanId, ModerationId), RequestError> {
-    Ok(user.once(&app.site, origins::add(&app.site, app.moment(), user, ban)).await?)
 }
 
 /// The actions behind the forms of this file.

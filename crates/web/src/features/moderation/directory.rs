@@ -5,7 +5,6 @@ use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
 use crate::request::answers::answer;
-use crate::request::description::FORM;
 use crate::request::form::{Fields, Form, form, parsed, unless_blank, valid};
 use crate::request::viewer::SignedFields;
 use crate::request::{paging, values};
@@ -32,7 +31,7 @@ pub const BOX: &str = "person.";
 form! {
     /// The accounts that are asked for.
     #[derive(Debug, Default)]
-    pub query DirectoryQuery {
+    pub struct DirectoryQuery {
         /// The maximum number of accounts, up to 50, which is the default.
         pub count: usize = |fields: &Fields, name| Ok(unless_blank(paging::count)(fields, name)?.unwrap_or(DIRECTORY_ROWS).min(DIRECTORY_ROWS)), values::PageSize, required = false;
         /// `next` of the part before.
@@ -304,13 +303,7 @@ answer! {
     }
 }
 
-/// Find people (moderators only).
-#[utoipa::path(
-    get,
-    path = "/api/moderate/people",
-    params(DirectoryQuery),
-    responses((status = 200, body = DirectoryResponse)),
-)]
+/// GET /api/moderate/people.
 pub async fn list(
     Page { app, mut visit, .. }: Page<Member>,
     Form(query): Form<DirectoryQuery>,
@@ -331,13 +324,7 @@ answer! {
     }
 }
 
-/// Ban or silence several people, or write a note on them, for one reason (moderators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate/people",
-    request_body(content = inline(DirectoryForm), content_type = FORM),
-    responses((status = 200, body = ActedResponse)),
-)]
+/// POST /api/moderate/people.
 pub async fn change(app: App, mut form: SignedFields) -> Result<Json<ActedResponse>, RequestError> {
     let asked: DirectoryForm = form.fields.read()?;
     Ok(Json(act(&app, (&mut form.visit, &form.user), &asked).await?.into()))

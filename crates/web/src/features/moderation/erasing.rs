@@ -3,7 +3,7 @@
 use crate::error::RequestError;
 use crate::markup::addresses::address_of_thing;
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::reason_field;
+use crate::markup::moderation_tools::{anonymous_box, reason_field, thing_fields};
 use crate::markup::page::{Member, Page};
 use crate::request::path::PathOf;
 use maud::{Markup, html};
@@ -58,18 +58,13 @@ pub async fn page(
             }
         }
         form.form.narrow method="post" action="/moderate" {
-            (frame.signed_fields())
+            (thing_fields(&frame, &thing))
             (frame.form_page())
-            input type="hidden" name="kind" value=(thing.kind());
-            input type="hidden" name="id" value=(thing.id());
             input type="hidden" name="confirm" value=(thing.id());
             @let next = if let Thing::Tweet(_) = thing { "/moderations".to_owned() } else { address_of_thing(&thing) };
             input type="hidden" name="next" value=(next);
             (reason_field("Reason (public)", ""))
-            label.choice {
-                input type="checkbox" name="anonymous" value="1";
-                " Sign as “a moderator” in the moderation log"
-            }
+            (anonymous_box())
             input type="hidden" name="action" value=(Action::Erase.name());
             button.button.grave { "Erase it" }
         }

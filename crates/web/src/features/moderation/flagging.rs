@@ -7,6 +7,7 @@ use crate::features::action::{Action, ActionEntry};
 use crate::markup::addresses::address_of_thing;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
+use crate::markup::moderation_tools::thing_fields;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::form::{Fields, form, parsed};
@@ -17,7 +18,7 @@ use futures_util::TryFutureExt;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tidings_domain::Error;
-use tidings_domain::flags::{self, FlagFacts, Flagging};
+use tidings_domain::flags::{self, Flagging};
 use tidings_domain::values::flag::{Flag, FlagNote, FlagReason};
 use tidings_domain::values::moderation::Thing;
 
@@ -103,88 +104,52 @@ const fn noun(thing: &Thing) -> &'static str {
     }
 }
 
-/// The page.
-struct FlagPage<'a> {
-    thing: &'a Thing,
-    facts: &'a FlagFacts,
+/// The viewer's flag, and the button that takes it back while it waits.
+fn flagged(frame: &Frame<'_>, thing: &Thing, flag: &Flag) -> Markup {
+    html! {
+        div.notice role="status" {
+            p {
+                "You flagged this " (noun(thing)) " as " strong { (reason_name(flag.reason)) } " "
+                (age(frame, flag.time)) ". "
+                @if flag.waits() { "A moderator will look at it." }
+                @else { "A moderator has looked at it." }
+            }
+            @if flag.waits() {
+                form.inline method="post" action="/unflag" {
+                    (thing_fields(frame, thing))
+                    button.button.small { "Take the flag back" }
+                }
+            }
+        }
+    }
 }
 
-impl FlagPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let noun = noun(self.thing);
-        let heading = format!("Flag this {noun}");
-        let content = html! {
-            h1 { (heading) }
-            @match &self.facts.text {
-                Some(text) => blockquote.flagged-text dir="auto" { (text) },
-                None => p.gone { "[this is not shown]" },
-            }
-            @match (&self.facts.own, &self.facts.refusal) {
-                (Some(flag), _) => (self.flagged(frame, flag)),
-                (None, Some(refusal)) => p.notice { (sentence(&refusal.to_string())) },
-                (None, None) => (self.form(frame)),
-            }
-            p { a.action href=(address_of_thing(self.thing)) { "Back to the " (noun) } }
-        };
-        frame.page(&heading, &content)
-    }
-
-    fn thing_fields(&self) -> Markup {
-        html! {
-            input type="hidden" name="kind" value=(self.thing.kind());
-            input type="hidden" name="id" value=(self.thing.id());
+fn form(frame: &Frame<'_>, thing: &Thing) -> Markup {
+    let reasons = FlagReason::of(thing);
+    let has_duplicate = reasons.contains(&FlagReason::Duplicate);
+    let hint = if has_duplicate {
+        "For a duplicate, enter the number or the link of the other story."
+    } else {
+        "Anything that helps moderators decide."
+    };
+    html! {
+        p {
+            "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
         }
-    }
-
-    /// The viewer's flag, and the button that takes it back while it waits.
-    fn flagged(&self, frame: &Frame<'_>, flag: &Flag) -> Markup {
-        html! {
-            div.notice role="status" {
-                p {
-                    "You flagged this " (noun(self.thing)) " as " strong { (reason_name(flag.reason)) } " "
-                    (age(frame, flag.time)) ". "
-                    @if flag.waits() { "A moderator will look at it." }
-                    @else { "A moderator has looked at it." }
-                }
-                @if flag.waits() {
-                    form.inline method="post" action="/unflag" {
-                        (frame.signed_fields())
-                        (self.thing_fields())
-                        button.button.small { "Take the flag back" }
+        form.form method="post" action="/flag" {
+            (thing_fields(frame, thing))
+            (frame.form_page())
+            fieldset.choices {
+                legend { "Why?" }
+                @for reason in reasons {
+                    label.choice {
+                        input type="radio" name="reason" value=(reason) required;
+                        " " (meaning(*reason))
                     }
                 }
             }
-        }
-    }
-
-    fn form(&self, frame: &Frame<'_>) -> Markup {
-        let reasons = FlagReason::of(self.thing);
-        let has_duplicate = reasons.contains(&FlagReason::Duplicate);
-        let hint = if has_duplicate {
-            "For a duplicate, enter the number or the link of the other story."
-        } else {
-            "Anything that helps moderators decide."
-        };
-        html! {
-            p {
-                "A flag asks a moderator to look. It is not a vote and costs nothing. Only moderators see it."
-            }
-            form.form method="post" action="/flag" {
-                (frame.signed_fields())
-                (frame.form_page())
-                (self.thing_fields())
-                fieldset.choices {
-                    legend { "Why?" }
-                    @for reason in reasons {
-                        label.choice {
-                            input type="radio" name="reason" value=(reason) required;
-                            " " (meaning(*reason))
-                        }
-                    }
-                }
-                (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
-                div { button.button { "Flag" } }
-            }
+            (Field::new("note", "Note for moderators (optional)").with("maxlength", "200").hint(html! { (hint) }).input())
+            div { button.button { "Flag" } }
         }
     }
 }
@@ -199,8 +164,23 @@ pub async fn show(
         return Err(RequestError::NotFound);
     }
     let facts = flags::facts(&mut visit, &thing).await?;
-    let page = FlagPage { thing: &thing, facts: &facts };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let noun = noun(&thing);
+    let heading = format!("Flag this {noun}");
+    let content = html! {
+        h1 { (heading) }
+        @match &facts.text {
+            Some(text) => blockquote.flagged-text dir="auto" { (text) },
+            None => p.gone { "[this is not shown]" },
+        }
+        @match (&facts.own, &facts.refusal) {
+            (Some(flag), _) => (flagged(&frame, &thing, flag)),
+            (None, Some(refusal)) => p.notice { (sentence(&refusal.to_string())) },
+            (None, None) => (form(&frame, &thing)),
+        }
+        p { a.action href=(address_of_thing(&thing)) { "Back to the " (noun) } }
+    };
+    Ok(frame.page(&heading, &content))
 }
 
 /// The actions behind the forms of this file.

@@ -59,7 +59,7 @@ form! {
         pub anonymous: bool = switch, values::Switch, required = false;
         /// `since` of the row of the review queue that the moderator saw. If the row has changed, the
         /// action is refused.
-        pub since: Option<Timestamp> = unless_blank(since), u64, required = false;
+        pub since: Option<Timestamp> = unless_blank(time), u64, required = false;
         /// The row that `since` is of, such as `story:7`, if the action is about something else, such
         /// as the author.
         pub row: Option<Thing> = unless_blank(parsed("it must be <kind>:<id>, such as story:7")), values::QueueRow, required = false;
@@ -214,25 +214,16 @@ form! {
         /// The username, without a session: for who is banned.
         pub username: Option<String> = optional(text), values::StoredUsername, required = false;
         /// The password that goes with it.
-        pub password: Option<Password> = optional(password), String, required = false;
+        pub password: Option<String> = optional(text), String, required = false;
         /// A code of the authenticator app, or a recovery code, if the account has a second factor.
-        pub code: Option<Password> = optional(password), String, required = false;
+        pub code: Option<String> = optional(text), String, required = false;
     }
-}
-
-/// A password that somebody has typed. Never logged.
-#[derive(Clone)]
-pub struct Password(pub String);
-
-/// Reads a password or a code.
-pub fn password(fields: &Fields, name: &'static str) -> Result<Password, RequestError> {
-    text(fields, name).map(Password)
 }
 
 form! {
     /// The lines of the moderation log that are asked for.
     #[derive(Debug)]
-    pub query LogQuery {
+    pub struct LogQuery {
         /// The maximum number of lines; 50 by default.
         pub count: usize = log_count, values::PageSize, required = false;
         /// Only lines before this one.
@@ -287,7 +278,8 @@ pub fn switch(fields: &Fields, name: &'static str) -> Result<bool, RequestError>
     }
 }
 
-fn since(fields: &Fields, name: &'static str) -> Result<Timestamp, RequestError> {
+/// A time in Unix seconds.
+pub fn time(fields: &Fields, name: &'static str) -> Result<Timestamp, RequestError> {
     fields.parsed(name, "it must be a time in whole seconds").map(Timestamp)
 }
 

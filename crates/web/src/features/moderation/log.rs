@@ -6,7 +6,7 @@ use crate::markup::addresses::{comment_address, news_address, profile_address, t
 use crate::markup::feed_links::{FeedFormat, FeedKind};
 use crate::markup::frame::Frame;
 use crate::markup::head::PageHead;
-use crate::markup::moderation_tools::{is_moderator, target_name, undo_form};
+use crate::markup::moderation_tools::{is_moderator, line_link, target_name, undo_form};
 use crate::markup::page::Page;
 use crate::markup::parts::{DELETED_USER, age, more_link};
 use crate::request::answers::answer;
@@ -32,10 +32,6 @@ pub async fn page(
     let window: LogWindow = query.into();
     let page = log::page(&mut visit, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(render(&frame, &window, &page))
-}
-
-fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
     let content = html! {
         h1 { "Moderation log" }
         p.hint {
@@ -44,9 +40,9 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
             a href=(FeedKind::Log.address(FeedFormat::Atom)) { "Feed" }
         }
         @if let Some(batch) = window.part_of {
-            p { "The parts of " (line_link(batch)) ". " a href="/moderations" { "The whole log" } }
+            p { "The parts of " (line_link(batch, "")) ". " a href="/moderations" { "The whole log" } }
         } @else {
-            (filters(frame, window))
+            (filters(&frame, &window))
         }
         @if page.entries.is_empty() {
             p.empty {
@@ -56,11 +52,11 @@ fn render(frame: &Frame<'_>, window: &LogWindow, page: &LogPage) -> Markup {
             }
         }
         ol.log role="list" {
-            @for entry in &page.entries { (line(frame, entry)) }
+            @for entry in &page.entries { (line(&frame, entry)) }
         }
-        (more_link(page.next.map(|next| address(window, Some(next)))))
+        (more_link(page.next.map(|next| address(&window, Some(next)))))
     };
-    frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content)
+    Ok(frame.page_with("Moderation log", &PageHead::default().feeds([FeedKind::Log]), &content))
 }
 
 /// The address of a part of the log.
@@ -141,7 +137,7 @@ fn target(entry: &LogEntry) -> Markup {
             Thing::Tweet(id) => { a href=(tweet_address(*id)) { "post " (id) } (author_of(entry)) },
             Thing::User(name) => a.author href=(profile_address(name, "")) { (name) },
             Thing::Application(name) => { "the application of " (name) },
-            Thing::Appeal(id) => { "the appeal against " (line_link(*id)) },
+            Thing::Appeal(id) => { "the appeal against " (line_link(*id, "")) },
             Thing::Message(_) | Thing::Rule(_) | Thing::Origin(_) | Thing::Site(_) => (target_name(entry)),
         }
     }
@@ -178,12 +174,6 @@ pub fn summary(entry: &LogEntry) -> String {
     format!("{} {} {what}{author}", moderator_name(&entry.moderator), entry.action.facts().past)
 }
 
-/// A link to another line.
-fn line_link(id: ModerationId) -> Markup {
-    let before = ModerationId(id.0.saturating_add(1));
-    html! { a href={ "/moderations?before=" (before) "#line-" (id) } { "line " (id) } }
-}
-
 fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
     html! {
         li #{ "line-" (entry.id) } data-item {
@@ -212,9 +202,9 @@ fn line(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
                     }
                 }
             }
-            @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone)) "." } }
-            @if let Some(batch) = entry.part_of { p.hint { "A part of " (line_link(batch)) "." } }
-            @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by)) "." } }
+            @if let Some(undone) = entry.undoes { p.hint { "This undid " (line_link(undone, "")) "." } }
+            @if let Some(batch) = entry.part_of { p.hint { "A part of " (line_link(batch, "")) "." } }
+            @if let Some(by) = entry.undone_by { p.hint { "Undone by " (line_link(by, "")) "." } }
             @if entry.can_be_undone {
                 details.undo { summary { "Undo" span.hidden { " line " (entry.id) } } (undo_form(frame, entry.id)) }
             }
@@ -273,13 +263,7 @@ answer! {
     }
 }
 
-/// List what moderators did.
-#[utoipa::path(
-    get,
-    path = "/api/moderations",
-    params(LogQuery),
-    responses((status = 200, body = LogResponse)),
-)]
+/// GET /api/moderations.
 pub async fn call(mut visit: Visit, Form(query): Form<LogQuery>) -> Result<Json<LogResponse>, RequestError> {
     Ok(Json(log::page(&mut visit, &query.into()).await?.into()))
 }

@@ -1,13 +1,12 @@
 //! Messages to the moderators: what is written, which threads are asked for, and the calls.
 
-use super::form::{Password, password, switch};
+use super::form::switch;
 use super::messages::{self, THE_MODERATORS};
 use crate::error::RequestError;
 use crate::limits::{API_ENTRY_BYTES, API_LIST_BYTES, API_THREADS, MAX_START};
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::fitting;
-use crate::request::answers::{ErrorResponse, answer};
-use crate::request::description::FORM;
+use crate::request::answers::answer;
 use crate::request::form::{Fields, Form, filled, form, optional, parsed, text, valid};
 use crate::request::values;
 use crate::request::viewer::Call;
@@ -38,9 +37,9 @@ form! {
         /// The username, without a session: for who is banned.
         pub username: Option<String> = optional(text), values::StoredUsername, required = false;
         /// The password that goes with it.
-        pub password: Option<Password> = optional(password), String, required = false;
+        pub password: Option<String> = optional(text), String, required = false;
         /// A code of the authenticator app, or a recovery code, if the account has a second factor.
-        pub code: Option<Password> = optional(password), String, required = false;
+        pub code: Option<String> = optional(text), String, required = false;
     }
 }
 
@@ -61,7 +60,7 @@ impl From<MessageForm> for NewMessage {
 form! {
     /// The threads that a call of the API asks for.
     #[derive(Debug)]
-    pub query MessagesQuery {
+    pub struct MessagesQuery {
         /// Only this thread.
         pub thread: Option<MessageThreadId> = optional(parsed(THREAD)), values::Id, required = false;
         /// With `thread`: only messages before this one.
@@ -156,17 +155,7 @@ answer! {
     }
 }
 
-/// Write to the moderators, or answer as one of them: in a session, or with username and password.
-#[utoipa::path(
-    post,
-    path = "/api/messages",
-    request_body(content = inline(MessageForm), content_type = FORM),
-    responses(
-        (status = 200, body = WrittenResponse),
-        (status = 401, description = "A session is needed, or a code besides the password", body = ErrorResponse),
-    ),
-    security((), ("session" = [])),
-)]
+/// POST /api/messages.
 pub async fn write(
     Page { app, visit, .. }: Page,
     call: Call,
@@ -176,13 +165,7 @@ pub async fn write(
     Ok(Json(written.into()))
 }
 
-/// List one's threads of messages with the moderators; for moderators, those of all members.
-#[utoipa::path(
-    get,
-    path = "/api/messages",
-    params(MessagesQuery),
-    responses((status = 200, body = ThreadsResponse)),
-)]
+/// GET /api/messages.
 pub async fn list(
     Page { mut visit, user, .. }: Page<Member>,
     Form(query): Form<MessagesQuery>,

@@ -1,6 +1,6 @@
 //! Messages to the moderators: the form, the list of threads, and the page of one.
 
-use super::appeals::{Stranger, line_link, login_fields};
+use super::appeals::{Stranger, credentials, decision_link, login_fields};
 use super::message_calls::{self, MessageForm};
 use crate::App;
 use crate::error::RequestError;
@@ -23,11 +23,10 @@ use crate::request::viewer::{Call, SignedFields};
 use axum::Extension;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use tidings_domain::accounts::log_in::Credentials;
 use tidings_domain::accounts::users::{Role, User};
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::moderation::messages::reading::{
-    self, Sender, ShownMessage, ShownThread, ThreadList, ThreadState, ThreadWindow,
+    self, Sender, ShownMessage, ShownThread, ThreadState, ThreadWindow,
 };
 use tidings_domain::moderation::messages::{self, Matter, NewMessage};
 use tidings_domain::values::actions::Action;
@@ -109,7 +108,7 @@ pub async fn form(
 fn new_page(frame: &Frame<'_>, form: &MessageFields<'_>) -> Markup {
     let content = html! {
         h1 { (HEADING) }
-        @if let Some(line) = form.about { p { "About the decision in " (line_link(line)) "." } }
+        @if let Some(line) = form.about { p { "About the decision in " (decision_link(line)) "." } }
         p { "Ask about a decision, answer a warning, or report a problem. The answer comes to your inbox." }
         (form.render(frame))
         p { a.action href=(MESSAGES) { "Your messages" } }
@@ -126,10 +125,6 @@ pub async fn list(
     let window = ThreadWindow { start, threads: MESSAGE_THREADS_SHOWN, messages: 1 };
     let list = reading::list(&mut visit, &user, &window).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(list_page(&frame, &list, start))
-}
-
-fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
     let is_staff = frame.viewer.is_some_and(|viewer| viewer.role() >= Role::Moderator);
     let heading = if is_staff { "Messages of members" } else { "Your messages" };
     let content = html! {
@@ -151,7 +146,7 @@ fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
                             @if is_staff { ", " (thread.username.as_deref().unwrap_or(DELETED_USER)) }
                         }
                         " " span.tag { (state_name(thread.state)) }
-                        " " span.entry-age { (age(frame, thread.changed)) }
+                        " " span.entry-age { (age(&frame, thread.changed)) }
                     }
                     (about(thread))
                     @if let Some(last) = thread.messages.last() {
@@ -162,7 +157,7 @@ fn list_page(frame: &Frame<'_>, list: &ThreadList, start: u64) -> Markup {
         }
         (more_link(list.is_more.then(|| format!("{MESSAGES}?start={}", start + MESSAGE_THREADS_SHOWN as u64))))
     };
-    frame.page(heading, &content)
+    Ok(frame.page(heading, &content))
 }
 
 pub(super) const fn state_name(state: ThreadState) -> &'static str {
@@ -178,7 +173,7 @@ fn about(thread: &ShownThread) -> Markup {
     html! {
         @if let Some((line, action, thing)) = &thread.about {
             p.hint {
-                "About " (line_link(*line)) ": " (action.facts().past) " "
+                "About " (decision_link(*line)) ": " (action.facts().past) " "
                 a href=(address_of_thing(thing)) { (thing_name(thing)) }
             }
         }
@@ -251,7 +246,7 @@ fn conversation(frame: &Frame<'_>, thread: &ShownThread) -> Markup {
         @match thread.state {
             ThreadState::Waiting(since) => p.hint { "Waiting for the moderators since " (age(frame, since)) "." },
             ThreadState::Answered => {},
-            ThreadState::Closed(line) => p.notice { "Closed without an answer: " (line_link(line)) "." },
+            ThreadState::Closed(line) => p.notice { "Closed without an answer: " (decision_link(line)) "." },
         }
     }
 }
@@ -324,15 +319,9 @@ pub(crate) async fn write(
         }
         return Ok((None, written));
     }
-    let form: MessageForm = fields.read()?;
-    let (Some(username), Some(password)) = (form.username.clone(), form.password.clone()) else {
-        return Err(RequestError::LoginRequired);
-    };
-    let code = form.code.clone();
-    let code = code.as_ref().map(|code| &*code.0);
-    let typed = Credentials { username: &username, password: &password.0, code };
-    let who = (&typed, call.device.address);
-    let (user, written) = messages::write_without_session(site, now, who, &form.into()).await?;
+    let message = fields.read::<MessageForm>()?.into();
+    let who = (&credentials(&fields)?, call.device.address);
+    let (user, written) = messages::write_without_session(site, now, who, &message).await?;
     Ok((Some(user), written))
 }
 

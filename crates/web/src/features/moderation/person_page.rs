@@ -1,6 +1,6 @@
 //! The page of a person for moderators: everything they need to decide, on one screen.
 
-use super::appeals::line_link;
+use super::appeals::decision_link;
 use super::flagging::reason_name;
 use super::log::moderator_name;
 use super::messages::state_name;
@@ -16,8 +16,8 @@ use maud::{Markup, html};
 use tidings_domain::Refusal;
 use tidings_domain::accounts::profiles::{self, ProfileFacts};
 use tidings_domain::moderation::log::LogEntry;
-use tidings_domain::moderation::messages::reading::{self, ShownThread};
-use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost, Overview};
+use tidings_domain::moderation::messages::reading;
+use tidings_domain::moderation::overview::{self, FlagCounts, LatestPost};
 use tidings_domain::values::limits::LOG_LINES_SCANNED;
 use tidings_domain::values::words::counted;
 use url::form_urlencoded::Serializer;
@@ -33,26 +33,18 @@ pub async fn page(
     let overview = overview::overview(&mut visit, who).await?;
     let threads = reading::of_member(&mut visit, &user, person.user.id).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(render(&frame, &person, (&file, &overview, &threads)))
-}
-
-fn render(
-    frame: &Frame<'_>,
-    person: &ProfileFacts,
-    (file, overview, threads): (&PersonFile, &Overview, &[ShownThread]),
-) -> Markup {
     let username = &person.user.username;
     let heading = format!("{username}, for moderators");
     let content = html! {
         h1 { (heading) }
         p { a.action href=(profile_address(username, "")) { "Profile" } }
-        (file.facts(frame, person))
-        (invitations(person, &overview.invited))
+        (file.facts(&frame, &person))
+        (invitations(&person, &overview.invited))
         h2 { "Decisions" }
         p.hint { "Among the last " (number(LOG_LINES_SCANNED)) " lines of the moderation log." }
         @if overview.decisions.is_empty() { p.empty { "None." } }
         @else { p { a.action href={ "/moderations?" (Serializer::new(String::new()).append_pair("person", username).finish()) } { "All of them, in the moderation log" } } }
-        ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(frame, entry)) } } }
+        ol.log role="list" { @for entry in &overview.decisions { li data-item { (decision(&frame, entry)) } } }
         h2 { "Flags" }
         p {
             "Flags by " (username) ": " (number(overview.flags.upheld)) " upheld, "
@@ -62,27 +54,27 @@ fn render(
         @if !overview.flags.latest.is_empty() {
             ul.log role="list" {
                 @for (thing, time) in &overview.flags.latest {
-                    li { "flagged " a href=(address_of_thing(thing)) { (thing_name(thing)) } " " (age(frame, *time)) }
+                    li { "flagged " a href=(address_of_thing(thing)) { (thing_name(thing)) } " " (age(&frame, *time)) }
                 }
             }
         }
         h2 { "Latest posts" }
         @if overview.posts.is_empty() { p.empty { "None." } }
-        ol.log role="list" { @for post in &overview.posts { li data-item { (latest(frame, post)) } } }
+        ol.log role="list" { @for post in &overview.posts { li data-item { (latest(&frame, post)) } } }
         @if !threads.is_empty() {
             h2 { "Messages" }
             ul.log role="list" {
-                @for thread in threads {
+                @for thread in &threads {
                     li {
                         a href=(message_thread_address(thread.id)) { "Thread " (thread.id) }
-                        " " span.tag { (state_name(thread.state)) } " " (age(frame, thread.changed))
+                        " " span.tag { (state_name(thread.state)) } " " (age(&frame, thread.changed))
                     }
                 }
             }
         }
-        @if may_moderate(frame, person.user.id) { (form(frame, person)) }
+        @if may_moderate(&frame, person.user.id) { (form(&frame, &person)) }
     };
-    frame.page(&heading, &content)
+    Ok(frame.page(&heading, &content))
 }
 
 /// The person's inviter, and the people that the person invited.
@@ -115,7 +107,7 @@ fn decision(frame: &Frame<'_>, entry: &LogEntry) -> Markup {
             a href=(address_of_thing(&entry.thing)) dir="auto" {
                 (entry.title.clone().unwrap_or_else(|| thing_name(&entry.thing)))
             }
-            " (" (line_link(entry.id)) @if entry.undone_by.is_some() { ", undone" } ") "
+            " (" (decision_link(entry.id)) @if entry.undone_by.is_some() { ", undone" } ") "
             span.entry-age { (age(frame, entry.time)) }
         }
         @if !entry.reason.is_empty() { p.log-reason dir="auto" { (entry.reason) } }

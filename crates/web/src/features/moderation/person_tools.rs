@@ -26,9 +26,10 @@ use tidings_domain::values::restriction::{Restriction, RestrictionKind};
 use tidings_domain::values::words::counted;
 
 /// How long a restriction can last: hours and words.
-const SPANS: [(&str, &str); 4] = [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
+pub(super) const SPANS: [(&str, &str); 4] =
+    [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 /// The span that is chosen at first: a day.
-const USUAL_SPAN: &str = "24";
+pub(super) const USUAL_SPAN: &str = "24";
 /// The posts that can be removed together: of how many days, and words. The last is the
 /// most.
 const REMOVED: [(&str, &str); 4] =
@@ -150,10 +151,8 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
     let user = &person.user;
     html! {
         p {
-            "Joined " (age(frame, user.ctime)) ", " (number(user.karma)) " karma, "
-            (counted(person.posted, "story", "stories")) ", "
-            (counted(person.comments, "comment", "comments")) ", "
-            (counted(person.tweets, "post", "posts")) ". "
+            "Joined " (age(frame, user.ctime)) ", "
+            (so_far(user.karma, [person.posted, person.comments, person.tweets])) ". "
             a href={ "/moderations?kind=user" } { "Moderation log" }
         }
         @if person.invited > 0 && user.restrictions.in_force(RestrictionKind::Ban, frame.now).is_some() {
@@ -168,6 +167,21 @@ fn history(frame: &Frame<'_>, person: &ProfileFacts) -> Markup {
                 p.notice { (in_force(kind, restriction)) }
             }
         }
+    }
+}
+
+/// The karma of a person, and what they have posted: stories, comments and posts.
+pub(super) fn so_far(karma: i64, [stories, comments, posts]: [u64; 3]) -> Markup {
+    html! {
+        (number(karma)) " karma, " (counted(stories, "story", "stories")) ", "
+        (counted(comments, "comment", "comments")) ", " (counted(posts, "post", "posts"))
+    }
+}
+
+/// The options of a choice, in words.
+pub(super) fn options(values: &[(&str, &str)], usual: &str) -> Markup {
+    html! {
+        @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
     }
 }
 
@@ -252,9 +266,7 @@ fn choice(label: &str, name: &str, (values, usual): (&[(&str, &str)], &str)) -> 
     html! {
         label {
             span { (label) }
-            select name=(name) {
-                @for (value, words) in values { option value=(value) selected[*value == usual] { (words) } }
-            }
+            select name=(name) { (options(values, usual)) }
         }
     }
 }
@@ -284,13 +296,7 @@ answer! {
     }
 }
 
-/// See who has come from the same networks as somebody in the last days (moderators only).
-#[utoipa::path(
-    get,
-    path = "/api/moderate/network/{username}",
-    params(("username" = inline(values::StoredUsername), Path)),
-    responses((status = 200, body = NetworkResponse)),
-)]
+/// GET /api/moderate/network/{username}.
 pub async fn network(
     PathOf(name): PathOf<String>,
     Page { mut visit, .. }: Page<Member>,

@@ -3,7 +3,7 @@
 
 use crate::error::sentence;
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::reason_field;
+use crate::markup::moderation_tools::{reason_field, thing_fields};
 use maud::{Markup, html};
 use tidings_domain::values::actions::Action;
 use tidings_domain::values::day;
@@ -71,9 +71,7 @@ fn young_posts(frame: &Frame<'_>) -> Markup {
 fn form(frame: &Frame<'_>, thing: &Thing, (action, words): (Action, &str), fields: &Markup) -> Markup {
     html! {
         form.log-filters method="post" action="/moderate" {
-            (frame.signed_fields())
-            input type="hidden" name="kind" value=(thing.kind());
-            input type="hidden" name="id" value=(thing.id());
+            (thing_fields(frame, thing))
             input type="hidden" name="next" value=(frame.way_back);
             (fields)
             (reason_field("Reason (public)", ""))

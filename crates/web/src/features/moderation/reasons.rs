@@ -7,7 +7,7 @@ use crate::markup::frame::Frame;
 use crate::markup::moderation_tools::field;
 use crate::markup::page::{Moderator, Page};
 use crate::request::answers::answer;
-use crate::request::form::{Fields, FromFields};
+use crate::request::form::{Fields, form, optional, parsed, text_or_empty};
 use crate::request::values;
 use crate::route::LONG;
 use axum::Json;
@@ -18,53 +18,36 @@ use tidings_domain::moderation::saved_reasons;
 use tidings_domain::values::ids::ModerationId;
 use tidings_domain::values::limits::MAX_SAVED_REASONS;
 use tidings_domain::values::saved_reason::{ReasonChange, SavedReason, SavedReasons};
-use utoipa::ToSchema;
 
 /// The address of the page.
 const ADDRESS: &str = "/moderate/reasons";
 
-/// A reason to add; with a number, one to change or to remove.
-#[derive(ToSchema)]
-#[schema(as = ReasonChange)]
-pub struct ReasonForm {
-    /// The number of the reason to change or to remove; missing to add one.
-    #[schema(value_type = values::Id, required = false)]
-    pub reason_id: Option<u64>,
-    /// `1` to remove it.
-    #[schema(value_type = values::Switch, required = false)]
-    pub remove: bool,
-    /// Its name in the list; required, except to remove one.
-    #[schema(value_type = values::ReasonTitle, required = false)]
-    pub title: String,
-    /// The text; required, except to remove one.
-    #[schema(value_type = values::Reason, required = false)]
-    pub text: String,
-    /// The rule of the site that it is about, as the log names it with a link to the rules; may be empty.
-    #[schema(value_type = values::ReasonRule, required = false)]
-    pub rule: String,
-}
-
-impl FromFields for ReasonForm {
-    fn from_fields(fields: &Fields) -> Result<Self, RequestError> {
-        let text = |name| fields.text(name).to_owned();
-        let remove = switch(fields, "remove")?;
-        if !remove {
-            fields.required("title")?;
-            fields.required("text")?;
-        }
-        let form = Self {
-            reason_id: fields.parsed_optional("reason_id", "it must be the number of a reason")?,
-            remove,
-            title: text("title"),
-            text: text("text"),
-            rule: text("rule"),
-        };
-        form.change()?;
-        Ok(form)
+form! {
+    /// A reason to add; with a number, one to change or to remove.
+    #[schema(as = ReasonChange)]
+    pub struct ReasonForm, check {
+        /// The number of the reason to change or to remove; missing to add one.
+        pub reason_id: Option<u64> = optional(parsed("it must be the number of a reason")), values::Id, required = false;
+        /// `1` to remove it.
+        pub remove: bool = switch, values::Switch, required = false;
+        /// Its name in the list; required, except to remove one.
+        pub title: String = text_or_empty, values::ReasonTitle, required = false;
+        /// The text; required, except to remove one.
+        pub text: String = text_or_empty, values::Reason, required = false;
+        /// The rule of the site that it is about, as the log names it with a link to the rules; may be empty.
+        pub rule: String = text_or_empty, values::ReasonRule, required = false;
     }
 }
 
 impl ReasonForm {
+    fn check(&self, fields: &Fields) -> Result<(), RequestError> {
+        if !self.remove {
+            fields.required("title")?;
+            fields.required("text")?;
+        }
+        self.change().map(drop)
+    }
+
     fn change(&self) -> Result<ReasonChange, RequestError> {
         let Self { reason_id, remove, title, text, rule } = self;
         if *remove {
@@ -107,12 +90,7 @@ answer! {
     }
 }
 
-/// The reasons that moderators have at hand (moderators only).
-#[utoipa::path(
-    get,
-    path = "/api/moderate/reasons",
-    responses((status = 200, body = ReasonsResponse)),
-)]
+/// GET /api/moderate/reasons.
 pub async fn list(mut visit: Visit) -> Result<Json<ReasonsResponse>, RequestError> {
     Ok(Json(ReasonsResponse::from(&saved_reasons::all(&mut visit).await?)))
 }

@@ -1,13 +1,14 @@
 //! The review queue: what waits for a moderator, with the buttons to decide, and for programs.
 
 use super::flagging::reason_name;
+use super::person_tools::{SPANS, USUAL_SPAN, options, so_far};
 use super::raid;
 use crate::App;
 use crate::error::RequestError;
 use crate::limits::{QUEUE_RINGS, QUEUE_ROWS};
 use crate::markup::addresses::{address_of_thing, profile_address};
 use crate::markup::frame::Frame;
-use crate::markup::moderation_tools::{REASONS, thing_name};
+use crate::markup::moderation_tools::{REASONS, thing_fields, thing_name};
 use crate::markup::page::{Member, Moderator, Page};
 use crate::markup::parts::{DELETED_USER, OUTSIDE, age, more_link, number};
 use crate::request::answers::answer;
@@ -28,10 +29,6 @@ use tidings_domain::values::limits::MAX_REASON;
 use tidings_domain::values::moderation::Thing;
 use tidings_domain::values::words::{counted, wait};
 use tidings_domain::vote_rings;
-
-/// The durations that are offered, in hours.
-const DURATIONS: [(&str, &str); 4] =
-    [("1", "1 hour"), ("24", "1 day"), ("168", "1 week"), ("0", "permanently")];
 
 /// The keys of the page with their actions; the script defines them.
 const KEYS: [(&str, &str); 7] = [
@@ -169,7 +166,9 @@ fn review_row(frame: &Frame<'_>, viewer: &User, row: &Row) -> Markup {
                 }
                 " " span.entry-age { (age(frame, row.hidden_since.unwrap_or(row.since))) }
             }
-            @if let Some((action, thing)) = &row.decision { (decision(*action, thing)) }
+            @if let Some((action, thing)) = &row.decision {
+                p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (thing_name(thing)) } }
+            }
             @if let Some(parent) = &row.parent { p.hint { "In reply to: “" bdi { (parent) } "”" } }
             @if let Some(url) = &row.url {
                 p { a href=(url) rel=(OUTSIDE) { (url) } }
@@ -244,13 +243,6 @@ fn own_text(row: &Row) -> &str {
     title.and_then(|title| row.text.strip_prefix(title)).unwrap_or(&row.text).trim_start()
 }
 
-/// The decision that an appeal is about.
-fn decision(action: Action, thing: &Thing) -> Markup {
-    html! {
-        p { "Decision: " strong { (action) } ", " a href=(address_of_thing(thing)) { (thing_name(thing)) } }
-    }
-}
-
 /// The person behind a row, in one line.
 fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
     html! {
@@ -264,10 +256,7 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
                         Role::Moderator => " (moderator)",
                         Role::Member => "",
                     }
-                    ", joined " (age(frame, *ctime)) ", " (number(*karma)) " karma, "
-                    (counted(*posted, "story", "stories")) ", "
-                    (counted(*comments, "comment", "comments")) ", "
-                    (counted(*tweets, "post", "posts"))
+                    ", joined " (age(frame, *ctime)) ", " (so_far(*karma, [*posted, *comments, *tweets]))
                 }
             }
         }
@@ -277,9 +266,7 @@ fn history(frame: &Frame<'_>, author: Option<&RowAuthor>) -> Markup {
 /// The fields that all forms of a row have.
 fn row_fields(frame: &Frame<'_>, row: &Row, thing: &Thing) -> Markup {
     html! {
-        (frame.signed_fields())
-        input type="hidden" name="kind" value=(thing.kind());
-        input type="hidden" name="id" value=(thing.id());
+        (thing_fields(frame, thing))
         input type="hidden" name="since" value=(row.since.0);
         @if *thing != row.thing { input type="hidden" name="row" value=(row.thing); }
         input type="hidden" name="next" value=(frame.way_back);
@@ -293,35 +280,25 @@ fn reason_field(id: &str, value: &str) -> Markup {
     }
 }
 
-/// The buttons that decide about the thing itself. Enter in the field does the first one.
+/// The buttons that decide about the thing itself. Enter in the field does the first one. The page of a thread of messages
+/// has the form for the answer.
 fn decide(frame: &Frame<'_>, row: &Row) -> Markup {
     let id = format!("reason-{}-{}", row.thing.kind(), row.thing.id());
-    if row.why == Why::Message {
-        return answer_or_close(frame, row, &id);
-    }
-    let is_flagged = row.why == Why::Flagged;
-    let (no, yes) =
-        if is_flagged { (Action::Remove, Action::Keep) } else { (Action::Reject, Action::Approve) };
-    let (no_text, yes_text) = if is_flagged { ("Remove", "Keep") } else { ("Reject", "Approve") };
+    let (no, no_text, yes) = match row.why {
+        Why::Message => (Action::Close, "Close without an answer", None),
+        Why::Flagged => (Action::Remove, "Remove", Some((Action::Keep, "Keep"))),
+        _ => (Action::Reject, "Reject", Some((Action::Approve, "Approve"))),
+    };
     let suggested = row.flags.first().map_or("", |(reason, _)| reason_name(*reason));
     html! {
+        @if yes.is_none() { p { a.button.small href=(address_of_thing(&row.thing)) data-yes { "Answer" } } }
         form.review-form method="post" action="/moderate" {
             (row_fields(frame, row, &row.thing))
             (reason_field(&id, suggested))
             button.button.small.grave name="action" value=(no) data-no { (no_text) }
-            button.button.small name="action" value=(yes) formnovalidate data-yes { (yes_text) }
-        }
-    }
-}
-
-/// The actions on a message. The page of its thread has the form for the answer.
-fn answer_or_close(frame: &Frame<'_>, row: &Row, id: &str) -> Markup {
-    html! {
-        p { a.button.small href=(address_of_thing(&row.thing)) data-yes { "Answer" } }
-        form.review-form method="post" action="/moderate" {
-            (row_fields(frame, row, &row.thing))
-            (reason_field(id, ""))
-            button.button.small.grave name="action" value=(Action::Close) data-no { "Close without an answer" }
+            @if let Some((yes, text)) = yes {
+                button.button.small name="action" value=(yes) formnovalidate data-yes { (text) }
+            }
         }
     }
 }
@@ -338,9 +315,7 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
                 (reason_field(&id, ""))
                 label for={ (id) "-hours" } { "For how long (silence and ban)" }
                 select id={ (id) "-hours" } name="hours" {
-                    @for (hours, text) in DURATIONS {
-                        option value=(hours) selected[hours == "24"] { (text) }
-                    }
+                    (options(&SPANS, USUAL_SPAN))
                 }
                 button.button.small name="action" value="warn" data-warn { "Warn" }
                 button.button.small name="action" value="silence" data-silence { "Silence" }
@@ -348,12 +323,13 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
             }
             @if let Some(host) = &row.host {
                 // The page that it leads to shows first what the rule would have caught.
+                @let reason = row.flags.first().map_or("unwanted", |(reason, _)| reason_name(*reason));
                 form.review-form method="post" action="/moderate/rules" {
                     (frame.signed_fields())
                     input type="hidden" name="what" value="domain";
                     input type="hidden" name="pattern" value=(host);
                     input type="hidden" name="effect" value="refuse";
-                    input type="hidden" name="reason" value=(domain_reason(row));
+                    input type="hidden" name="reason" value=(reason);
                     button.button.small name="dry_run" value="1" data-domain { "Ban " (host) "..." }
                 }
             }
@@ -361,15 +337,10 @@ fn about_author(frame: &Frame<'_>, row: &Row, author: &RowAuthor) -> Markup {
     }
 }
 
-/// The reason that is suggested for a ban of the site that a row links to.
-fn domain_reason(row: &Row) -> String {
-    row.flags.first().map_or_else(|| "unwanted".to_owned(), |(reason, _)| reason_name(*reason).to_owned())
-}
-
 form! {
     /// The part of the review queue that is asked for.
     #[derive(Debug)]
-    pub query QueueQuery {
+    pub struct QueueQuery {
         /// The maximum number of rows; 50 by default.
         pub count: usize = paging::count, values::PageSize, required = false;
         /// Only rows after this one.
@@ -420,13 +391,7 @@ answer! {
     }
 }
 
-/// List what waits for a moderator (moderators only).
-#[utoipa::path(
-    get,
-    path = "/api/moderate/queue",
-    params(QueueQuery),
-    responses((status = 200, body = QueueResponse)),
-)]
+/// GET /api/moderate/queue.
 pub async fn list(
     Page { mut visit, .. }: Page<Member>,
     Form(query): Form<QueueQuery>,

@@ -14,7 +14,6 @@ use crate::markup::moderation_tools::REASONS;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::answer;
-use crate::request::description::FORM;
 use crate::request::form::{Fields, form, parsed, valid};
 use crate::request::local_path::LocalPath;
 use crate::request::values;
@@ -26,7 +25,6 @@ use maud::{Markup, html};
 use serde::Serialize;
 use strum::IntoEnumIterator;
 use tidings_domain::Refusal;
-use tidings_domain::accounts::users::User;
 use tidings_domain::moderation::rules::{self, DryRun, NewRule, RuleMatch};
 use tidings_domain::values::ids::{ModerationId, RuleId};
 use tidings_domain::values::limits::MAX_PATTERN;
@@ -118,13 +116,7 @@ answer! {
     }
 }
 
-/// Add a rule that new posts are checked with, or try it (moderators only).
-#[utoipa::path(
-    post,
-    path = "/api/moderate/rule",
-    request_body(content = inline(RuleForm), content_type = FORM),
-    responses((status = 200, body = RuleResponse)),
-)]
+/// POST /api/moderate/rule.
 pub async fn add(
     app: App,
     SignedForm { user, form }: SignedForm<RuleForm>,
@@ -135,7 +127,8 @@ pub async fn add(
         let found = rules::dry_run(&app.site, app.moment(), &user, (&rule, LONG_ACTION_WAIT)).await?;
         return Ok(Json(RuleResponse::Tried(found.into())));
     }
-    Ok(Json(RuleResponse::Added(add_rule(&app, &user, &rule).await?.into())))
+    let adding = rules::add_rule(&app.site, app.moment(), &user, &rule);
+    Ok(Json(RuleResponse::Added(user.once(&app.site, adding).await?.into())))
 }
 
 /// The address of the page.
@@ -251,7 +244,7 @@ pub async fn change(app: App, here: LocalPath, form: SignedFields) -> Result<Res
         let frame = Frame::for_user(&app, &here, &form.user);
         return Ok(show(&rules, &frame, Some((&form.fields, &found))).into_response());
     }
-    add_rule(&app, &form.user, &rule).await?;
+    form.user.once(&app.site, rules::add_rule(&app.site, app.moment(), &form.user, &rule)).await?;
     Ok(Redirect::to(ADDRESS).into_response())
 }
 
@@ -266,13 +259,4 @@ pub fn actions() -> Vec<ActionEntry> {
         .form_page(ADDRESS)
         .then(LONG, |_, ()| ADDRESS.to_owned()),
     ]
-}
-
-/// Adds a rule for posts, for both the form and the API.
-pub(crate) async fn add_rule(
-    app: &App,
-    user: &User,
-    rule: &NewRule,
-) -> Result<(RuleId, ModerationId), RequestError> {
-    Ok(user.once(&app.site, rules::add_rule(&app.site, app.moment(), user, rule)).await?)
 }

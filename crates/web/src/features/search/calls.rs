@@ -106,13 +106,7 @@ answer! {
     }
 }
 
-/// Search.
-#[utoipa::path(
-    get,
-    path = "/api/search",
-    params(SearchQuery),
-    responses((status = 200, body = SearchResponse)),
-)]
+/// GET /api/search.
 pub async fn search(
     Page { app, mut visit, .. }: Page,
     ClientAddress(from): ClientAddress,

@@ -10,17 +10,19 @@ use crate::markup::addresses::{ACCOUNT_SETTINGS, login_to};
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::Page;
-use crate::request::cookies;
+use crate::request::answers::{DONE, DoneResponse, answer};
 use crate::request::form::{Fields, Form, FromFields, Next, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
+use crate::request::{cookies, values};
 use crate::route::{LoginReason, Routes};
 use crate::server::headers::without_secret;
-use axum::Extension;
 use axum::http::{Method, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::{Extension, Json};
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tidings_domain::Refusal;
 use tidings_domain::accounts::log_in::{self, LogIn};
 use tidings_domain::accounts::session_store::{Device, Session};
 use tidings_domain::accounts::{login, sessions};
@@ -225,6 +227,35 @@ pub async fn logout_form(Page { app, mut visit, here, .. }: Page) -> Result<Mark
 pub async fn log_out(app: App, form: SignedFields) -> Result<Response, RequestError> {
     sessions::log_out(&app.site, form.session()?).await?;
     Ok((cookies::farewell(&app), Redirect::to("/")).into_response())
+}
+
+answer! {
+    /// The secrets of a session.
+    pub struct SecretsResponse as Secrets from (session: Session) {
+        status;
+        /// The session token. Send it as the cookie `auth`.
+        auth: String = session.auth.expose().to_owned(), values::Secret;
+        /// The secret that every POST of the session must send as the field `apisecret`.
+        apisecret: String = session.apisecret, values::Secret;
+    }
+}
+
+/// GET and POST /api/login.
+pub async fn log_in_by_call(
+    app: App,
+    device: Device,
+    Form(form): Form<Credentials>,
+) -> Result<Json<SecretsResponse>, RequestError> {
+    match begin(&app, &form, &device).await? {
+        LogIn::Done(session) => Ok(Json(session.into())),
+        LogIn::SecondStep(_) => Err(Refusal::CodeRequired.into()),
+    }
+}
+
+/// POST /api/logout.
+pub async fn log_out_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
+    sessions::log_out(&app.site, form.session()?).await?;
+    Ok(Json(DONE))
 }
 
 #[cfg(test)]

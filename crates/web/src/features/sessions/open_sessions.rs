@@ -10,7 +10,6 @@ use crate::markup::page::{Member, Page};
 use crate::markup::parts::age;
 use crate::request::agent_name::agent_name;
 use crate::request::answers::{DONE, DoneResponse, answer};
-use crate::request::description::FORM;
 use crate::request::values;
 use crate::request::viewer::SignedFields;
 use axum::Json;
@@ -20,30 +19,23 @@ use tidings_domain::accounts::session_store::{LoginMethod, OpenSession};
 use tidings_domain::accounts::sessions;
 
 /// The page of sessions.
-struct SessionsPage<'a> {
-    sessions: &'a [OpenSession],
-}
-
-impl SessionsPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let has_others = self.sessions.iter().any(|session| !session.current);
-        let content = html! {
-            h1 { "Sessions" }
-            p {
-                "You are logged in with these browsers and programs. End any session you don't recognise or need."
+fn shown(frame: &Frame<'_>, sessions: &[OpenSession]) -> Markup {
+    let content = html! {
+        h1 { "Sessions" }
+        p {
+            "You are logged in with these browsers and programs. End any session you don't recognise or need."
+        }
+        ul.people { @for session in sessions { li.session { (session_item(frame, session)) } } }
+        @if sessions.iter().any(|session| !session.current) {
+            form.form method="post" action="/settings/sessions" {
+                (frame.signed_fields())
+                input type="hidden" name="session" value="others";
+                button.button.grave { "End all other sessions" }
             }
-            ul.people { @for session in self.sessions { li.session { (session_item(frame, session)) } } }
-            @if has_others {
-                form.form method="post" action="/settings/sessions" {
-                    (frame.signed_fields())
-                    input type="hidden" name="session" value="others";
-                    button.button.grave { "End all other sessions" }
-                }
-            }
-            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
-        };
-        frame.page("Sessions", &content)
-    }
+        }
+        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+    };
+    frame.page("Sessions", &content)
 }
 
 fn session_item(frame: &Frame<'_>, session: &OpenSession) -> Markup {
@@ -89,13 +81,12 @@ const fn how(method: LoginMethod) -> Option<&'static str> {
 pub async fn page(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     let sessions = sessions::list(&app.site, session).await?;
-    let page = SessionsPage { sessions: &sessions };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    Ok(shown(&Frame::of(&app, &mut visit, &here).await?, &sessions))
 }
 
 /// POST /settings/sessions: session (an id, or `others`), apisecret.
 pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect, RequestError> {
-    if matches!(form.fields.read(), Ok(EndedSession::Others)) {
+    if form.fields.get("session") == Some("others") {
         // Sent again, the form ends those that have begun since.
         form.set_a_state();
     }
@@ -106,9 +97,9 @@ pub async fn end(app: App, mut form: SignedFields) -> Result<Redirect, RequestEr
 /// Ends one session or all others, for both the form and the API.
 pub(crate) async fn end_session(app: &App, form: &SignedFields) -> Result<(), RequestError> {
     let session = form.session()?;
-    let ended: EndedSession = form.fields.read()?;
+    let ended: EndedSessionForm = form.fields.read()?;
     let ending = async {
-        match ended {
+        match ended.session {
             EndedSession::Others => sessions::end_other_sessions(&app.site, &form.user, session).await,
             EndedSession::One(id) => sessions::end_session(&app.site, session, &id).await,
         }
@@ -142,24 +133,13 @@ answer! {
     }
 }
 
-/// List the user's sessions.
-#[utoipa::path(
-    get,
-    path = "/api/sessions",
-    responses((status = 200, body = SessionsResponse)),
-)]
+/// GET /api/sessions.
 pub async fn list(Page { app, visit, .. }: Page<Member>) -> Result<Json<SessionsResponse>, RequestError> {
     let session = visit.session().ok_or(RequestError::LoginRequired)?;
     Ok(Json(sessions::list(&app.site, session).await?.into()))
 }
 
-/// End one session, or all others.
-#[utoipa::path(
-    post,
-    path = "/api/endsession",
-    request_body(content = inline(EndedSessionForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-)]
+/// POST /api/endsession.
 pub async fn end_by_call(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     end_session(&app, &form).await?;
     Ok(Json(DONE))
@@ -182,10 +162,8 @@ mod tests {
             current,
         };
         let alice = user("1", "alice", "");
-        let render = |sessions: &[OpenSession]| {
-            let page = SessionsPage { sessions };
-            framed(Some(&alice), |frame| page.render(frame)).into_string()
-        };
+        let render =
+            |sessions: &[OpenSession]| framed(Some(&alice), |frame| shown(frame, sessions)).into_string();
         let sessions = [session("aaaa", "curl/8", true), session("bbbb", "\"><b>/1", false)];
         let html = render(&sessions);
         for part in [

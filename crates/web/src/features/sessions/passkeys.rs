@@ -1,7 +1,7 @@
 //! Passkeys in the settings: adding and removing them. Both need the password; adding also needs
 //! the script, because only scripts can talk to an authenticator.
 
-use super::second_factors::{password_field, recovery_codes_page};
+use super::second_factors::{BACK, password_field, recovery_codes_page};
 use super::two_factor;
 use crate::App;
 use crate::error::RequestError;
@@ -9,6 +9,7 @@ use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::notices::Notice;
 use crate::markup::page::{Member, Page};
+use crate::markup::parts::page_with_form;
 use crate::request::form::{Fields, ShownAgain};
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
@@ -20,28 +21,11 @@ use tidings_domain::accounts::two_factor::setup::{self, PasskeyFacts};
 use tidings_domain::accounts::users::User;
 use tidings_domain::values::limits::MAX_PASSKEY_NAME;
 
-/// The action of the script for a form that has a passkey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ceremony {
-    /// Makes a passkey.
-    Create,
-    /// Uses a passkey.
-    Get,
-}
-
-impl Ceremony {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Get => "get",
-        }
-    }
-}
-
 /// A form that is sent with a passkey. The script shows it; without the script there is a line
 /// that says so.
 pub(super) struct PasskeyForm<'a> {
-    pub ceremony: Ceremony,
+    /// Whether the script makes a passkey, or uses one.
+    pub creates: bool,
     pub action: &'a str,
     /// The options for the browser, as JSON; `None` if the script has to ask for them, at the address of the
     /// form and `/options`.
@@ -58,7 +42,7 @@ impl PasskeyForm<'_> {
             p.hint data-no-passkeys {
                 "Passkeys need JavaScript, a recent browser and a secure connection (HTTPS)."
             }
-            form.form.narrow method="post" action=(self.action) hidden data-passkey=(self.ceremony.name())
+            form.form.narrow method="post" action=(self.action) hidden data-passkey=(if self.creates { "create" } else { "get" })
                 data-options=[self.options] data-start[self.starts]
             {
                 (hidden_fields)
@@ -70,29 +54,11 @@ impl PasskeyForm<'_> {
     }
 }
 
-/// The first step: a name, and the password.
-fn add_page(frame: &Frame<'_>, name: &str) -> Markup {
-    let most = MAX_PASSKEY_NAME.to_string();
-    let hint = html! { "A name you’ll recognise, such as \u{201c}My phone\u{201d}." };
-    let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
-    let content = html! {
-        h1 { "Add a passkey" }
-        form.form.narrow method="post" action="/settings/two-factor/passkeys" {
-            (frame.signed_fields())
-            (name.input())
-            (password_field(frame))
-            button.button { "Continue" }
-        }
-        p { a.action href="/settings/two-factor" { "Back to two-step login" } }
-    };
-    frame.page("Add a passkey", &content)
-}
-
 /// The second step: the browser makes the passkey.
 fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     let action = "/settings/two-factor/passkeys/confirm";
-    let (button, ceremony) = ("Create the passkey", Ceremony::Create);
-    let form = PasskeyForm { ceremony, action, options: Some(options), button, starts: false };
+    let button = "Create the passkey";
+    let form = PasskeyForm { creates: true, action, options: Some(options), button, starts: false };
     let content = html! {
         h1 { "Add a passkey" }
         p.prose { "Your browser will now ask where to save the passkey \u{201c}" (name) "\u{201d}." }
@@ -105,13 +71,21 @@ fn create_page(frame: &Frame<'_>, name: &str, options: &str) -> Markup {
     frame.page("Add a passkey", &content)
 }
 
+/// The address of the first step: a name, and the password.
+const PASSKEYS: &str = "/settings/two-factor/passkeys";
+
 /// GET /settings/two-factor/passkeys.
 pub async fn add_form(
     Page { app, mut visit, here, .. }: Page<Member>,
     again: Option<Extension<ShownAgain>>,
 ) -> Result<Markup, RequestError> {
     let name = again.as_ref().map_or("", |again| again.fields.text("name"));
-    Ok(add_page(&Frame::of(&app, &mut visit, &here).await?, name))
+    let most = MAX_PASSKEY_NAME.to_string();
+    let hint = html! { "A name you’ll recognise, such as \u{201c}My phone\u{201d}." };
+    let name = Field::new("name", "Name").value(name).hint(hint).with("maxlength", &most).required();
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let fields = html! { (name.input()) (password_field(&frame)) button.button { "Continue" } };
+    Ok(page_with_form(&frame, ("Add a passkey", &html! {}), (PASSKEYS, &fields), BACK))
 }
 
 /// POST /settings/two-factor/passkeys: name, current_password, apisecret.
@@ -134,25 +108,6 @@ pub(super) async fn changed(app: &App, user: &User) -> Result<Redirect, RequestE
     Notice::FactorsChanged.redirect_anew(app, user.id, "/settings/two-factor").await
 }
 
-fn remove_page(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
-    let content = html! {
-        h1 { "Remove a passkey" }
-        p.prose {
-            "The passkey \u{201c}" (passkey.name) "\u{201d} will no longer log you in. Remove it from your \
-             device too, or your device will keep offering it."
-        }
-        form.form.narrow method="post" action="/settings/two-factor/passkeys/remove" {
-            (frame.signed_fields())
-            (frame.form_page())
-            input type="hidden" name="passkey" value=(passkey.id);
-            (password_field(frame))
-            button.button.grave { "Remove the passkey" }
-        }
-        p { a.action href="/settings/two-factor" { "Keep it" } }
-    };
-    frame.page("Remove a passkey", &content)
-}
-
 async fn find(app: &App, user: &User, id: &str) -> Result<PasskeyFacts, RequestError> {
     let state = setup::state(&app.site, user).await?;
     let found = state.passkeys.into_iter().find(|passkey| passkey.id == id);
@@ -165,7 +120,21 @@ pub async fn remove_form(
     fields: Fields,
 ) -> Result<Markup, RequestError> {
     let passkey = find(&app, &user, fields.required("passkey")?).await?;
-    Ok(remove_page(&Frame::of(&app, &mut visit, &here).await?, &passkey))
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let about = html! {
+        p.prose {
+            "The passkey \u{201c}" (passkey.name) "\u{201d} will no longer log you in. Remove it from your \
+             device too, or your device will keep offering it."
+        }
+    };
+    let fields = html! {
+        (frame.form_page())
+        input type="hidden" name="passkey" value=(passkey.id);
+        (password_field(&frame))
+        button.button.grave { "Remove the passkey" }
+    };
+    let form = ("/settings/two-factor/passkeys/remove", &fields);
+    Ok(page_with_form(&frame, ("Remove a passkey", &about), form, ("/settings/two-factor", "Keep it")))
 }
 
 /// POST /settings/two-factor/passkeys/remove: passkey, current_password, apisecret.

@@ -9,7 +9,7 @@ use crate::markup::addresses::ACCOUNT_SETTINGS;
 use crate::markup::fields::Field;
 use crate::markup::frame::Frame;
 use crate::markup::page::{Member, Page};
-use crate::markup::parts::age;
+use crate::markup::parts::{age, page_with_form};
 use crate::markup::qr_code::qr_code;
 use crate::request::local_path::LocalPath;
 use crate::request::viewer::SignedFields;
@@ -18,69 +18,44 @@ use maud::{Markup, html};
 use tidings_domain::accounts::two_factor::setup::{self, NewTotp, PasskeyFacts, TwoFactorState};
 use tidings_domain::values::limits::RECOVERY_CODES;
 
-/// The overview.
-struct TwoFactorPage<'a> {
-    state: &'a TwoFactorState,
-    /// Whether passkeys work at the address of the site.
-    has_passkeys: bool,
-}
-
-impl TwoFactorPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let content = html! {
-            h1 { "Two-step login" }
-            p.prose {
-                "With a second step, your password alone is not enough to log in. Set up an app on your phone"
-                @if self.has_passkeys { ", or a passkey" } "."
-            }
-            (self.app_section())
-            @if self.has_passkeys || !self.state.passkeys.is_empty() { (self.passkey_section(frame)) }
-            @if self.state.factors.any() { (self.recovery_section()) }
-            p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
-        };
-        frame.page("Two-step login", &content)
-    }
-
-    fn app_section(&self) -> Markup {
-        html! {
-            h2 { "Authenticator app" }
-            @if self.state.factors.totp {
-                p { "Your app shows the code that you need to log in." }
-                p { a.action href="/settings/two-factor/app" { "Remove the authenticator app" } }
-            } @else {
-                p { "An app on your phone shows a new code every 30 seconds. You need one to log in." }
-                p { a.action href="/settings/two-factor/app" { "Set up an authenticator app" } }
-            }
+/// The overview. `has_passkeys` says whether passkeys work at the address of the site.
+fn overview(frame: &Frame<'_>, state: &TwoFactorState, has_passkeys: bool) -> Markup {
+    let content = html! {
+        h1 { "Two-step login" }
+        p.prose {
+            "With a second step, your password alone is not enough to log in. Set up an app on your phone"
+            @if has_passkeys { ", or a passkey" } "."
         }
-    }
-
-    fn passkey_section(&self, frame: &Frame<'_>) -> Markup {
-        html! {
+        h2 { "Authenticator app" }
+        @if state.factors.totp {
+            p { "Your app shows the code that you need to log in." }
+            p { a.action href="/settings/two-factor/app" { "Remove the authenticator app" } }
+        } @else {
+            p { "An app on your phone shows a new code every 30 seconds. You need one to log in." }
+            p { a.action href="/settings/two-factor/app" { "Set up an authenticator app" } }
+        }
+        @if has_passkeys || !state.passkeys.is_empty() {
             h2 { "Passkeys" }
             p {
                 "Your phone, your computer or a security key proves that it is you. \
                  A passkey can also replace your password."
             }
-            @if !self.state.passkeys.is_empty() {
-                ul.people { @for passkey in &self.state.passkeys { li.session { (passkey_item(frame, passkey)) } } }
+            @if !state.passkeys.is_empty() {
+                ul.people { @for passkey in &state.passkeys { li.session { (passkey_item(frame, passkey)) } } }
             }
-            @if self.has_passkeys {
-                p { a.action href="/settings/two-factor/passkeys" { "Add a passkey" } }
-            }
+            @if has_passkeys { p { a.action href="/settings/two-factor/passkeys" { "Add a passkey" } } }
         }
-    }
-
-    fn recovery_section(&self) -> Markup {
-        let left = self.state.recovery_codes;
-        html! {
+        @if state.factors.any() {
             h2 { "Recovery codes" }
             p {
-                "Each code logs you in once if you lose your phone. You have " (left) " of "
+                "Each code logs you in once if you lose your phone. You have " (state.recovery_codes) " of "
                 (RECOVERY_CODES) " left."
             }
             p { a.action href="/settings/two-factor/codes" { "Make new recovery codes" } }
         }
-    }
+        p { a.action href=(ACCOUNT_SETTINGS) { "Account settings" } }
+    };
+    frame.page("Two-step login", &content)
 }
 
 fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
@@ -101,15 +76,19 @@ fn passkey_item(frame: &Frame<'_>, passkey: &PasskeyFacts) -> Markup {
     }
 }
 
-/// A field for the user's password. `frame` tells a password manager whose it is.
-pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
-    let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
+/// Tells a password manager whose password a form asks for.
+pub(crate) fn whose_password(frame: &Frame<'_>) -> Markup {
     html! {
         @if let Some(viewer) = frame.viewer {
             input type="text" name="username" value=(viewer.username) autocomplete="username" hidden;
         }
-        (password.required().password())
     }
+}
+
+/// A field for the user's password.
+pub(super) fn password_field(frame: &Frame<'_>) -> Markup {
+    let password = Field::new("current_password", "Your password").with("autocomplete", "current-password");
+    html! { (whose_password(frame)) (password.required().password()) }
 }
 
 /// A field for a code.
@@ -133,58 +112,54 @@ pub(super) fn recovery_codes_page(frame: &Frame<'_>, heading: &str, codes: &[Str
 /// GET /settings/two-factor.
 pub async fn page(Page { app, mut visit, user, here }: Page<Member>) -> Result<Markup, RequestError> {
     let state = setup::state(&app.site, &user).await?;
-    let page = TwoFactorPage { state: &state, has_passkeys: two_factor::has_passkeys(&app) };
-    Ok(page.render(&Frame::of(&app, &mut visit, &here).await?))
+    let has_passkeys = two_factor::has_passkeys(&app);
+    Ok(overview(&Frame::of(&app, &mut visit, &here).await?, &state, has_passkeys))
 }
+
+/// The way back to the overview.
+pub(super) const BACK: (&str, &str) = ("/settings/two-factor", "Back to two-step login");
 
 /// The page that sets up an authenticator app, or removes it.
 fn app_page(frame: &Frame<'_>, has_app: bool) -> Markup {
-    let heading = if has_app { "Remove the authenticator app" } else { "Set up an authenticator app" };
-    let content = html! {
-        h1 { (heading) }
-        @if has_app {
-            p.prose { "Without it, and without a passkey, your password alone logs you in." }
-            form.form.narrow method="post" action="/settings/two-factor/app/remove" {
-                (frame.signed_fields())
-                (frame.form_page())
-                (password_field(frame))
-                (code_field("Code", html! { "From the app, or a recovery code." }))
-                button.button.grave { "Remove the app" }
-            }
-        } @else {
-            p.prose { "You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator." }
-            form.form.narrow method="post" action="/settings/two-factor/app" {
-                (frame.signed_fields())
-                (password_field(frame))
-                button.button { "Continue" }
-            }
-        }
-        p { a.action href="/settings/two-factor" { "Back to two-step login" } }
+    if has_app {
+        let about =
+            html! { p.prose { "Without it, and without a passkey, your password alone logs you in." } };
+        let fields = html! {
+            (frame.form_page())
+            (password_field(frame))
+            (code_field("Code", html! { "From the app, or a recovery code." }))
+            button.button.grave { "Remove the app" }
+        };
+        let form = ("/settings/two-factor/app/remove", &fields);
+        return page_with_form(frame, ("Remove the authenticator app", &about), form, BACK);
+    }
+    let about = html! {
+        p.prose { "You need an authenticator app on your phone, such as Aegis, 2FAS or Google Authenticator." }
     };
-    frame.page(heading, &content)
+    let fields = html! { (password_field(frame)) button.button { "Continue" } };
+    page_with_form(frame, (SET_UP, &about), ("/settings/two-factor/app", &fields), BACK)
 }
+
+const SET_UP: &str = "Set up an authenticator app";
 
 /// The page with the secret of a new app.
 fn confirm_page(frame: &Frame<'_>, new: &NewTotp) -> Markup {
-    let heading = "Set up an authenticator app";
     let groups: Vec<&str> = (0..new.secret.len())
         .step_by(4)
         .filter_map(|at| new.secret.get(at..new.secret.len().min(at + 4)))
         .collect();
-    let content = html! {
-        h1 { (heading) }
+    let about = html! {
         p.prose { "Scan this with your app." }
         @if let Some(picture) = qr_code(&new.uri, "QR code for your authenticator app") { div.qr { (picture) } }
         p.prose { "Or open " a href=(new.uri) { "your app on this device" } ", or type this key into it:" }
         p { code.totp-key { (groups.join(" ")) } }
-        form.form.narrow method="post" action="/settings/two-factor/app/confirm" {
-            (frame.signed_fields())
-            (code_field("Code", html! { "The six digits that the app shows now." }))
-            button.button { "Turn on" }
-        }
-        p { a.action href="/settings/two-factor" { "Cancel" } }
     };
-    frame.page(heading, &content)
+    let fields = html! {
+        (code_field("Code", html! { "The six digits that the app shows now." }))
+        button.button { "Turn on" }
+    };
+    let form = ("/settings/two-factor/app/confirm", &fields);
+    page_with_form(frame, (SET_UP, &about), form, ("/settings/two-factor", "Cancel"))
 }
 
 /// GET /settings/two-factor/app.
@@ -220,24 +195,14 @@ pub async fn remove_app(app: App, form: SignedFields) -> Result<Redirect, Reques
     changed(&app, &form.user).await
 }
 
-fn codes_page(frame: &Frame<'_>) -> Markup {
-    let heading = "Make new recovery codes";
-    let content = html! {
-        h1 { (heading) }
-        p.prose { "Your current recovery codes will stop working." }
-        form.form.narrow method="post" action="/settings/two-factor/codes" {
-            (frame.signed_fields())
-            (password_field(frame))
-            button.button { "Make new codes" }
-        }
-        p { a.action href="/settings/two-factor" { "Keep the current ones" } }
-    };
-    frame.page(heading, &content)
-}
-
 /// GET /settings/two-factor/codes.
 pub async fn codes_form(Page { app, mut visit, here, .. }: Page<Member>) -> Result<Markup, RequestError> {
-    Ok(codes_page(&Frame::of(&app, &mut visit, &here).await?))
+    let frame = Frame::of(&app, &mut visit, &here).await?;
+    let about = html! { p.prose { "Your current recovery codes will stop working." } };
+    let fields = html! { (password_field(&frame)) button.button { "Make new codes" } };
+    let form = ("/settings/two-factor/codes", &fields);
+    let instead = ("/settings/two-factor", "Keep the current ones");
+    Ok(page_with_form(&frame, ("Make new recovery codes", &about), form, instead))
 }
 
 /// POST /settings/two-factor/codes: current_password, apisecret.
@@ -255,8 +220,7 @@ mod tests {
 
     fn render(state: &TwoFactorState, has_passkeys: bool) -> String {
         let alice = user("1", "alice", "");
-        let page = TwoFactorPage { state, has_passkeys };
-        framed(Some(&alice), |frame| page.render(frame)).into_string()
+        framed(Some(&alice), |frame| overview(frame, state, has_passkeys)).into_string()
     }
 
     #[test]

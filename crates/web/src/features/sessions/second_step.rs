@@ -1,7 +1,7 @@
 //! Logging in with more or with less than a password: the second step, and passkeys alone.
 
 use super::login::{WantedPage, credentials_page, enter};
-use super::passkeys::{Ceremony, PasskeyForm};
+use super::passkeys::PasskeyForm;
 use super::second_factors::code_field;
 use super::two_factor;
 use crate::App;
@@ -22,50 +22,6 @@ use tidings_domain::{Error, Refusal};
 
 const HEADING: &str = "Log in: second step";
 
-/// The page of the second step.
-struct SecondStepPage<'a> {
-    step: &'a SecondStep,
-    /// The options with which the browser uses a passkey, if the account has one.
-    passkey_options: Option<&'a str>,
-    wanted: &'a WantedPage,
-}
-
-impl SecondStepPage<'_> {
-    fn render(&self, frame: &Frame<'_>) -> Markup {
-        let hidden_fields = html! {
-            input type="hidden" name="ticket" value=(self.step.ticket);
-            (self.wanted.fields())
-        };
-        let (label, hint) = if self.step.factors.totp {
-            ("Code", "The six digits that your authenticator app shows, or a recovery code.")
-        } else {
-            ("Recovery code", "One of the codes you saved when you added your passkey.")
-        };
-        let content = html! {
-            h1 { (HEADING) }
-            @if let Some(options) = self.passkey_options {
-                (PasskeyForm {
-                    ceremony: Ceremony::Get,
-                    action: "/login/code",
-                    options: Some(options),
-                    button: "Use your passkey",
-                    starts: false,
-                }.render(&hidden_fields))
-                h2 { "Or with a code" }
-            }
-            form.form.narrow method="post" action="/login/code" {
-                (hidden_fields)
-                (code_field(label, html! { (hint) }))
-                button.button { "Log in" }
-            }
-            p.hint {
-                "Lost your phone, your key and your recovery codes? Ask the site's administrator."
-            }
-        };
-        frame.page(HEADING, &content)
-    }
-}
-
 /// The page that asks for the second factor.
 pub(super) async fn second_step_page(
     app: &App,
@@ -77,9 +33,37 @@ pub(super) async fn second_step_page(
         Ok(party) => log_in::passkey_options(&app.site, app.now(), step, &party).await?,
         Err(_) => None,
     };
-    let frame = Frame::anonymous(app, here).await;
-    let page = SecondStepPage { step, passkey_options: options.as_deref(), wanted };
-    Ok(page.render(&frame))
+    let hidden_fields = html! {
+        input type="hidden" name="ticket" value=(step.ticket);
+        (wanted.fields())
+    };
+    let (label, hint) = if step.factors.totp {
+        ("Code", "The six digits that your authenticator app shows, or a recovery code.")
+    } else {
+        ("Recovery code", "One of the codes you saved when you added your passkey.")
+    };
+    let content = html! {
+        h1 { (HEADING) }
+        @if let Some(options) = &options {
+            (PasskeyForm {
+                creates: false,
+                action: "/login/code",
+                options: Some(options),
+                button: "Use your passkey",
+                starts: false,
+            }.render(&hidden_fields))
+            h2 { "Or with a code" }
+        }
+        form.form.narrow method="post" action="/login/code" {
+            (hidden_fields)
+            (code_field(label, html! { (hint) }))
+            button.button { "Log in" }
+        }
+        p.hint {
+            "Lost your phone, your key and your recovery codes? Ask the site's administrator."
+        }
+    };
+    Ok(Frame::anonymous(app, here).await.page(HEADING, &content))
 }
 
 /// POST /login/code: ticket, code or passkey (JSON), next, reason.
@@ -128,24 +112,7 @@ fn is_expired(failure: &RequestError) -> bool {
     matches!(**error, Error::Refused(Refusal::LoginExpired))
 }
 
-/// The page that logs in with a passkey. The script asks for the options.
-fn passkey_page(frame: &Frame<'_>, wanted: &WantedPage, is_again: bool) -> Markup {
-    let form = PasskeyForm {
-        ceremony: Ceremony::Get,
-        action: "/login/passkey",
-        options: None,
-        button: "Use your passkey",
-        starts: !is_again,
-    };
-    let content = html! {
-        h1 { "Log in with a passkey" }
-        (form.render(&html! { (wanted.fields()) (frame.form_page()) }))
-        p { a.action href=(wanted.login_address()) { "Log in with your password" } }
-    };
-    frame.page("Log in with a passkey", &content)
-}
-
-/// GET /login/passkey: next, reason.
+/// GET /login/passkey: next, reason. The script asks for the options.
 pub async fn passkey_form(
     Page { app, mut visit, here, .. }: Page,
     again: Option<Extension<ShownAgain>>,
@@ -153,7 +120,19 @@ pub async fn passkey_form(
 ) -> Result<Markup, RequestError> {
     two_factor::relying_party(&app).await?;
     let frame = Frame::of(&app, &mut visit, &here).await?;
-    Ok(passkey_page(&frame, &wanted, again.is_some()))
+    let form = PasskeyForm {
+        creates: false,
+        action: "/login/passkey",
+        options: None,
+        button: "Use your passkey",
+        starts: again.is_none(),
+    };
+    let content = html! {
+        h1 { "Log in with a passkey" }
+        (form.render(&html! { (wanted.fields()) (frame.form_page()) }))
+        p { a.action href=(wanted.login_address()) { "Log in with your password" } }
+    };
+    Ok(frame.page("Log in with a passkey", &content))
 }
 
 /// POST /login/passkey/options: what the browser needs to log in with a passkey, as JSON.

@@ -3,7 +3,6 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::{DONE, DoneResponse, answer};
-use crate::request::description::FORM;
 use crate::request::form::{Fields, form, text};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
@@ -144,37 +143,17 @@ answer! {
     }
 }
 
-/// Begin to set up an authenticator app.
-///
-/// The secret counts once a code confirms it, within 15 minutes.
-#[utoipa::path(
-    post,
-    path = "/api/totp/begin",
-    request_body(content = inline(NewTotpForm), content_type = FORM),
-    responses((status = 200, body = NewTotpResponse)),
-)]
+/// POST /api/totp/begin.
 pub async fn begin(app: App, form: SignedFields) -> Result<Json<NewTotpResponse>, RequestError> {
     Ok(Json(begin_totp(&app, &form).await?.into()))
 }
 
-/// Confirm an authenticator app with a code. From now on a login needs one.
-#[utoipa::path(
-    post,
-    path = "/api/totp/confirm",
-    request_body(content = inline(ConfirmedTotpForm), content_type = FORM),
-    responses((status = 200, body = RecoveryCodesResponse)),
-)]
+/// POST /api/totp/confirm.
 pub async fn confirm(app: App, form: SignedFields) -> Result<Json<RecoveryCodesResponse>, RequestError> {
     Ok(Json(confirm_totp(&app, &form).await?.into()))
 }
 
-/// Remove the authenticator app.
-#[utoipa::path(
-    post,
-    path = "/api/totp/end",
-    request_body(content = inline(EndedTotpForm), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-)]
+/// POST /api/totp/end.
 pub async fn end(app: App, form: SignedFields) -> Result<Json<DoneResponse>, RequestError> {
     end_totp(&app, &form).await?;
     Ok(Json(DONE))

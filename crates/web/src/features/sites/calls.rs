@@ -166,13 +166,7 @@ pub async fn own(app: App, json::Json(body): json::Json) -> Result<Json<OwnVotes
     Ok(Json(OwnVotesResponse { status: Status::Ok, votes: votes.collect() }))
 }
 
-/// Get the votes on a site for each of the last days.
-#[utoipa::path(
-    get,
-    path = "/api/sites/history/{host}",
-    params(("host" = inline(values::Host), Path), HistoryQuery),
-    responses((status = 200, body = SiteHistoryResponse)),
-)]
+/// GET /api/sites/history/{host}.
 pub async fn history(
     PathOf(host): PathOf<String>,
     mut visit: Visit,
@@ -184,13 +178,7 @@ pub async fn history(
     Ok(Json((&host, history).into()))
 }
 
-/// List the best, worst, controversial or most voted sites.
-#[utoipa::path(
-    get,
-    path = "/api/sites/leaderboard/{list}/{span}",
-    params(("list" = inline(values::BoardName), Path), ("span" = inline(values::SpanName), Path)),
-    responses((status = 200, body = LeaderboardResponse)),
-)]
+/// GET /api/sites/leaderboard/{list}/{span}.
 pub async fn leaderboard(
     PathOf((list, span)): PathOf<(String, String)>,
     mut visit: Visit,
@@ -200,15 +188,7 @@ pub async fn leaderboard(
     Ok(Json(sites::leaderboard(&mut visit, board, span).await?.into()))
 }
 
-/// Get the scores of all sites whose SHA-256 starts with a prefix.
-///
-/// The server does not learn which of these sites is looked up.
-#[utoipa::path(
-    get,
-    path = "/api/sites/prefix/{hex}",
-    params(("hex" = inline(values::HashPrefix), Path)),
-    responses((status = 200, body = PrefixScoresResponse)),
-)]
+/// GET /api/sites/prefix/{hex}.
 pub async fn prefix(
     app: App,
     PathOf(prefix): PathOf<String>,
@@ -237,13 +217,7 @@ pub async fn prefix(
     })
 }
 
-/// Get a voter's details (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/sites/admin/voter/{uuid}",
-    params(("uuid" = inline(values::Uuid), Path)),
-    responses((status = 200, body = VoterFoundResponse)),
-)]
+/// GET /api/sites/admin/voter/{uuid}.
 pub async fn voter(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
@@ -251,13 +225,7 @@ pub async fn voter(
     Ok(Json(sites::voter_details(&app.site, &user, voter_id(&voter)?).await?.into()))
 }
 
-/// List a voter's votes within a period (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/sites/admin/voter/{uuid}/votes",
-    params(("uuid" = inline(values::Uuid), Path), PeriodQuery),
-    responses((status = 200, body = VoterVotesResponse)),
-)]
+/// GET /api/sites/admin/voter/{uuid}/votes.
 pub async fn voter_votes(
     PathOf(voter): PathOf<String>,
     Page { app, user, .. }: Page<Member>,
@@ -266,13 +234,7 @@ pub async fn voter_votes(
     Ok(Json(sites::voter_votes(&app.site, &user, voter_id(&voter)?, from, to).await?.into()))
 }
 
-/// List the voters with the most votes on a day (administrators only).
-#[utoipa::path(
-    get,
-    path = "/api/sites/admin/top_voters/{date}",
-    params(("date" = inline(values::Date), Path)),
-    responses((status = 200, body = TopVotersResponse)),
-)]
+/// GET /api/sites/admin/top_voters/{date}.
 pub async fn top_voters(
     PathOf(date): PathOf<String>,
     Page { app, user, .. }: Page<Member>,

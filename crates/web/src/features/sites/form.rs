@@ -70,7 +70,7 @@ impl OwnVotesQuestion {
 
 form! {
     /// The requested length of a history.
-    pub query HistoryQuery {
+    pub struct HistoryQuery {
         /// The number of days up to today; 30 by default.
         pub days: u64 = days, values::HistoryDays, required = false;
     }
@@ -84,7 +84,7 @@ fn days(fields: &Fields, name: &'static str) -> Result<u64, RequestError> {
 
 form! {
     /// A period of time.
-    pub query PeriodQuery {
+    pub struct PeriodQuery {
         /// The start of the period; missing for no limit.
         pub from: Timestamp = |fields: &Fields, name| Ok(moment(fields, name)?.unwrap_or_default()), values::Time, required = false;
         /// The end of the period (exclusive); missing for no limit.

@@ -1,13 +1,12 @@
 //! News: submitting, deleting, voting, listing.
 
-use super::form::{NewsIdForm, SubmissionForm};
+use super::form::NewsIdForm;
 use super::sending::{delete_news, submit_or_edit};
 use crate::App;
 use crate::error::RequestError;
 use crate::markup::page::{Member, Page};
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{Status, answer, voted};
-use crate::request::description::FORM;
 use crate::request::form::{Form, checked, form, parse};
 use crate::request::path::{PathOf, Start};
 use crate::request::values;
@@ -16,11 +15,10 @@ use crate::site_lists::SiteList;
 use axum::Json;
 use tidings_domain::accounts::recent_votes::VotedOn;
 use tidings_domain::accounts::visit::Visit;
-use tidings_domain::news::hidden;
 use tidings_domain::news::item::Direction;
 use tidings_domain::news::lines::NewsLine;
 use tidings_domain::news::lists::NewsPage;
-use tidings_domain::news::past;
+use tidings_domain::news::{hidden, past};
 use tidings_domain::submissions::Submitted;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::NewsId;
@@ -78,24 +76,12 @@ answer! {
     }
 }
 
-/// Submit or edit a story.
-#[utoipa::path(
-    post,
-    path = "/api/submit",
-    request_body(content = inline(SubmissionForm), content_type = FORM),
-    responses((status = 200, body = SubmittedResponse)),
-)]
+/// POST /api/submit.
 pub async fn submit(app: App, form: SignedFields) -> Result<Json<SubmittedResponse>, RequestError> {
     Ok(Json(submit_or_edit(&app, form.actor(), form.fields.read()?).await?.into()))
 }
 
-/// Delete a story.
-#[utoipa::path(
-    post,
-    path = "/api/delnews",
-    request_body(content = inline(NewsIdForm), content_type = FORM),
-    responses((status = 200, body = NewsDeletedResponse)),
-)]
+/// POST /api/delnews.
 pub async fn delete(
     app: App,
     SignedForm { user, form }: SignedForm<NewsIdForm>,
@@ -104,17 +90,7 @@ pub async fn delete(
     Ok(Json(NewsDeletedResponse { status: Status::Ok, news_id: -1 }))
 }
 
-/// List stories.
-#[utoipa::path(
-    get,
-    path = "/api/getnews/{sort}/{start}/{count}",
-    params(
-        ("sort" = inline(values::NewsOrder), Path),
-        ("start" = inline(values::Start), Path),
-        ("count" = inline(values::NewsCount), Path),
-    ),
-    responses((status = 200, body = NewsListResponse)),
-)]
+/// GET /api/getnews/{sort}/{start}/{count}.
 pub async fn list(
     PathOf((sort, start, count)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
@@ -126,17 +102,7 @@ pub async fn list(
     Ok(answer(&visit, &page))
 }
 
-/// List the best stories of a day or a month.
-#[utoipa::path(
-    get,
-    path = "/api/past/{day}/{start}/{count}",
-    params(
-        ("day" = inline(values::Period), Path),
-        ("start" = inline(values::Start), Path),
-        ("count" = inline(values::NewsCount), Path),
-    ),
-    responses((status = 200, body = NewsListResponse)),
-)]
+/// GET /api/past/{day}/{start}/{count}.
 pub async fn past(
     PathOf((day, start, count)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
@@ -172,7 +138,7 @@ fn answer(visit: &Visit, page: &NewsPage) -> Json<NewsListResponse> {
 
 form! {
     /// The stories and comments whose votes are asked for.
-    pub query VotesQuery {
+    pub struct VotesQuery {
         /// Numbers of stories, and comments such as `7-3`, with commas between them; at most 300.
         pub of: Vec<VotedOn> = checked(VOTED_ON, voted_on), values::VotesAsked;
     }
@@ -205,13 +171,7 @@ answer! {
     }
 }
 
-/// See the votes on stories and comments, with your own, for a page that was kept.
-#[utoipa::path(
-    get,
-    path = "/api/votes",
-    params(VotesQuery),
-    responses((status = 200, body = VotesListResponse)),
-)]
+/// GET /api/votes.
 pub async fn votes(
     Page { app, user, .. }: Page<Member>,
     Form(query): Form<VotesQuery>,

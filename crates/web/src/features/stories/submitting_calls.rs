@@ -4,7 +4,6 @@
 use crate::App;
 use crate::error::RequestError;
 use crate::request::answers::{Status, answer};
-use crate::request::description::FORM;
 use crate::request::form::{Form, form, valid};
 use crate::request::values;
 use crate::request::viewer::SignedFields;
@@ -23,7 +22,7 @@ form! {
 
 form! {
     /// A URL that somebody is about to submit.
-    pub query DuplicateQuery {
+    pub struct DuplicateQuery {
         /// The URL, with or without `https://`.
         pub url: NewsUrl = valid(|url: &str| NewsUrl::parse(&completed(url))), values::Url;
     }
@@ -38,13 +37,7 @@ answer! {
     }
 }
 
-/// Fetch the title of a page.
-#[utoipa::path(
-    post,
-    path = "/api/fetchtitle",
-    request_body(content = inline(FetchTitleForm), content_type = FORM),
-    responses((status = 200, body = TitleResponse)),
-)]
+/// POST /api/fetchtitle.
 pub async fn fetch_title(app: App, form: SignedFields) -> Result<Json<TitleResponse>, RequestError> {
     let page: FetchTitleForm = form.fields.read()?;
     let title = super::sending::fetch_title(&app, form.actor(), &page.url).await?;
@@ -64,13 +57,7 @@ answer! {
     }
 }
 
-/// Find the story that a URL leads to when it is submitted.
-#[utoipa::path(
-    get,
-    path = "/api/duplicate",
-    params(DuplicateQuery),
-    responses((status = 200, body = DuplicateResponse)),
-)]
+/// GET /api/duplicate.
 pub async fn duplicate(
     app: App,
     Form(query): Form<DuplicateQuery>,

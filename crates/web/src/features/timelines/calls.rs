@@ -7,7 +7,6 @@ use crate::error::{RequestError, unknown_name};
 use crate::markup::page::Page;
 use crate::markup::parts::DELETED_USER;
 use crate::request::answers::{DONE, DoneResponse, answer};
-use crate::request::description::FORM;
 use crate::request::form::Form;
 use crate::request::paging::WindowQuery;
 use crate::request::path::PathOf;
@@ -76,13 +75,7 @@ answer! {
     }
 }
 
-/// Delete a tweet.
-#[utoipa::path(
-    post,
-    path = "/api/deltweet",
-    request_body(content = inline(TweetDeletion), content_type = FORM),
-    responses((status = 200, body = DoneResponse)),
-)]
+/// POST /api/deltweet.
 pub async fn delete(
     app: App,
     SignedForm { user, form }: SignedForm<TweetDeletion>,
@@ -91,13 +84,7 @@ pub async fn delete(
     Ok(Json(DONE))
 }
 
-/// List the caller's own tweets and those of the users the caller follows.
-#[utoipa::path(
-    get,
-    path = "/api/timeline/home",
-    params(WindowQuery),
-    responses((status = 200, body = TimelineResponse)),
-)]
+/// GET /api/timeline/home.
 pub async fn home(
     Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
@@ -109,13 +96,7 @@ pub async fn home(
     Ok(Json(page.into()))
 }
 
-/// List the newest tweets of all users.
-#[utoipa::path(
-    get,
-    path = "/api/timeline/everyone",
-    params(WindowQuery),
-    responses((status = 200, body = TimelineResponse)),
-)]
+/// GET /api/timeline/everyone.
 pub async fn everyone(
     Page { mut visit, .. }: Page,
     Form(query): Form<WindowQuery>,
@@ -123,13 +104,7 @@ pub async fn everyone(
     Ok(Json(reading::everyone(&mut visit, &query.into()).await?.into()))
 }
 
-/// List a user's tweets.
-#[utoipa::path(
-    get,
-    path = "/api/timeline/user/{name}",
-    params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = TimelineResponse)),
-)]
+/// GET /api/timeline/user/{name}.
 pub async fn of_user(
     PathOf(name): PathOf<String>,
     Page { mut visit, .. }: Page,
@@ -139,13 +114,7 @@ pub async fn of_user(
     Ok(Json(reading::of_user(&mut visit, user.id, &query.into()).await?.into()))
 }
 
-/// List a user's followers.
-#[utoipa::path(
-    get,
-    path = "/api/followers/{name}",
-    params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = PeopleResponse)),
-)]
+/// GET /api/followers/{name}.
 pub async fn followers(
     PathOf(name): PathOf<String>,
     mut visit: Visit,
@@ -155,13 +124,7 @@ pub async fn followers(
     Ok(Json(people.map_err(unknown_name)?.into()))
 }
 
-/// List the users that a user follows.
-#[utoipa::path(
-    get,
-    path = "/api/followings/{name}",
-    params(("name" = inline(values::Username), Path), WindowQuery),
-    responses((status = 200, body = PeopleResponse)),
-)]
+/// GET /api/followings/{name}.
 pub async fn followings(
     PathOf(name): PathOf<String>,
     mut visit: Visit,

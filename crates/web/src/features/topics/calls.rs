@@ -70,13 +70,7 @@ answer! {
     }
 }
 
-/// List articles, best or newest first.
-#[utoipa::path(
-    get,
-    path = "/api/articles/{order}/{page}",
-    params(("order" = inline(values::ArticleOrder), Path), ("page" = inline(values::PageNumber), Path)),
-    responses((status = 200, body = ArticlesResponse)),
-)]
+/// GET /api/articles/{order}/{page}.
 pub async fn all(
     PathOf((order, page)): PathOf<(String, String)>,
     Page { mut visit, .. }: Page,
@@ -85,17 +79,7 @@ pub async fn all(
     Ok(Json(lists::all(&mut visit, order, page.of(ARTICLES_PER_PAGE)).await?.into()))
 }
 
-/// List the articles of one or more topics.
-#[utoipa::path(
-    get,
-    path = "/api/topic/{name}/{order}/{page}",
-    params(
-        ("name" = inline(values::TopicChoice), Path),
-        ("order" = inline(values::ArticleOrder), Path),
-        ("page" = inline(values::PageNumber), Path),
-    ),
-    responses((status = 200, body = ArticlesResponse)),
-)]
+/// GET /api/topic/{name}/{order}/{page}.
 pub async fn of_topics(
     PathOf((name, order, page)): PathOf<(String, String, String)>,
     Page { mut visit, .. }: Page,
@@ -130,8 +114,7 @@ fn whole_if_possible<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// List all topics, those with the most articles first.
-#[utoipa::path(get, path = "/api/topics", responses((status = 200, body = TopicListResponse)))]
+/// GET /api/topics.
 pub async fn topics(mut visit: Visit) -> Result<Json<TopicListResponse>, RequestError> {
     let overview = topics::all(&mut visit).await?;
     let entries = overview.topics.iter().map(TopicEntry::from).collect();

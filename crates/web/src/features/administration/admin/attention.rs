@@ -46,35 +46,17 @@ impl Facts {
     }
 }
 
-/// Something that needs a person.
+/// Something that needs a person, and whether people notice it, or it will be worse soon.
 struct Notice {
-    /// Whether people notice it, or it will be worse soon.
     is_urgent: bool,
     text: Markup,
 }
 
-fn urgent(text: Markup) -> Option<Notice> {
-    Some(Notice { is_urgent: true, text })
-}
-
-fn plain(text: Markup) -> Option<Notice> {
-    Some(Notice { is_urgent: false, text })
-}
-
 /// The notices of matters that need a person, the urgent ones first.
 pub fn attention(facts: &Facts) -> Markup {
-    let found = [
-        panicked(facts),
-        failed(facts),
-        signup_burst(facts),
-        reviews(facts),
-        vote_rings(facts),
-        address(facts),
-        no_mail(facts),
-        no_backup(facts),
-    ];
+    let found = of_events(facts).into_iter().chain(of_settings(facts));
     let conditions = facts.conditions.iter().map(condition);
-    let mut notices: Vec<Notice> = conditions.chain(found.into_iter().flatten()).collect();
+    let mut notices: Vec<Notice> = conditions.chain(found.flatten()).collect();
     notices.sort_by_key(|notice| !notice.is_urgent);
     html! {
         h2 #attention { "Needs your attention" }
@@ -104,86 +86,75 @@ fn condition(condition: &Condition) -> Notice {
     }
 }
 
-fn no_backup(facts: &Facts) -> Option<Notice> {
-    if facts.makes_backups {
-        return None;
-    }
-    plain(html! {
-        "Automatic backups are off. Set " code { "backup.folder" } ", or run " code { "tidings backup" }
-        " once a day."
-    })
+fn urgent_if(needs_person: bool, text: impl FnOnce() -> Markup) -> Option<Notice> {
+    needs_person.then(|| Notice { is_urgent: true, text: text() })
 }
 
-fn panicked(facts: &Facts) -> Option<Notice> {
-    (facts.panics > 0).then(|| Notice {
-        is_urgent: true,
-        text: html! {
-            (counted(facts.panics, "panic", "panics")) " on this server since it started. These are bugs: \
-             please report them, with the log lines that say “a panic”."
-        },
-    })
+fn plain_if(needs_person: bool, text: impl FnOnce() -> Markup) -> Option<Notice> {
+    needs_person.then(|| Notice { is_urgent: false, text: text() })
 }
 
-fn failed(facts: &Facts) -> Option<Notice> {
-    let errors = facts.errors;
-    (errors > 0).then(|| Notice {
-        is_urgent: false,
-        text: html! {
-            (counted(errors, "request", "requests")) " failed in the last 24 hours (5xx). The log gives the \
-             cause of each, with the request number shown on its error page."
-        },
-    })
+/// Notices of what has happened.
+fn of_events(facts: &Facts) -> [Option<Notice>; 5] {
+    let burst = facts.waiting.signup_burst_seconds;
+    [
+        urgent_if(facts.panics > 0, || {
+            html! {
+                (counted(facts.panics, "panic", "panics")) " on this server since it started. These are bugs: \
+                 please report them, with the log lines that say “a panic”."
+            }
+        }),
+        plain_if(facts.errors > 0, || {
+            html! {
+                (counted(facts.errors, "request", "requests")) " failed in the last 24 hours (5xx). The log gives the \
+                 cause of each, with the request number shown on its error page."
+            }
+        }),
+        urgent_if(burst.is_some(), || {
+            html! {
+                "Too many accounts were created, so new ones need your approval. This ends in "
+                (wait(burst.unwrap_or_default())) ". They are in the "
+                a href="/moderate" { "review queue" } ". " code { "limits.signup_burst" } " sets the limit."
+            }
+        }),
+        plain_if(facts.waiting.reviews > 0, || {
+            html! {
+                (counted(facts.waiting.reviews, "item needs", "items need"))
+                " review: flags, held posts, applications or appeals. "
+                a href="/moderate" { "Open the review queue" } "."
+            }
+        }),
+        plain_if(facts.vote_rings > 0, || {
+            html! {
+                (counted(facts.vote_rings as u64, "group of accounts votes", "groups of accounts vote"))
+                " for each other far more often than chance would explain. "
+                a href="/moderate/votes" { "Review them" } "."
+            }
+        }),
+    ]
 }
 
-fn signup_burst(facts: &Facts) -> Option<Notice> {
-    let seconds = facts.waiting.signup_burst_seconds?;
-    urgent(html! {
-        "Too many accounts were created, so new ones need your approval. This ends in " (wait(seconds)) ". \
-         They are in the "
-        a href="/moderate" { "review queue" } ". " code { "limits.signup_burst" } " sets the limit."
-    })
-}
-
-fn reviews(facts: &Facts) -> Option<Notice> {
-    let waiting = facts.waiting.reviews;
-    (waiting > 0).then(|| Notice {
-        is_urgent: false,
-        text: html! {
-            (counted(waiting, "item needs", "items need"))
-            " review: flags, held posts, applications or appeals. "
-            a href="/moderate" { "Open the review queue" } "."
-        },
-    })
-}
-
-fn vote_rings(facts: &Facts) -> Option<Notice> {
-    (facts.vote_rings > 0).then(|| Notice {
-        is_urgent: false,
-        text: html! {
-            (counted(facts.vote_rings as u64, "group of accounts votes", "groups of accounts vote"))
-            " for each other far more often than chance would explain. "
-            a href="/moderate/votes" { "Review them" } "."
-        },
-    })
-}
-
-fn address(facts: &Facts) -> Option<Notice> {
-    if facts.has_email {
-        return None;
-    }
-    plain(html! {
-        "Your account has no e-mail address, so you can't reset a lost password or be warned about changes \
-         to it. " a href="/settings/mail" { "Add one" } "."
-    })
-}
-
-fn no_mail(facts: &Facts) -> Option<Notice> {
-    if facts.sends_mail {
-        return None;
-    }
-    plain(html! {
-        "This site doesn't send mail, so nobody can reset a password. Set " code { "mail.relay" } "."
-    })
+/// Notices of what is not set up.
+fn of_settings(facts: &Facts) -> [Option<Notice>; 3] {
+    [
+        plain_if(!facts.has_email, || {
+            html! {
+                "Your account has no e-mail address, so you can't reset a lost password or be warned about changes \
+                 to it. " a href="/settings/mail" { "Add one" } "."
+            }
+        }),
+        plain_if(!facts.sends_mail, || {
+            html! {
+                "This site doesn't send mail, so nobody can reset a password. Set " code { "mail.relay" } "."
+            }
+        }),
+        plain_if(!facts.makes_backups, || {
+            html! {
+                "Automatic backups are off. Set " code { "backup.folder" } ", or run " code { "tidings backup" }
+                " once a day."
+            }
+        }),
+    ]
 }
 
 #[cfg(test)]

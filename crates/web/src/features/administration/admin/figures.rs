@@ -2,6 +2,7 @@
 //! day. Every number is also in a table.
 
 use crate::markup::charts::{self, Bar, HEIGHT};
+use crate::markup::parts;
 use crate::server::traffic::percentile;
 use maud::{Markup, html};
 use tidings_domain::activity::Figures;
@@ -85,32 +86,24 @@ pub fn charts(rows: &[Row<'_>], unit: &str) -> Markup {
         div.charts { @for chart in &CHARTS { (chart.draw(rows, unit)) } }
         details.figures {
             summary { "Show the numbers by the " (unit) }
-            div.scroll.wide tabindex="0" role="region" aria-label={ "Numbers by the " (unit) } {
-                (table(rows, unit))
-            }
+            (table(rows, unit))
         }
     }
 }
 
 fn table(rows: &[Row<'_>], unit: &str) -> Markup {
-    html! {
-        table {
-            thead {
-                tr {
-                    th scope="col" { (unit) " (UTC)" }
-                    @for column in COLUMNS { th.number scope="col" { (column.name) } }
-                }
-            }
-            tbody {
-                @for row in rows.iter().rev() {
-                    tr {
-                        th scope="row" { (row.time) }
-                        @for column in COLUMNS { td.number { ((column.shown)((column.of)(row.figures))) } }
-                    }
-                }
+    let time = format!("{unit} (UTC)");
+    let numbers = COLUMNS.iter().map(|column| parts::Column::Numbers(column.name));
+    let columns: Vec<_> = [parts::Column::Words(&time)].into_iter().chain(numbers).collect();
+    let rows = html! {
+        @for row in rows.iter().rev() {
+            tr {
+                th scope="row" { (row.time) }
+                @for column in COLUMNS { td.number { ((column.shown)((column.of)(row.figures))) } }
             }
         }
-    }
+    };
+    parts::wide_table(&format!("Numbers by the {unit}"), &columns, &rows)
 }
 
 impl Chart {
