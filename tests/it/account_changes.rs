@@ -9,7 +9,7 @@ use tidings_keyspace::Batch;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::mails::send_all;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::smtp_server::{ReceivedMessage, SmtpServer};
 
 const NEW_PASSWORD: &str = "battery staple";
@@ -21,41 +21,37 @@ async fn change(client: &Client, email: &str, password: &str, current: Option<&s
     client.api_post("/api/updateprofile", &fields).await
 }
 
-#[tokio::test]
-async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_does() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
-        let before = server.dump().await;
-        for (email, password) in [
-            ("new@example.org", ""),
-            ("", ""),
-            ("ALICE@example.org", ""),
-            ("alice@example.org", NEW_PASSWORD),
-            ("alice@example.org", PASSWORD),
-        ] {
-            for current in [None, Some(""), Some("wrong horse"), Some(NEW_PASSWORD)] {
-                let error = refused(change(&alice, email, password, current).await);
-                assert!(error.contains("current_password"), "{email} {password} {current:?}: {error}");
-            }
+#[each_engine]
+async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_does(server: Server) {
+    let alice = server.register("alice").await;
+    ok(change(&alice, "alice@example.org", "", Some(PASSWORD)).await);
+    let before = server.dump().await;
+    for (email, password) in [
+        ("new@example.org", ""),
+        ("", ""),
+        ("ALICE@example.org", ""),
+        ("alice@example.org", NEW_PASSWORD),
+        ("alice@example.org", PASSWORD),
+    ] {
+        for current in [None, Some(""), Some("wrong horse"), Some(NEW_PASSWORD)] {
+            let error = refused(change(&alice, email, password, current).await);
+            assert!(error.contains("current_password"), "{email} {password} {current:?}: {error}");
         }
-        assert_eq!(server.dump().await, before);
-        // A value that stays the same needs no password, and a password that is not needed is not checked.
-        for current in [None, Some(""), Some("wrong horse")] {
-            ok(change(&alice, "alice@example.org", "", current).await);
-        }
-        ok(change(&alice, "", "", Some(PASSWORD)).await);
-        assert_eq!(server.field("user:1", "email").await.as_deref(), Some(""));
-        assert!(alice.is_logged_in().await);
-        ok(change(&alice, "", NEW_PASSWORD, Some(PASSWORD)).await);
-        server.visitor().log_in("alice", NEW_PASSWORD).await;
-    })
-    .await;
+    }
+    assert_eq!(server.dump().await, before);
+    // A value that stays the same needs no password, and a password that is not needed is not checked.
+    for current in [None, Some(""), Some("wrong horse")] {
+        ok(change(&alice, "alice@example.org", "", current).await);
+    }
+    ok(change(&alice, "", "", Some(PASSWORD)).await);
+    assert_eq!(server.field("user:1", "email").await.as_deref(), Some(""));
+    assert!(alice.is_logged_in().await);
+    ok(change(&alice, "", NEW_PASSWORD, Some(PASSWORD)).await);
+    server.visitor().log_in("alice", NEW_PASSWORD).await;
 }
 
-#[tokio::test]
-async fn both_forms_ask_for_the_current_password() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn both_forms_ask_for_the_current_password(server: Server) {
     let alice = server.register("alice").await;
     for (path, action) in [("/settings/mail", "/settings/mail"), ("/user/alice", "/profile")] {
         let form = page(&alice, path).await.form(action).with("email", "new@example.org");
@@ -73,9 +69,8 @@ async fn both_forms_ask_for_the_current_password() {
     }
 }
 
-#[tokio::test]
-async fn a_wrong_current_password_counts_as_a_failed_login() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/1m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "2/1m")])]
+async fn a_wrong_current_password_counts_as_a_failed_login(server: Server) {
     let alice = server.register("alice").await;
     for _ in 0..2 {
         refused(change(&alice, "new@example.org", "", Some("wrong horse")).await);
@@ -86,26 +81,22 @@ async fn a_wrong_current_password_counts_as_a_failed_login() {
     assert!(refused(serde_json::from_slice(&answer.body).unwrap()).contains("Too many failed logins"));
 }
 
-#[tokio::test]
-async fn a_new_password_ends_all_sessions_and_opens_a_new_one() {
-    each_engine(&[("site.url", "https://news.example.com")], async |server| {
-        let alice = server.register("alice").await;
-        let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
-        let fields =
-            [("about", ""), ("email", ""), ("password", NEW_PASSWORD), ("current_password", PASSWORD)];
-        let answer = alice.post("/api/updateprofile", &fields).await;
-        let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
-        let token = cookie.strip_prefix("__Host-auth=").unwrap().split(';').next().unwrap();
-        let new = server.visitor().with_secrets(Some(token), None);
-        for old in [&alice, &elsewhere] {
-            assert_eq!(old.api_get("/api/sessions").await["status"], "err");
-        }
-        let listed = ok(new.api_get("/api/sessions").await)["sessions"].as_array().unwrap().clone();
-        assert_eq!(listed.len(), 1);
-        assert_eq!(listed[0]["current"], true);
-        assert_ne!(server.field("user:1", "apisecret").await, alice.apisecret);
-    })
-    .await;
+#[each_engine(&[("site.url", "https://news.example.com")])]
+async fn a_new_password_ends_all_sessions_and_opens_a_new_one(server: Server) {
+    let alice = server.register("alice").await;
+    let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
+    let fields = [("about", ""), ("email", ""), ("password", NEW_PASSWORD), ("current_password", PASSWORD)];
+    let answer = alice.post("/api/updateprofile", &fields).await;
+    let cookie = answer.headers[SET_COOKIE].to_str().unwrap();
+    let token = cookie.strip_prefix("__Host-auth=").unwrap().split(';').next().unwrap();
+    let new = server.visitor().with_secrets(Some(token), None);
+    for old in [&alice, &elsewhere] {
+        assert_eq!(old.api_get("/api/sessions").await["status"], "err");
+    }
+    let listed = ok(new.api_get("/api/sessions").await)["sessions"].as_array().unwrap().clone();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0]["current"], true);
+    assert_ne!(server.field("user:1", "apisecret").await, alice.apisecret);
 }
 
 /// A site with a mail relay, and an account `alice` with an address.

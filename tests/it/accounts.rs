@@ -12,7 +12,7 @@ use tidings_keyspace::Expiry;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const CREATION_LIMIT: (&str, &str) = ("limits.account_creation_seconds", "54000");
 const BEHIND_A_PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.0/8");
@@ -22,57 +22,49 @@ async fn try_register(client: &Client, username: &str, password: &str) -> serde_
     client.api_post("/api/create_account", &[("username", username), ("password", password)]).await
 }
 
-#[tokio::test]
-async fn an_account_is_stored_under_the_documented_keys() {
-    each_engine(&[], async |server| {
-        let alice = server.register("Alice").await;
-        let user = server.hash("user:1").await;
-        let (auth, secret) = (alice.auth.unwrap(), alice.apisecret.unwrap());
-        let now = server.now().to_string();
-        for (field, expected) in [
-            ("id", "1"),
-            ("username", "Alice"),
-            ("ctime", &now),
-            ("karma", "1"),
-            ("about", ""),
-            ("email", ""),
-            ("apisecret", &secret),
-            ("karma_incr_time", &now),
-        ] {
-            assert_eq!(user.get(field).map(String::as_str), Some(expected), "{field}");
-        }
-        assert_eq!(server.string("username.to.id:alice").await.as_deref(), Some("1"));
-        // Only the hash of the token is stored.
-        let hash = hex::encode(Sha256::digest(&auth));
-        let session = server.hash(&format!("session:{hash}")).await;
-        assert_eq!((&*session["user_id"], &session["since"], &session["last_seen"]), ("1", &now, &now));
-        assert_eq!(server.sorted("user:1:sessions").await.len(), 1);
-        assert!(!format!("{:?}", server.dump().await).contains(&auth));
-        for secret in [&auth, &secret] {
-            let is_token =
-                secret.len() == 40 && secret.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
-            assert!(is_token, "{secret}");
-        }
-        assert_ne!(auth, secret);
-    })
-    .await;
+#[each_engine]
+async fn an_account_is_stored_under_the_documented_keys(server: Server) {
+    let alice = server.register("Alice").await;
+    let user = server.hash("user:1").await;
+    let (auth, secret) = (alice.auth.unwrap(), alice.apisecret.unwrap());
+    let now = server.now().to_string();
+    for (field, expected) in [
+        ("id", "1"),
+        ("username", "Alice"),
+        ("ctime", &now),
+        ("karma", "1"),
+        ("about", ""),
+        ("email", ""),
+        ("apisecret", &secret),
+        ("karma_incr_time", &now),
+    ] {
+        assert_eq!(user.get(field).map(String::as_str), Some(expected), "{field}");
+    }
+    assert_eq!(server.string("username.to.id:alice").await.as_deref(), Some("1"));
+    // Only the hash of the token is stored.
+    let hash = hex::encode(Sha256::digest(&auth));
+    let session = server.hash(&format!("session:{hash}")).await;
+    assert_eq!((&*session["user_id"], &session["since"], &session["last_seen"]), ("1", &now, &now));
+    assert_eq!(server.sorted("user:1:sessions").await.len(), 1);
+    assert!(!format!("{:?}", server.dump().await).contains(&auth));
+    for secret in [&auth, &secret] {
+        let is_token = secret.len() == 40 && secret.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+        assert!(is_token, "{secret}");
+    }
+    assert_ne!(auth, secret);
 }
 
-#[tokio::test]
-async fn users_and_news_are_counted_in_strings() {
-    each_engine(&[], async |server| {
-        server.register("alice").await;
-        let bob = server.register("bob").await;
-        bob.submit_text("One", "text").await;
-        assert_eq!(server.string("users.count").await.as_deref(), Some("2"));
-        assert_eq!(server.string("news.count").await.as_deref(), Some("1"));
-    })
-    .await;
+#[each_engine]
+async fn users_and_news_are_counted_in_strings(server: Server) {
+    server.register("alice").await;
+    let bob = server.register("bob").await;
+    bob.submit_text("One", "text").await;
+    assert_eq!(server.string("users.count").await.as_deref(), Some("2"));
+    assert_eq!(server.string("news.count").await.as_deref(), Some("1"));
 }
 
-#[tokio::test]
-async fn a_username_is_a_letter_then_letters_digits_underscores_or_dashes_2_to_32_of_them() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_username_is_a_letter_then_letters_digits_underscores_or_dashes_2_to_32_of_them(server: Server) {
     let visitor = server.visitor();
     let (longest, too_long) = ("x".repeat(32), "x".repeat(33));
     for good in ["ab", "A-_9z", "Zz", &longest] {
@@ -105,24 +97,20 @@ async fn a_username_is_a_letter_then_letters_digits_underscores_or_dashes_2_to_3
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn a_username_is_unique_without_regard_to_case() {
-    each_engine(&[], async |server| {
-        server.register("Alice").await;
-        let before = server.dump().await;
-        for taken in ["Alice", "alice", "ALICE", "aLiCe"] {
-            let error = refused(try_register(&server.visitor(), taken, PASSWORD).await);
-            assert_eq!(error, "This username is taken. Choose another.");
-        }
-        assert_eq!(server.dump().await, before);
-        server.visitor().log_in("aLICE", PASSWORD).await;
-    })
-    .await;
+#[each_engine]
+async fn a_username_is_unique_without_regard_to_case(server: Server) {
+    server.register("Alice").await;
+    let before = server.dump().await;
+    for taken in ["Alice", "alice", "ALICE", "aLiCe"] {
+        let error = refused(try_register(&server.visitor(), taken, PASSWORD).await);
+        assert_eq!(error, "This username is taken. Choose another.");
+    }
+    assert_eq!(server.dump().await, before);
+    server.visitor().log_in("aLICE", PASSWORD).await;
 }
 
-#[tokio::test]
-async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most(server: Server) {
     let visitor = server.visitor();
     let (longest, too_long) = ("é".repeat(512), "é".repeat(512) + "x");
     for (password, expected) in [
@@ -141,40 +129,33 @@ async fn a_password_has_8_characters_at_least_and_1024_bytes_at_most() {
     visitor.log_in("bob", &longest).await;
 }
 
-#[tokio::test]
-async fn the_first_account_ever_is_the_administrator() {
-    each_engine(&[], async |server| {
-        server.register("alice").await;
-        server.register("bob").await;
-        assert_eq!(server.field("user:1", "flags").await.as_deref(), Some("a"));
-        assert_eq!(server.field("user:2", "flags").await.as_deref(), Some(""));
-    })
-    .await;
+#[each_engine]
+async fn the_first_account_ever_is_the_administrator(server: Server) {
+    server.register("alice").await;
+    server.register("bob").await;
+    assert_eq!(server.field("user:1", "flags").await.as_deref(), Some("a"));
+    assert_eq!(server.field("user:2", "flags").await.as_deref(), Some(""));
 }
 
-#[tokio::test]
-async fn new_and_changed_passwords_are_stored_as_argon2id() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let first = server.field("user:1", "password").await.unwrap();
-        let salt = server.field("user:1", "salt").await.unwrap();
-        ok(alice.update_profile("", "", "a new password").await);
-        let second = server.field("user:1", "password").await.unwrap();
-        for hash in [&first, &second] {
-            assert!(hash.starts_with("$argon2id$v=19$"), "{hash}");
-        }
-        assert_ne!(first, second);
-        // For Lamer News, which cannot refuse a login without one.
-        let salts = [salt, server.field("user:1", "salt").await.unwrap()];
-        assert_ne!(salts[0], salts[1]);
-        assert!(salts.iter().all(|salt| salt.len() >= 32 && salt.bytes().all(|b| b.is_ascii_hexdigit())));
-    })
-    .await;
+#[each_engine]
+async fn new_and_changed_passwords_are_stored_as_argon2id(server: Server) {
+    let alice = server.register("alice").await;
+    let first = server.field("user:1", "password").await.unwrap();
+    let salt = server.field("user:1", "salt").await.unwrap();
+    ok(alice.update_profile("", "", "a new password").await);
+    let second = server.field("user:1", "password").await.unwrap();
+    for hash in [&first, &second] {
+        assert!(hash.starts_with("$argon2id$v=19$"), "{hash}");
+    }
+    assert_ne!(first, second);
+    // For Lamer News, which cannot refuse a login without one.
+    let salts = [salt, server.field("user:1", "salt").await.unwrap()];
+    assert_ne!(salts[0], salts[1]);
+    assert!(salts.iter().all(|salt| salt.len() >= 32 && salt.bytes().all(|b| b.is_ascii_hexdigit())));
 }
 
-#[tokio::test]
-async fn one_account_per_address_may_be_created_in_15_hours() {
-    let server = Server::start(Engine::Memory, &[CREATION_LIMIT]).await;
+#[in_memory(&[CREATION_LIMIT])]
+async fn one_account_per_address_may_be_created_in_15_hours(server: Server) {
     let visitor = server.visitor();
     visitor.register("alice").await;
     assert_eq!(server.expiry(LIMIT_KEY).await, Expiry::In(Duration::from_secs(54_000)));
@@ -189,9 +170,8 @@ async fn one_account_per_address_may_be_created_in_15_hours() {
     visitor.register("bob").await;
 }
 
-#[tokio::test]
-async fn a_refused_registration_does_not_use_up_the_addresses_turn() {
-    let server = Server::start(Engine::Memory, &[CREATION_LIMIT, BEHIND_A_PROXY]).await;
+#[in_memory(&[CREATION_LIMIT, BEHIND_A_PROXY])]
+async fn a_refused_registration_does_not_use_up_the_addresses_turn(server: Server) {
     server.visitor().forwarded_for("203.0.113.1").register("alice").await;
     let bob = server.visitor().forwarded_for("203.0.113.2");
     refused(try_register(&bob, "alice", PASSWORD).await);
@@ -201,9 +181,8 @@ async fn a_refused_registration_does_not_use_up_the_addresses_turn() {
     refused(try_register(&bob, "carol", PASSWORD).await);
 }
 
-#[tokio::test]
-async fn what_a_stranger_says_about_its_address_is_not_believed() {
-    let server = Server::start(Engine::Memory, &[CREATION_LIMIT]).await;
+#[in_memory(&[CREATION_LIMIT])]
+async fn what_a_stranger_says_about_its_address_is_not_believed(server: Server) {
     server.visitor().forwarded_for("203.0.113.1").register("alice").await;
     assert_ne!(server.expiry(LIMIT_KEY).await, Expiry::Absent);
     for claim in ["203.0.113.2", "::1", "nonsense", ""] {
@@ -212,9 +191,8 @@ async fn what_a_stranger_says_about_its_address_is_not_believed() {
     }
 }
 
-#[tokio::test]
-async fn behind_a_trusted_proxy_the_client_is_the_rightmost_untrusted_address() {
-    let server = Server::start(Engine::Memory, &[CREATION_LIMIT, BEHIND_A_PROXY]).await;
+#[in_memory(&[CREATION_LIMIT, BEHIND_A_PROXY])]
+async fn behind_a_trusted_proxy_the_client_is_the_rightmost_untrusted_address(server: Server) {
     server.visitor().forwarded_for("198.51.100.7, 203.0.113.1, 127.0.0.2").register("alice").await;
     assert_ne!(server.expiry("limit:create_user:203.0.113.1").await, Expiry::Absent);
     let spoofed = server.visitor().forwarded_for("192.0.2.99, 203.0.113.1");
@@ -222,25 +200,21 @@ async fn behind_a_trusted_proxy_the_client_is_the_rightmost_untrusted_address() 
     server.visitor().forwarded_for("203.0.113.2").register("bob").await;
 }
 
-#[tokio::test]
-async fn a_profile_has_a_text_an_email_address_and_a_password() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        ok(alice.update_profile("I am\r\nAlice <b>", " alice@example.com ", "").await);
-        let user = server.hash("user:1").await;
-        assert_eq!((&*user["about"], &*user["email"]), ("I am\nAlice <b>", "alice@example.com"));
-        assert!(alice.is_logged_in().await);
-        ok(alice.update_profile("", "", "").await);
-        let user = server.hash("user:1").await;
-        assert_eq!((&*user["about"], &*user["email"]), ("", ""));
-        server.visitor().log_in("alice", PASSWORD).await;
-    })
-    .await;
+#[each_engine]
+async fn a_profile_has_a_text_an_email_address_and_a_password(server: Server) {
+    let alice = server.register("alice").await;
+    ok(alice.update_profile("I am\r\nAlice <b>", " alice@example.com ", "").await);
+    let user = server.hash("user:1").await;
+    assert_eq!((&*user["about"], &*user["email"]), ("I am\nAlice <b>", "alice@example.com"));
+    assert!(alice.is_logged_in().await);
+    ok(alice.update_profile("", "", "").await);
+    let user = server.hash("user:1").await;
+    assert_eq!((&*user["about"], &*user["email"]), ("", ""));
+    server.visitor().log_in("alice", PASSWORD).await;
 }
 
-#[tokio::test]
-async fn a_profile_that_is_not_acceptable_changes_nothing() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_profile_that_is_not_acceptable_changes_nothing(server: Server) {
     let alice = server.register("alice").await;
     let label = "b".repeat(60);
     let longest_email = format!("{}@{label}.{label}.{label}.example", "a".repeat(64));
@@ -263,9 +237,8 @@ async fn a_profile_that_is_not_acceptable_changes_nothing() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn fields_of_a_profile_form_cannot_set_other_fields_of_the_user() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn fields_of_a_profile_form_cannot_set_other_fields_of_the_user(server: Server) {
     server.member("alice").await;
     let bob = server.member("bob").await;
     let fields =
@@ -275,9 +248,8 @@ async fn fields_of_a_profile_form_cannot_set_other_fields_of_the_user() {
     assert_eq!((&*user["flags"], &*user["karma"], &*user["id"]), ("", "1", "2"));
 }
 
-#[tokio::test]
-async fn an_hour_of_visiting_earns_one_karma() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_hour_of_visiting_earns_one_karma(server: Server) {
     let alice = server.member("alice").await;
     assert_eq!(server.karma(&alice).await, 1);
     for (seconds, karma) in [(3_599, 1), (1, 2), (0, 2), (3_599, 2), (1, 3), (36_000, 4)] {
@@ -289,51 +261,45 @@ async fn an_hour_of_visiting_earns_one_karma() {
     assert_eq!(rewarded, Some(server.now().to_string()));
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_visits_earn_their_karma_once() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        for hour in 1..=5 {
-            server.advance(3_600);
-            at_once((0..64).map(|_| {
-                let alice = alice.clone();
-                async move { assert!(alice.is_logged_in().await) }
-            }))
-            .await;
-            assert_eq!(server.karma(&alice).await, 1 + hour);
-        }
-    })
-    .await;
+async fn concurrent_visits_earn_their_karma_once(server: Server) {
+    let alice = server.member("alice").await;
+    for hour in 1..=5 {
+        server.advance(3_600);
+        at_once((0..64).map(|_| {
+            let alice = alice.clone();
+            async move { assert!(alice.is_logged_in().await) }
+        }))
+        .await;
+        assert_eq!(server.karma(&alice).await, 1 + hour);
+    }
 }
 
-#[tokio::test]
-async fn a_profile_change_from_a_session_that_has_ended_changes_nothing() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        // The request has been let in, and then the owner logs out.
-        let mut visit = Visit::new(server.app.site.clone(), server.app.now(), alice.auth.as_deref());
-        let user = &visit.viewer().await.unwrap().unwrap().clone();
-        let device = &Device::new("", [127, 0, 0, 1].into());
-        let owner = Owner { user, session: visit.session().unwrap(), device };
-        ok(alice.post("/api/logout", &[]).await.json());
-        let before = server.dump().await;
-        for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
-            let change = ProfileChange {
-                about: Some(About::parse("taken over").unwrap()),
-                email: EmailChange::To(None),
-                password,
-                fullname: None,
-                tweet_news: None,
-                gravatar: None,
-                preferences: PreferencesChange::default(),
-                current_password: CurrentPassword(Some(PASSWORD.to_owned())),
-            };
-            let refused =
-                update_profile(&server.app.site, server.app.now(), owner, &change).await.unwrap_err();
-            assert!(refused.to_string().contains("session has ended"), "{refused}");
-        }
-        assert_eq!(server.dump().await, before);
-        server.visitor().log_in("alice", PASSWORD).await;
-    })
-    .await;
+#[each_engine]
+async fn a_profile_change_from_a_session_that_has_ended_changes_nothing(server: Server) {
+    let alice = server.register("alice").await;
+    // The request has been let in, and then the owner logs out.
+    let mut visit = Visit::new(server.app.site.clone(), server.app.now(), alice.auth.as_deref());
+    let user = &visit.viewer().await.unwrap().unwrap().clone();
+    let device = &Device::new("", [127, 0, 0, 1].into());
+    let owner = Owner { user, session: visit.session().unwrap(), device };
+    ok(alice.post("/api/logout", &[]).await.json());
+    let before = server.dump().await;
+    for password in [None, Some(NewPassword::parse("a thief's password").unwrap())] {
+        let change = ProfileChange {
+            about: Some(About::parse("taken over").unwrap()),
+            email: EmailChange::To(None),
+            password,
+            fullname: None,
+            tweet_news: None,
+            gravatar: None,
+            preferences: PreferencesChange::default(),
+            current_password: CurrentPassword(Some(PASSWORD.to_owned())),
+        };
+        let refused = update_profile(&server.app.site, server.app.now(), owner, &change).await.unwrap_err();
+        assert!(refused.to_string().contains("session has ended"), "{refused}");
+    }
+    assert_eq!(server.dump().await, before);
+    server.visitor().log_in("alice", PASSWORD).await;
 }

@@ -4,7 +4,7 @@ use tidings_web::server::figures;
 
 use crate::client::ok;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const HOUR: u64 = 3_600;
 
@@ -15,83 +15,75 @@ async fn charts(server: &Server) -> String {
     format!("{}{}", page(&alice, today).await.content(), page(&alice, month).await.content())
 }
 
-#[tokio::test]
-async fn what_happens_is_shown_at_once_and_kept() {
-    each_engine(&[], async |server| {
-        // It is 08:00.
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        let story = alice.submit_text("A story", "text").await;
-        let comment = bob.comment(story, "A comment").await;
-        bob.tweet("A tweet").await;
-        ok(bob.vote(story, "up").await);
-        ok(alice.vote_comment(story, comment, "up").await);
-        page(&bob, "/").await;
-        let check = async || {
-            let charts = charts(&server).await;
-            for time in ["08:00", "15 Jan 2027"] {
-                for part in ["1 stories, 1 comments, 1 posts", "2 votes", "2 sign-ups", "2 people"] {
-                    assert!(charts.contains(&format!("{time}: {part}")), "{time}: {part} in {charts}");
-                }
-                let requests =
-                    charts.split(&format!("{time}: ")).nth(1).and_then(|rest| rest.split(' ').next());
-                let requests: u64 = requests.unwrap().parse().unwrap();
-                assert!((8..30).contains(&requests), "{requests}");
-            }
-        };
-        check().await;
-        // Stored in a few keys, by each server once a minute.
-        assert!(server.hash("statistics:hour:2027-01-15T08").await.is_empty());
-        let before = server.store().rounds();
-        figures::keep(&server.app).await;
-        assert_eq!(server.store().rounds(), before, "its rounds are counted apart");
-        assert_eq!(server.number("statistics:hour:2027-01-15T08", "story").await, 1);
-        assert_eq!(server.number("statistics:day:2027-01-15", "signup").await, 2);
-        let keys = server.dump().await.into_keys().filter(|key| key.starts_with("statistics:")).count();
-        assert_eq!(keys, 2);
-        check().await;
-        // An hour later they count again as people.
-        server.advance(HOUR);
-        page(&bob, "/").await;
+#[each_engine]
+async fn what_happens_is_shown_at_once_and_kept(server: Server) {
+    // It is 08:00.
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    let story = alice.submit_text("A story", "text").await;
+    let comment = bob.comment(story, "A comment").await;
+    bob.tweet("A tweet").await;
+    ok(bob.vote(story, "up").await);
+    ok(alice.vote_comment(story, comment, "up").await);
+    page(&bob, "/").await;
+    let check = async || {
         let charts = charts(&server).await;
-        for part in ["09:00: 2 people", "15 Jan 2027: 2 people"] {
-            assert!(charts.contains(part), "{part} in {charts}");
+        for time in ["08:00", "15 Jan 2027"] {
+            for part in ["1 stories, 1 comments, 1 posts", "2 votes", "2 sign-ups", "2 people"] {
+                assert!(charts.contains(&format!("{time}: {part}")), "{time}: {part} in {charts}");
+            }
+            let requests = charts.split(&format!("{time}: ")).nth(1).and_then(|rest| rest.split(' ').next());
+            let requests: u64 = requests.unwrap().parse().unwrap();
+            assert!((8..30).contains(&requests), "{requests}");
         }
-        assert!(!charts.contains("09:00: 1 stories"), "{charts}");
-    })
-    .await;
+    };
+    check().await;
+    // Stored in a few keys, by each server once a minute.
+    assert!(server.hash("statistics:hour:2027-01-15T08").await.is_empty());
+    let before = server.store().rounds();
+    figures::keep(&server.app).await;
+    assert_eq!(server.store().rounds(), before, "its rounds are counted apart");
+    assert_eq!(server.number("statistics:hour:2027-01-15T08", "story").await, 1);
+    assert_eq!(server.number("statistics:day:2027-01-15", "signup").await, 2);
+    let keys = server.dump().await.into_keys().filter(|key| key.starts_with("statistics:")).count();
+    assert_eq!(keys, 2);
+    check().await;
+    // An hour later they count again as people.
+    server.advance(HOUR);
+    page(&bob, "/").await;
+    let charts = charts(&server).await;
+    for part in ["09:00: 2 people", "15 Jan 2027: 2 people"] {
+        assert!(charts.contains(part), "{part} in {charts}");
+    }
+    assert!(!charts.contains("09:00: 1 stories"), "{charts}");
 }
 
-#[tokio::test]
-async fn the_page_takes_the_same_few_rounds_however_much_has_happened() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let rounds = async || {
-            server.clear_caches().await;
-            let before = server.store().rounds();
-            page(&alice, "/admin").await;
-            server.store().rounds() - before
-        };
-        // An empty list takes a round less.
-        alice.submit_text("The first", "text").await;
-        // The first visit in an hour is noted.
-        rounds().await;
-        let few = rounds().await;
-        assert!(few <= 9, "{few}");
-        for _ in 0..30 {
-            server.advance(HOUR);
-            alice.tweet("A tweet").await;
-            alice.submit_text(&format!("At {}", server.now()), "text").await;
-            figures::keep(&server.app).await;
-        }
-        rounds().await;
-        assert_eq!(rounds().await, few);
-    })
-    .await;
+#[each_engine]
+async fn the_page_takes_the_same_few_rounds_however_much_has_happened(server: Server) {
+    let alice = server.register("alice").await;
+    let rounds = async || {
+        server.clear_caches().await;
+        let before = server.store().rounds();
+        page(&alice, "/admin").await;
+        server.store().rounds() - before
+    };
+    // An empty list takes a round less.
+    alice.submit_text("The first", "text").await;
+    // The first visit in an hour is noted.
+    rounds().await;
+    let few = rounds().await;
+    assert!(few <= 9, "{few}");
+    for _ in 0..30 {
+        server.advance(HOUR);
+        alice.tweet("A tweet").await;
+        alice.submit_text(&format!("At {}", server.now()), "text").await;
+        figures::keep(&server.app).await;
+    }
+    rounds().await;
+    assert_eq!(rounds().await, few);
 }
 
-#[tokio::test]
-async fn what_needs_a_person_comes_first() {
-    let server = Server::start(Engine::Memory, &[("accounts.signup", "apply")]).await;
+#[in_memory(&[("accounts.signup", "apply")])]
+async fn what_needs_a_person_comes_first(server: Server) {
     let alice = server.register("alice").await;
     let quiet = page(&alice, "/admin").await;
     assert!(!quiet.content().contains("review:"), "{}", quiet.content());

@@ -6,91 +6,84 @@ use crate::client::{ok, refused};
 use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const TEXT: &str = "We move to a new server on Sunday";
 
-#[tokio::test]
-async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        bob.submit_text("A story", "text").await;
-        let fields = [("text", TEXT), ("url", "/news/1"), ("hours", "2")];
-        let made = ok(alice.api_post("/api/admin/announcement", &fields).await);
-        for path in ["/", "/news/1", "/about", "/user/bob", "/nothing-here"] {
-            for client in [&server.visitor(), &bob] {
-                assert!(text_of(&client.get(path).await).contains(TEXT), "{path}");
-            }
+#[each_engine]
+async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    bob.submit_text("A story", "text").await;
+    let fields = [("text", TEXT), ("url", "/news/1"), ("hours", "2")];
+    let made = ok(alice.api_post("/api/admin/announcement", &fields).await);
+    for path in ["/", "/news/1", "/about", "/user/bob", "/nothing-here"] {
+        for client in [&server.visitor(), &bob] {
+            assert!(text_of(&client.get(path).await).contains(TEXT), "{path}");
         }
-        // A member dismisses it for good; others still see it.
-        let form = page(&bob, "/news/1").await.form("/announcement/dismiss");
-        assert_eq!(redirects_to(&form.send(&bob).await), "/news/1");
-        assert!(!text_of(&bob.get("/").await).contains(TEXT));
-        assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
-        // Another one is shown again.
-        ok(alice.api_post("/api/admin/announcement", &[("text", "Another"), ("hours", "1")]).await);
-        assert!(text_of(&bob.get("/").await).contains("Another"));
-        let current = ok(alice.api_get("/api/admin/announcement").await);
-        assert_eq!(
-            (&current["text"], &current["url"], &current["hours"]),
-            (&json!("Another"), &json!(""), &json!(1))
-        );
-        server.advance(3_600);
-        assert!(!text_of(&bob.get("/").await).contains("Another"));
-        assert_eq!(ok(alice.api_get("/api/admin/announcement").await)["text"], "");
-        // To undo a change brings back what was before it.
-        let log = ok(server.visitor().api_get("/api/moderations").await);
-        assert_eq!(
-            (&log["entries"][0]["action"], &log["entries"][0]["reason"]),
-            (&json!("announce"), &json!("Another"))
-        );
-        ok(undo(&alice, log["entries"][0]["id"].as_u64().unwrap()).await);
-        assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
-        ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
-        assert!(!text_of(&server.visitor().get("/").await).contains(TEXT));
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+    }
+    // A member dismisses it for good; others still see it.
+    let form = page(&bob, "/news/1").await.form("/announcement/dismiss");
+    assert_eq!(redirects_to(&form.send(&bob).await), "/news/1");
+    assert!(!text_of(&bob.get("/").await).contains(TEXT));
+    assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
+    // Another one is shown again.
+    ok(alice.api_post("/api/admin/announcement", &[("text", "Another"), ("hours", "1")]).await);
+    assert!(text_of(&bob.get("/").await).contains("Another"));
+    let current = ok(alice.api_get("/api/admin/announcement").await);
+    assert_eq!(
+        (&current["text"], &current["url"], &current["hours"]),
+        (&json!("Another"), &json!(""), &json!(1))
+    );
+    server.advance(3_600);
+    assert!(!text_of(&bob.get("/").await).contains("Another"));
+    assert_eq!(ok(alice.api_get("/api/admin/announcement").await)["text"], "");
+    // To undo a change brings back what was before it.
+    let log = ok(server.visitor().api_get("/api/moderations").await);
+    assert_eq!(
+        (&log["entries"][0]["action"], &log["entries"][0]["reason"]),
+        (&json!("announce"), &json!("Another"))
+    );
+    ok(undo(&alice, log["entries"][0]["id"].as_u64().unwrap()).await);
+    assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
+    ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+    assert!(!text_of(&server.visitor().get("/").await).contains(TEXT));
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn pinned_stories_lead_the_front_page() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let mut stories = Vec::new();
-        for number in 0..4 {
-            stories.push(alice.submit_text(&format!("Story {number}"), "text").await);
-            server.advance(60);
-        }
-        let order = async || {
-            let shown = text_of(&server.visitor().get("/").await);
-            let mut places: Vec<_> =
-                (0..4).map(|number| (shown.find(&format!("Story {number}")), number)).collect();
-            assert!(places.iter().all(|(place, _)| place.is_some()), "{shown}");
-            assert_eq!(shown.matches("Story 0</a>").count(), 1, "once");
-            places.sort_unstable();
-            places.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
-        };
-        assert_eq!(order().await, [3, 2, 1, 0]);
-        let pinned = format!("{}, {}", stories[0], stories[2]);
-        ok(alice.api_post("/api/admin/announcement", &[("pinned", &*pinned), ("pinned_hours", "1")]).await);
-        assert_eq!(order().await, [0, 2, 3, 1]);
-        assert_eq!(text_of(&server.visitor().get("/").await).matches(">Pinned<").count(), 2);
-        assert!(!text_of(&server.visitor().get("/latest/0").await).contains(">Pinned<"));
-        // A member who has hidden a pinned story does not see it.
-        let bob = server.member("bob").await;
-        ok(bob.api_post("/api/hide", &[("news_id", &stories[0].to_string())]).await);
-        assert!(!text_of(&bob.get("/").await).contains("Story 0"));
-        server.advance(3_600);
-        assert_eq!(order().await, [3, 2, 1, 0]);
-    })
-    .await;
+#[each_engine]
+async fn pinned_stories_lead_the_front_page(server: Server) {
+    let alice = server.register("alice").await;
+    let mut stories = Vec::new();
+    for number in 0..4 {
+        stories.push(alice.submit_text(&format!("Story {number}"), "text").await);
+        server.advance(60);
+    }
+    let order = async || {
+        let shown = text_of(&server.visitor().get("/").await);
+        let mut places: Vec<_> =
+            (0..4).map(|number| (shown.find(&format!("Story {number}")), number)).collect();
+        assert!(places.iter().all(|(place, _)| place.is_some()), "{shown}");
+        assert_eq!(shown.matches("Story 0</a>").count(), 1, "once");
+        places.sort_unstable();
+        places.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
+    };
+    assert_eq!(order().await, [3, 2, 1, 0]);
+    let pinned = format!("{}, {}", stories[0], stories[2]);
+    ok(alice.api_post("/api/admin/announcement", &[("pinned", &*pinned), ("pinned_hours", "1")]).await);
+    assert_eq!(order().await, [0, 2, 3, 1]);
+    assert_eq!(text_of(&server.visitor().get("/").await).matches(">Pinned<").count(), 2);
+    assert!(!text_of(&server.visitor().get("/latest/0").await).contains(">Pinned<"));
+    // A member who has hidden a pinned story does not see it.
+    let bob = server.member("bob").await;
+    ok(bob.api_post("/api/hide", &[("news_id", &stories[0].to_string())]).await);
+    assert!(!text_of(&bob.get("/").await).contains("Story 0"));
+    server.advance(3_600);
+    assert_eq!(order().await, [3, 2, 1, 0]);
 }
 
-#[tokio::test]
-async fn what_cannot_be_announced_is_refused_by_its_field() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_cannot_be_announced_is_refused_by_its_field(server: Server) {
     let alice = server.register("alice").await;
     alice.submit_text("A story", "text").await;
     for (fields, expected) in [
@@ -116,9 +109,8 @@ async fn what_cannot_be_announced_is_refused_by_its_field() {
     assert_eq!(form.value("text"), Some(TEXT));
 }
 
-#[tokio::test]
-async fn a_form_does_not_replace_an_announcement_that_its_writer_has_not_seen() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_form_does_not_replace_an_announcement_that_its_writer_has_not_seen(server: Server) {
     let alice = server.register("alice").await;
     let old = page(&alice, "/admin/site").await.form("/admin/announcement");
     let first = page(&alice, "/admin/site").await.form("/admin/announcement");

@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use crate::client::{PASSWORD, ok, refused};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 #[track_caller]
 fn check_members(answer: &Value, expected: &[&str]) {
@@ -14,131 +14,115 @@ fn check_members(answer: &Value, expected: &[&str]) {
     assert_eq!(members, expected.iter().copied().collect(), "{answer}");
 }
 
-#[tokio::test]
-async fn every_call_answers_its_documented_members() {
-    each_engine(&[], async |server| {
-        let account = [("username", "alice"), ("password", PASSWORD)];
-        let visitor = server.visitor();
-        for path in ["/api/create_account", "/api/login"] {
-            check_members(&ok(visitor.api_post(path, &account).await), &["status", "auth", "apisecret"]);
-        }
-        let alice = visitor.log_in("alice", PASSWORD).await;
-        let bob = server.member("bob").await;
-        assert_eq!(alice.submit("One", "", "text").await, json!({"status": "ok", "news_id": 1}));
-        assert_eq!(alice.edit(1, "Two", "", "text").await, json!({"status": "ok", "news_id": 1}));
-        assert_eq!(bob.vote(1, "up").await, json!({"status": "ok"}));
-        for (parent, id) in [(None, 1), (Some(1), 2)] {
-            let expected = json!({
-                "status": "ok", "op": "insert", "news_id": 1, "comment_id": id,
-                "parent_id": parent.map_or(-1, |parent| i64::try_from(parent).unwrap()),
-            });
-            assert_eq!(bob.try_comment(1, parent, "text").await, expected);
-        }
-        for (text, op) in [("new text", "update"), ("", "delete")] {
-            let expected = json!({"status": "ok", "op": op, "news_id": 1, "comment_id": 2, "parent_id": 1});
-            assert_eq!(bob.edit_comment(1, 2, text).await, expected);
-        }
-        let expected = json!({"status": "ok", "comment_id": "1-1"});
-        assert_eq!(alice.vote_comment(1, 1, "up").await, expected);
-        assert_eq!(alice.update_profile("", "", "").await, json!({"status": "ok"}));
-        assert_eq!(alice.delete(1).await, json!({"status": "ok", "news_id": -1}));
-        assert_eq!(alice.api_post("/api/logout", &[]).await, json!({"status": "ok"}));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
-        alice.submit_text("Text", "the text").await;
-        ok(bob.submit("Link", "http://example.com/", "a comment").await);
-        let mut expected = json!({
-            "id": 2, "title": "Link", "url": "http://example.com/", "ctime": server.now(),
-            "up": 1, "down": 0, "comments": 1, "username": "Bob",
+#[each_engine]
+async fn every_call_answers_its_documented_members(server: Server) {
+    let account = [("username", "alice"), ("password", PASSWORD)];
+    let visitor = server.visitor();
+    for path in ["/api/create_account", "/api/login"] {
+        check_members(&ok(visitor.api_post(path, &account).await), &["status", "auth", "apisecret"]);
+    }
+    let alice = visitor.log_in("alice", PASSWORD).await;
+    let bob = server.member("bob").await;
+    assert_eq!(alice.submit("One", "", "text").await, json!({"status": "ok", "news_id": 1}));
+    assert_eq!(alice.edit(1, "Two", "", "text").await, json!({"status": "ok", "news_id": 1}));
+    assert_eq!(bob.vote(1, "up").await, json!({"status": "ok"}));
+    for (parent, id) in [(None, 1), (Some(1), 2)] {
+        let expected = json!({
+            "status": "ok", "op": "insert", "news_id": 1, "comment_id": id,
+            "parent_id": parent.map_or(-1, |parent| i64::try_from(parent).unwrap()),
         });
-        for sort in ["top", "latest"] {
-            let answer = ok(server.visitor().api_get(&format!("/api/getnews/{sort}/0/1")).await);
-            check_members(&answer, &["status", "news", "count"]);
-            assert_eq!((&answer["news"], &answer["count"]), (&json!([expected]), &json!(2)), "{sort}");
-        }
-        ok(alice.vote(2, "up").await);
-        expected["up"] = 2.into();
-        expected["voted"] = "up".into();
-        expected["new_comments"] = 0.into();
-        assert_eq!(alice.list("latest").await[0], expected);
-    })
-    .await;
+        assert_eq!(bob.try_comment(1, parent, "text").await, expected);
+    }
+    for (text, op) in [("new text", "update"), ("", "delete")] {
+        let expected = json!({"status": "ok", "op": op, "news_id": 1, "comment_id": 2, "parent_id": 1});
+        assert_eq!(bob.edit_comment(1, 2, text).await, expected);
+    }
+    let expected = json!({"status": "ok", "comment_id": "1-1"});
+    assert_eq!(alice.vote_comment(1, 1, "up").await, expected);
+    assert_eq!(alice.update_profile("", "", "").await, json!({"status": "ok"}));
+    assert_eq!(alice.delete(1).await, json!({"status": "ok", "news_id": -1}));
+    assert_eq!(alice.api_post("/api/logout", &[]).await, json!({"status": "ok"}));
 }
 
-#[tokio::test]
-async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        alice.submit_text("One", "text").await;
-        alice.comment(1, "Top").await;
-        bob.reply(1, 1, "Reply").await;
-        ok(bob.vote_comment(1, 1, "down").await);
-        let thread = |top: Option<&str>, reply: Option<&str>| {
-            let mut thread = json!({"status": "ok", "next": null, "comments": [{
-                "id": 1, "body": "Top", "html": "<p>Top</p>", "ctime": server.now(), "username": "alice", "up": 1, "down": 1,
-                "replies": [{
-                    "id": 2, "body": "Reply", "html": "<p>Reply</p>", "ctime": server.now(), "username": "bob",
-                    "up": 1, "down": 0, "replies": [],
-                }],
-            }]});
-            for (comment, vote) in [("/comments/0", top), ("/comments/0/replies/0", reply)] {
-                if let Some(vote) = vote {
-                    thread.pointer_mut(comment).unwrap()["voted"] = vote.into();
-                }
+#[each_engine]
+async fn a_listed_item_has_no_rank_score_and_user_id_but_a_username(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
+    alice.submit_text("Text", "the text").await;
+    ok(bob.submit("Link", "http://example.com/", "a comment").await);
+    let mut expected = json!({
+        "id": 2, "title": "Link", "url": "http://example.com/", "ctime": server.now(),
+        "up": 1, "down": 0, "comments": 1, "username": "Bob",
+    });
+    for sort in ["top", "latest"] {
+        let answer = ok(server.visitor().api_get(&format!("/api/getnews/{sort}/0/1")).await);
+        check_members(&answer, &["status", "news", "count"]);
+        assert_eq!((&answer["news"], &answer["count"]), (&json!([expected]), &json!(2)), "{sort}");
+    }
+    ok(alice.vote(2, "up").await);
+    expected["up"] = 2.into();
+    expected["voted"] = "up".into();
+    expected["new_comments"] = 0.into();
+    assert_eq!(alice.list("latest").await[0], expected);
+}
+
+#[each_engine]
+async fn a_comment_has_counts_of_votes_the_viewers_own_vote_and_its_replies(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("One", "text").await;
+    alice.comment(1, "Top").await;
+    bob.reply(1, 1, "Reply").await;
+    ok(bob.vote_comment(1, 1, "down").await);
+    let thread = |top: Option<&str>, reply: Option<&str>| {
+        let mut thread = json!({"status": "ok", "next": null, "comments": [{
+            "id": 1, "body": "Top", "html": "<p>Top</p>", "ctime": server.now(), "username": "alice", "up": 1, "down": 1,
+            "replies": [{
+                "id": 2, "body": "Reply", "html": "<p>Reply</p>", "ctime": server.now(), "username": "bob",
+                "up": 1, "down": 0, "replies": [],
+            }],
+        }]});
+        for (comment, vote) in [("/comments/0", top), ("/comments/0/replies/0", reply)] {
+            if let Some(vote) = vote {
+                thread.pointer_mut(comment).unwrap()["voted"] = vote.into();
             }
-            thread
-        };
-        let path = "/api/getcomments/1";
-        assert_eq!(server.visitor().api_get(path).await, thread(None, None));
-        assert_eq!(alice.api_get(path).await, thread(Some("up"), None));
-        assert_eq!(bob.api_get(path).await, thread(Some("down"), Some("up")));
-    })
-    .await;
+        }
+        thread
+    };
+    let path = "/api/getcomments/1";
+    assert_eq!(server.visitor().api_get(path).await, thread(None, None));
+    assert_eq!(alice.api_get(path).await, thread(Some("up"), None));
+    assert_eq!(bob.api_get(path).await, thread(Some("down"), Some("up")));
 }
 
-#[tokio::test]
-async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        alice.submit_text("One", "text").await;
-        alice.comment(1, "Gone").await;
-        bob.reply(1, 1, "Reply").await;
-        ok(alice.edit_comment(1, 1, "").await);
-        let comment = &server.visitor().thread(1).await[0];
-        check_members(
-            comment,
-            &["id", "ctime", "username", "up", "down", "body", "html", "deleted", "del", "replies"],
-        );
-        assert_eq!(
-            (&comment["body"], &comment["html"], &comment["del"], &comment["deleted"]),
-            (&json!(""), &json!(""), &json!(1), &json!(true))
-        );
-    })
-    .await;
+#[each_engine]
+async fn a_deleted_comment_has_the_keys_of_the_original_beside_ours(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("One", "text").await;
+    alice.comment(1, "Gone").await;
+    bob.reply(1, 1, "Reply").await;
+    ok(alice.edit_comment(1, 1, "").await);
+    let comment = &server.visitor().thread(1).await[0];
+    check_members(
+        comment,
+        &["id", "ctime", "username", "up", "down", "body", "html", "deleted", "del", "replies"],
+    );
+    assert_eq!(
+        (&comment["body"], &comment["html"], &comment["del"], &comment["deleted"]),
+        (&json!(""), &json!(""), &json!(1), &json!(true))
+    );
 }
 
-#[tokio::test]
-async fn the_name_of_an_account_that_is_gone_is_a_string_too() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        bob.submit_text("One", "text").await;
-        bob.comment(1, "Comment").await;
-        server.write(|batch| batch.delete("user:2")).await;
-        assert_eq!(alice.list("latest").await[0]["username"], "[deleted user]");
-        assert_eq!(alice.thread(1).await[0]["username"], "[deleted user]");
-    })
-    .await;
+#[each_engine]
+async fn the_name_of_an_account_that_is_gone_is_a_string_too(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    bob.submit_text("One", "text").await;
+    bob.comment(1, "Comment").await;
+    server.write(|batch| batch.delete("user:2")).await;
+    assert_eq!(alice.list("latest").await[0]["username"], "[deleted user]");
+    assert_eq!(alice.thread(1).await[0]["username"], "[deleted user]");
 }
 
-#[tokio::test]
-async fn texts_come_back_as_they_were_sent() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn texts_come_back_as_they_were_sent(server: Server) {
     let alice = server.member("alice").await;
     let odd = "<script>alert('x')</script> & \"quotes\" \\ \u{2028} 日本 🦀 </textarea>\n\ttab";
     alice.submit_text("A <b>title</b> & \"more\"", odd).await;
@@ -148,9 +132,8 @@ async fn texts_come_back_as_they_were_sent() {
     assert_eq!(alice.thread(1).await[0]["body"], odd);
 }
 
-#[tokio::test]
-async fn getnews_gives_1_to_32_items_and_never_the_whole_site() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn getnews_gives_1_to_32_items_and_never_the_whole_site(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..40 {
         alice.submit_text(&format!("Number {number}"), "text").await;
@@ -189,9 +172,8 @@ async fn getnews_gives_1_to_32_items_and_never_the_whole_site() {
     }
 }
 
-#[tokio::test]
-async fn what_is_not_there_is_404() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_is_not_there_is_404(server: Server) {
     let visitor = server.visitor();
     for path in [
         "/api",
@@ -216,9 +198,8 @@ async fn what_is_not_there_is_404() {
     }
 }
 
-#[tokio::test]
-async fn an_unknown_name_is_404_with_an_error_for_programs() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_unknown_name_is_404_with_an_error_for_programs(server: Server) {
     let alice = server.member("alice").await;
     for path in [
         "/api/timeline/user/nobody",
@@ -243,9 +224,8 @@ async fn an_unknown_name_is_404_with_an_error_for_programs() {
     }
 }
 
-#[tokio::test]
-async fn every_answer_carries_the_security_headers() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn every_answer_carries_the_security_headers(server: Server) {
     for (path, kept) in [
         ("/api/getnews/top/0/30", "public, no-cache"),
         ("/api/nothing", "private, no-cache"),

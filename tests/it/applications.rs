@@ -3,7 +3,7 @@
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 use reqwest::StatusCode;
@@ -50,153 +50,134 @@ async fn is_seen(client: &Client, username: &str) -> bool {
     seen
 }
 
-#[tokio::test]
-async fn an_application_waits_in_the_queue_and_cannot_log_in() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        apply(&server, "Bob").await;
-        // Names are the same in any case.
-        assert_eq!(waiting(&server).await, ["application:bob"]);
-        let user = server.hash("user:2").await;
-        assert_eq!((&*user["application"], &*user["pending"]), (TEXT.1, "1"));
-        let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
-        assert!(error.starts_with("Your application has not been answered yet."), "{error}");
-        // To everybody else the account does not exist.
-        let wrong = refused(server.visitor().try_log_in("bob", "another password").await);
-        assert_eq!(wrong, "Wrong username or password.");
-        assert!(!is_seen(&alice, "bob").await);
-        let taken = refused(sign_up(&server.visitor(), "BOB", &[TEXT]).await);
-        assert_eq!(taken, "This username is taken. Choose another.");
-        assert!(!server.dump().await.keys().any(|key| key == "user:2:sessions"));
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn an_application_waits_in_the_queue_and_cannot_log_in(server: Server) {
+    let alice = server.register("alice").await;
+    apply(&server, "Bob").await;
+    // Names are the same in any case.
+    assert_eq!(waiting(&server).await, ["application:bob"]);
+    let user = server.hash("user:2").await;
+    assert_eq!((&*user["application"], &*user["pending"]), (TEXT.1, "1"));
+    let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
+    assert!(error.starts_with("Your application has not been answered yet."), "{error}");
+    // To everybody else the account does not exist.
+    let wrong = refused(server.visitor().try_log_in("bob", "another password").await);
+    assert_eq!(wrong, "Wrong username or password.");
+    assert!(!is_seen(&alice, "bob").await);
+    let taken = refused(sign_up(&server.visitor(), "BOB", &[TEXT]).await);
+    assert_eq!(taken, "This username is taken. Choose another.");
+    assert!(!server.dump().await.keys().any(|key| key == "user:2:sessions"));
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn an_accepted_applicant_logs_in_and_is_a_member_like_others() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        apply(&server, "bob").await;
-        accept(&alice, "BOB").await;
-        assert!(waiting(&server).await.is_empty());
-        let bob = server.visitor().log_in("bob", PASSWORD).await;
-        assert!(is_seen(&alice, "bob").await);
-        bob.submit_text("A story", "text").await;
-        for action in ["approve", "reject"] {
-            let error = answer(&alice, "bob", action, "again").await.unwrap_err();
-            assert!(error.starts_with("There is no such application."), "{error}");
-        }
-        let log = ok(server.visitor().api_get("/api/moderations").await);
-        let line = &log["entries"][0];
-        assert_eq!((&line["action"], &line["kind"]), (&"approve".into(), &"application".into()), "{log}");
-        assert!(bob.is_logged_in().await);
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn an_accepted_applicant_logs_in_and_is_a_member_like_others(server: Server) {
+    let alice = server.register("alice").await;
+    apply(&server, "bob").await;
+    accept(&alice, "BOB").await;
+    assert!(waiting(&server).await.is_empty());
+    let bob = server.visitor().log_in("bob", PASSWORD).await;
+    assert!(is_seen(&alice, "bob").await);
+    bob.submit_text("A story", "text").await;
+    for action in ["approve", "reject"] {
+        let error = answer(&alice, "bob", action, "again").await.unwrap_err();
+        assert!(error.starts_with("There is no such application."), "{error}");
+    }
+    let log = ok(server.visitor().api_get("/api/moderations").await);
+    let line = &log["entries"][0];
+    assert_eq!((&line["action"], &line["kind"]), (&"approve".into(), &"application".into()), "{log}");
+    assert!(bob.is_logged_in().await);
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        apply(&server, "bob").await;
-        reject(&alice, "bob", "We do not know you.").await;
-        assert!(waiting(&server).await.is_empty());
-        let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
-        assert_eq!(error, "Your application was rejected: We do not know you.");
-        assert!(!is_seen(&alice, "bob").await);
-        consistency::check_site(&server).await;
-        // The name is free for another application, which replaces the account.
-        apply(&server, "Bob").await;
-        // Names are the same in any case.
-        assert_eq!(waiting(&server).await, ["application:bob"]);
-        assert_eq!(server.string("username.to.id:bob").await.as_deref(), Some("3"));
-        assert!(server.hash("user:2").await.is_empty());
-        accept(&alice, "bob").await;
-        server.visitor().log_in("bob", PASSWORD).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn a_rejected_applicant_learns_the_reason_and_the_name_is_free(server: Server) {
+    let alice = server.register("alice").await;
+    apply(&server, "bob").await;
+    reject(&alice, "bob", "We do not know you.").await;
+    assert!(waiting(&server).await.is_empty());
+    let error = refused(server.visitor().try_log_in("bob", PASSWORD).await);
+    assert_eq!(error, "Your application was rejected: We do not know you.");
+    assert!(!is_seen(&alice, "bob").await);
+    consistency::check_site(&server).await;
+    // The name is free for another application, which replaces the account.
+    apply(&server, "Bob").await;
+    // Names are the same in any case.
+    assert_eq!(waiting(&server).await, ["application:bob"]);
+    assert_eq!(server.string("username.to.id:bob").await.as_deref(), Some("3"));
+    assert!(server.hash("user:2").await.is_empty());
+    accept(&alice, "bob").await;
+    server.visitor().log_in("bob", PASSWORD).await;
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn the_public_log_does_not_name_rejected_applicants() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        for name in ["bob", "carol"] {
-            apply(&server, name).await;
-        }
-        reject(&alice, "bob", "We do not know you.").await;
-        let accepted = accept(&alice, "carol").await;
-        let visitor = server.visitor();
-        let targets = async |client: &Client| -> Vec<String> {
-            let log = ok(client.api_get("/api/moderations?kind=application").await);
-            let entries = log["entries"].as_array().unwrap();
-            entries.iter().map(|entry| entry["target"].as_str().unwrap().to_owned()).collect()
-        };
-        assert_eq!(targets(&visitor).await, ["carol", "an applicant"]);
-        assert_eq!(targets(&alice).await, ["carol", "bob"]);
-        for path in ["/moderations", "/moderations/atom"] {
-            let shown = visitor.get(path).await;
-            let shown = String::from_utf8(shown.body).unwrap();
-            assert!(shown.contains("rejected the application of an applicant"), "{path}: {shown}");
-            assert!(!shown.contains("bob"), "{path}");
-        }
-        // Nor one whose acceptance was taken back.
-        ok(undo(&alice, &accepted).await);
-        assert_eq!(targets(&visitor).await, ["an applicant"; 3]);
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn the_public_log_does_not_name_rejected_applicants(server: Server) {
+    let alice = server.register("alice").await;
+    for name in ["bob", "carol"] {
+        apply(&server, name).await;
+    }
+    reject(&alice, "bob", "We do not know you.").await;
+    let accepted = accept(&alice, "carol").await;
+    let visitor = server.visitor();
+    let targets = async |client: &Client| -> Vec<String> {
+        let log = ok(client.api_get("/api/moderations?kind=application").await);
+        let entries = log["entries"].as_array().unwrap();
+        entries.iter().map(|entry| entry["target"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(targets(&visitor).await, ["carol", "an applicant"]);
+    assert_eq!(targets(&alice).await, ["carol", "bob"]);
+    for path in ["/moderations", "/moderations/atom"] {
+        let shown = visitor.get(path).await;
+        let shown = String::from_utf8(shown.body).unwrap();
+        assert!(shown.contains("rejected the application of an applicant"), "{path}: {shown}");
+        assert!(!shown.contains("bob"), "{path}");
+    }
+    // Nor one whose acceptance was taken back.
+    ok(undo(&alice, &accepted).await);
+    assert_eq!(targets(&visitor).await, ["an applicant"; 3]);
 }
 
-#[tokio::test]
-async fn a_name_that_looks_like_a_rejected_one_is_free_too() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        apply(&server, "boIt").await;
-        assert!(refused(sign_up(&server.visitor(), "bolt", &[TEXT]).await).contains("looks too much"));
-        reject(&alice, "boIt", "no").await;
-        apply(&server, "bolt").await;
-        // The rejected account has no name any more.
-        assert_eq!(server.string("username.to.id:boit").await, None);
-        apply(&server, "boot").await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn a_name_that_looks_like_a_rejected_one_is_free_too(server: Server) {
+    let alice = server.register("alice").await;
+    apply(&server, "boIt").await;
+    assert!(refused(sign_up(&server.visitor(), "bolt", &[TEXT]).await).contains("looks too much"));
+    reject(&alice, "boIt", "no").await;
+    apply(&server, "bolt").await;
+    // The rejected account has no name any more.
+    assert_eq!(server.string("username.to.id:boit").await, None);
+    apply(&server, "boot").await;
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn an_answer_can_be_undone() {
-    each_engine(&[APPLY], async |server| {
-        let alice = server.register("alice").await;
-        apply(&server, "bob").await;
-        let before = server.hash("user:2").await;
-        let queue = server.sorted("review:queue").await;
-        let line = reject(&alice, "bob", "no").await;
-        server.advance(60);
-        ok(undo(&alice, &line).await);
-        // It waits as if nothing had happened, in its old place.
-        assert_eq!(server.sorted("review:queue").await, queue);
-        let mut after = server.hash("user:2").await;
-        assert_eq!(after.remove("auth").as_deref(), Some(""));
-        after.insert("apisecret".to_owned(), before["apisecret"].clone());
-        assert_eq!(after, before);
-        // An accepted account is logged out again.
-        let line = accept(&alice, "bob").await;
-        let bob = server.visitor().log_in("bob", PASSWORD).await;
-        ok(undo(&alice, &line).await);
-        assert_eq!(bob.get("/settings").await.status, StatusCode::SEE_OTHER);
-        refused(server.visitor().try_log_in("bob", PASSWORD).await);
-        refused(undo(&alice, &line).await);
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[APPLY])]
+async fn an_answer_can_be_undone(server: Server) {
+    let alice = server.register("alice").await;
+    apply(&server, "bob").await;
+    let before = server.hash("user:2").await;
+    let queue = server.sorted("review:queue").await;
+    let line = reject(&alice, "bob", "no").await;
+    server.advance(60);
+    ok(undo(&alice, &line).await);
+    // It waits as if nothing had happened, in its old place.
+    assert_eq!(server.sorted("review:queue").await, queue);
+    let mut after = server.hash("user:2").await;
+    assert_eq!(after.remove("auth").as_deref(), Some(""));
+    after.insert("apisecret".to_owned(), before["apisecret"].clone());
+    assert_eq!(after, before);
+    // An accepted account is logged out again.
+    let line = accept(&alice, "bob").await;
+    let bob = server.visitor().log_in("bob", PASSWORD).await;
+    ok(undo(&alice, &line).await);
+    assert_eq!(bob.get("/settings").await.status, StatusCode::SEE_OTHER);
+    refused(server.visitor().try_log_in("bob", PASSWORD).await);
+    refused(undo(&alice, &line).await);
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn a_rejection_whose_name_is_taken_stays() {
-    let server = Server::start(Engine::Memory, &[APPLY]).await;
+#[in_memory(&[APPLY])]
+async fn a_rejection_whose_name_is_taken_stays(server: Server) {
     let alice = server.register("alice").await;
     apply(&server, "bob").await;
     let line = reject(&alice, "bob", "no").await;
@@ -207,9 +188,8 @@ async fn a_rejection_whose_name_is_taken_stays() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moderator() {
-    let server = Server::start(Engine::Memory, &[APPLY]).await;
+#[in_memory(&[APPLY])]
+async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moderator(server: Server) {
     let alice = server.register("alice").await;
     for name in ["bob", "carol"] {
         apply(&server, name).await;
@@ -233,9 +213,8 @@ async fn what_is_no_application_is_not_answered_nor_by_anybody_else_than_a_moder
     assert_eq!(waiting(&server).await, ["application:carol"]);
 }
 
-#[tokio::test]
-async fn the_page_takes_applications_and_says_that_they_wait() {
-    let server = Server::start(Engine::Memory, &[APPLY]).await;
+#[in_memory(&[APPLY])]
+async fn the_page_takes_applications_and_says_that_they_wait(server: Server) {
     server.register("alice").await;
     let visitor = server.visitor();
     let form = page(&visitor, "/register").await.form("/register");

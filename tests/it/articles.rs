@@ -11,7 +11,7 @@ use tidings_keyspace::{Expiry, Query};
 use crate::client::{Client, ok, refused};
 use crate::pages::{error_message, page};
 use crate::redis_commands::RedisCommands;
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 
 const WEEK: u64 = 7 * 86_400;
 
@@ -50,49 +50,42 @@ async fn listed(client: &Client, order: &str, page: u64) -> Vec<u64> {
     answer["articles"].as_array().unwrap().iter().map(|article| article["id"].as_u64().unwrap()).collect()
 }
 
-#[tokio::test]
-async fn a_new_item_is_an_article_with_the_vote_of_its_author() {
-    each_engine(&[("site.url", "https://news.example")], async |server| {
-        let alice = server.member("alice").await;
-        alice.submit_link("A link", "https://a.example/?b=1#c").await;
-        alice.submit_text("A text", "Hello").await;
-        let link = article("A link", "https://a.example/?b=1#c", 1, START, 1);
-        assert_eq!(server.hash("article:1").await, link);
-        let text = article("A text", "https://news.example/news/2", 1, START, 1);
-        assert_eq!(server.hash("article:2").await, text);
-        let both = |score: f64| [("article:1".to_owned(), score), ("article:2".to_owned(), score)];
-        assert_eq!(server.sorted("score:").await, both(score(START, 1)));
-        assert_eq!(server.sorted("time:").await, both(score(START, 0)));
-        assert_eq!(members(&server, "voted:1").await, set(&["user:1"]));
-        let Expiry::In(left) = server.expiry("voted:1").await else { panic!("voted:1 does not expire") };
-        assert!(left <= Duration::from_secs(WEEK) && left > Duration::from_secs(WEEK - 60), "{left:?}");
-        assert_eq!(server.field("news:1", "topics").await, None);
-    })
-    .await;
+#[each_engine(&[("site.url", "https://news.example")])]
+async fn a_new_item_is_an_article_with_the_vote_of_its_author(server: Server) {
+    let alice = server.member("alice").await;
+    alice.submit_link("A link", "https://a.example/?b=1#c").await;
+    alice.submit_text("A text", "Hello").await;
+    let link = article("A link", "https://a.example/?b=1#c", 1, START, 1);
+    assert_eq!(server.hash("article:1").await, link);
+    let text = article("A text", "https://news.example/news/2", 1, START, 1);
+    assert_eq!(server.hash("article:2").await, text);
+    let both = |score: f64| [("article:1".to_owned(), score), ("article:2".to_owned(), score)];
+    assert_eq!(server.sorted("score:").await, both(score(START, 1)));
+    assert_eq!(server.sorted("time:").await, both(score(START, 0)));
+    assert_eq!(members(&server, "voted:1").await, set(&["user:1"]));
+    let Expiry::In(left) = server.expiry("voted:1").await else { panic!("voted:1 does not expire") };
+    assert!(left <= Duration::from_secs(WEEK) && left > Duration::from_secs(WEEK - 60), "{left:?}");
+    assert_eq!(server.field("news:1", "topics").await, None);
 }
 
-#[tokio::test]
-async fn each_vote_up_counts_once_and_votes_down_do_not() {
-    each_engine(&[], async |server| {
-        let (alice, bob, carol) =
-            (server.member("alice").await, server.member("bob").await, server.member("carol").await);
-        let id = alice.submit_text("One", "text").await;
-        server.set_karma(&carol, 100).await;
-        server.advance(3_600);
-        ok(bob.vote(id, "up").await);
-        assert!(refused(bob.vote(id, "up").await).contains("already"));
-        ok(carol.vote(id, "down").await);
-        assert!(refused(carol.vote(id, "up").await).contains("already"));
-        assert_eq!(server.number("article:1", "votes").await, 2);
-        assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 2))]);
-        assert_eq!(members(&server, "voted:1").await, set(&["user:1", "user:2"]));
-    })
-    .await;
+#[each_engine]
+async fn each_vote_up_counts_once_and_votes_down_do_not(server: Server) {
+    let (alice, bob, carol) =
+        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+    let id = alice.submit_text("One", "text").await;
+    server.set_karma(&carol, 100).await;
+    server.advance(3_600);
+    ok(bob.vote(id, "up").await);
+    assert!(refused(bob.vote(id, "up").await).contains("already"));
+    ok(carol.vote(id, "down").await);
+    assert!(refused(carol.vote(id, "up").await).contains("already"));
+    assert_eq!(server.number("article:1", "votes").await, 2);
+    assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 2))]);
+    assert_eq!(members(&server, "voted:1").await, set(&["user:1", "user:2"]));
 }
 
-#[tokio::test]
-async fn a_vote_never_lengthens_the_life_of_the_list_of_voters() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_vote_never_lengthens_the_life_of_the_list_of_voters(server: Server) {
     let users = server.members(4).await;
     let id = users[0].submit_text("One", "text").await;
     for user in &users[1..] {
@@ -110,103 +103,90 @@ async fn a_vote_never_lengthens_the_life_of_the_list_of_voters() {
     assert_eq!(server.number("article:1", "votes").await, 5);
 }
 
-#[tokio::test]
-async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone() {
-    each_engine(&[], async |server| {
-        let (alice, bob, carol) =
-            (server.member("alice").await, server.member("bob").await, server.member("carol").await);
-        let id = alice.submit_text("One", "text").await;
-        server.advance(WEEK - 1);
-        ok(bob.vote(id, "up").await);
-        let fixed = [("article:1".to_owned(), score(START, 2))];
-        assert_eq!(server.sorted("score:").await, fixed);
-        server.advance(1);
-        ok(carol.vote(id, "up").await);
-        assert_eq!(server.number("news:1", "up").await, 3);
-        assert_eq!(server.number("article:1", "votes").await, 2);
-        assert_eq!(server.sorted("score:").await, fixed);
-        if server.redis.is_none() {
-            // A Redis server has a clock of its own.
-            assert_eq!(members(&server, "voted:1").await, set(&[]));
-        }
-    })
-    .await;
+#[each_engine]
+async fn after_a_week_the_score_is_fixed_and_the_voters_are_gone(server: Server) {
+    let (alice, bob, carol) =
+        (server.member("alice").await, server.member("bob").await, server.member("carol").await);
+    let id = alice.submit_text("One", "text").await;
+    server.advance(WEEK - 1);
+    ok(bob.vote(id, "up").await);
+    let fixed = [("article:1".to_owned(), score(START, 2))];
+    assert_eq!(server.sorted("score:").await, fixed);
+    server.advance(1);
+    ok(carol.vote(id, "up").await);
+    assert_eq!(server.number("news:1", "up").await, 3);
+    assert_eq!(server.number("article:1", "votes").await, 2);
+    assert_eq!(server.sorted("score:").await, fixed);
+    if server.redis.is_none() {
+        // A Redis server has a clock of its own.
+        assert_eq!(members(&server, "voted:1").await, set(&[]));
+    }
 }
 
-#[tokio::test]
-async fn editing_and_deleting_an_item_reach_its_article() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let id = alice.submit_text("One", "text").await;
-        ok(bob.vote(id, "up").await);
-        ok(alice.edit(id, "Another", "http://b.example/", "").await);
-        assert_eq!(server.hash("article:1").await, article("Another", "http://b.example/", 1, START, 2));
-        ok(alice.edit(id, "A text", "", "Hello").await);
-        assert_eq!(server.field("article:1", "link").await.unwrap(), "http://localhost:8080/news/1");
-        ok(alice.delete(id).await);
-        let dump = server.dump().await;
-        for key in ["article:1", "voted:1", "score:", "time:"] {
-            assert!(!dump.contains_key(key), "{key}");
-        }
-        assert!(refused(server.member("carol").await.vote(id, "up").await).contains("deleted"));
-    })
-    .await;
+#[each_engine]
+async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let id = alice.submit_text("One", "text").await;
+    ok(bob.vote(id, "up").await);
+    ok(alice.edit(id, "Another", "http://b.example/", "").await);
+    assert_eq!(server.hash("article:1").await, article("Another", "http://b.example/", 1, START, 2));
+    ok(alice.edit(id, "A text", "", "Hello").await);
+    assert_eq!(server.field("article:1", "link").await.unwrap(), "http://localhost:8080/news/1");
+    ok(alice.delete(id).await);
+    let dump = server.dump().await;
+    for key in ["article:1", "voted:1", "score:", "time:"] {
+        assert!(!dump.contains_key(key), "{key}");
+    }
+    assert!(refused(server.member("carol").await.vote(id, "up").await).contains("deleted"));
 }
 
-#[tokio::test]
-async fn items_without_an_article_work_and_get_no_half_of_one() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
-        server
-            .write(|batch| {
-                for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
-                    batch.delete(key);
-                }
-            })
-            .await;
-        ok(bob.vote(ids[0], "up").await);
-        ok(alice.edit(ids[0], "Other", "", "text").await);
-        ok(alice.delete(ids[1]).await);
-        assert_eq!(listed(&alice, "score", 1).await, [0; 0]);
-        let dump = server.dump().await;
-        let article_keys = ["article:", "voted:", "score:", "time:"];
-        let left = dump.keys().filter(|key| *key != "article:");
-        let left: Vec<&String> =
-            left.filter(|key| article_keys.iter().any(|start| key.starts_with(start))).collect();
-        assert!(left.is_empty(), "{left:?}");
-    })
-    .await;
+#[each_engine]
+async fn items_without_an_article_work_and_get_no_half_of_one(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
+    server
+        .write(|batch| {
+            for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
+                batch.delete(key);
+            }
+        })
+        .await;
+    ok(bob.vote(ids[0], "up").await);
+    ok(alice.edit(ids[0], "Other", "", "text").await);
+    ok(alice.delete(ids[1]).await);
+    assert_eq!(listed(&alice, "score", 1).await, [0; 0]);
+    let dump = server.dump().await;
+    let article_keys = ["article:", "voted:", "score:", "time:"];
+    let left = dump.keys().filter(|key| *key != "article:");
+    let left: Vec<&String> =
+        left.filter(|key| article_keys.iter().any(|start| key.starts_with(start))).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
-#[tokio::test]
-async fn the_best_are_ordered_by_score_and_the_newest_by_time() {
-    each_engine(&[], async |server| {
-        let users = server.members(4).await;
-        let old = users[0].submit_text("Old", "text").await;
-        server.advance(1_000);
-        let new = users[1].submit_text("New", "text").await;
-        assert_eq!(listed(&users[0], "score", 1).await, [new, old]);
-        // Two votes are worth 864 seconds, three 1,296.
-        for (voter, expected) in [(1, [new, old]), (2, [new, old]), (3, [old, new])] {
-            ok(users[voter].vote(old, "up").await);
-            assert_eq!(listed(&users[0], "score", 1).await, expected);
-            assert_eq!(listed(&users[0], "time", 1).await, [new, old]);
-        }
-        let answer = ok(users[0].api_get("/api/articles/score/1").await);
-        assert_eq!(answer["count"], 2);
-        let best = json!({
-            "id": old, "title": "Old", "link": "http://localhost:8080/news/1", "poster": "user:1",
-            "time": START, "votes": 4, "score": START + 4 * 432, "topics": [],
-        });
-        assert_eq!(answer["articles"][0], best);
-    })
-    .await;
+#[each_engine]
+async fn the_best_are_ordered_by_score_and_the_newest_by_time(server: Server) {
+    let users = server.members(4).await;
+    let old = users[0].submit_text("Old", "text").await;
+    server.advance(1_000);
+    let new = users[1].submit_text("New", "text").await;
+    assert_eq!(listed(&users[0], "score", 1).await, [new, old]);
+    // Two votes are worth 864 seconds, three 1,296.
+    for (voter, expected) in [(1, [new, old]), (2, [new, old]), (3, [old, new])] {
+        ok(users[voter].vote(old, "up").await);
+        assert_eq!(listed(&users[0], "score", 1).await, expected);
+        assert_eq!(listed(&users[0], "time", 1).await, [new, old]);
+    }
+    let answer = ok(users[0].api_get("/api/articles/score/1").await);
+    assert_eq!(answer["count"], 2);
+    let best = json!({
+        "id": old, "title": "Old", "link": "http://localhost:8080/news/1", "poster": "user:1",
+        "time": START, "votes": 4, "score": START + 4 * 432, "topics": [],
+    });
+    assert_eq!(answer["articles"][0], best);
 }
 
-#[tokio::test]
-async fn lists_have_25_in_an_answer_and_30_on_a_page_and_end() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn lists_have_25_in_an_answer_and_30_on_a_page_and_end(server: Server) {
     let users = server.members(2).await;
     for number in 1..=31 {
         server.advance(1);
@@ -235,33 +215,30 @@ async fn lists_have_25_in_an_answer_and_30_on_a_page_and_end() {
     }
 }
 
-#[tokio::test]
-async fn concurrent_votes_and_submissions_count_exactly() {
-    each_engine(&[], async |server| {
-        let users = server.members(12).await;
-        let id = users[0].submit_text("One", "text").await;
-        let votes: Vec<_> = users[1..]
-            .iter()
-            .cloned()
-            .flat_map(|user| {
-                let other = user.clone();
-                [
-                    tokio::spawn(async move { user.vote(id, "up").await }),
-                    tokio::spawn(async move { other.vote(id, "up").await }),
-                ]
-            })
-            .collect();
-        let mut counted = 0;
-        for vote in votes {
-            counted += u64::from(vote.await.unwrap()["status"] == "ok");
-        }
-        assert_eq!(counted, 11);
-        assert_eq!(server.number("article:1", "votes").await, 12);
-        assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 12))]);
-        assert_eq!(members(&server, "voted:1").await.len(), 12);
-        crate::consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn concurrent_votes_and_submissions_count_exactly(server: Server) {
+    let users = server.members(12).await;
+    let id = users[0].submit_text("One", "text").await;
+    let votes: Vec<_> = users[1..]
+        .iter()
+        .cloned()
+        .flat_map(|user| {
+            let other = user.clone();
+            [
+                tokio::spawn(async move { user.vote(id, "up").await }),
+                tokio::spawn(async move { other.vote(id, "up").await }),
+            ]
+        })
+        .collect();
+    let mut counted = 0;
+    for vote in votes {
+        counted += u64::from(vote.await.unwrap()["status"] == "ok");
+    }
+    assert_eq!(counted, 11);
+    assert_eq!(server.number("article:1", "votes").await, 12);
+    assert_eq!(server.sorted("score:").await, [("article:1".to_owned(), score(START, 12))]);
+    assert_eq!(members(&server, "voted:1").await.len(), 12);
+    crate::consistency::check_site(&server).await;
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::client::{Client, ok};
 use crate::concurrency::at_once;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 async fn badge(user: &Client) -> i64 {
     ok(user.api_get("/api/inbox?count=1").await)["unread"].as_i64().unwrap()
@@ -35,140 +35,122 @@ async fn delete_comment(author: &Client, id: u64) {
     ok(author.api_post("/api/postcomment", &fields).await);
 }
 
-#[tokio::test]
-async fn what_is_deleted_before_it_is_seen_is_counted_no_more() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("A story", "text").await;
-        let comment = alice.comment(news, "a comment").await;
-        let tweets = [bob.tweet("hello @alice").await, bob.tweet("@alice and @ALICE").await];
-        let replies = [bob.reply(news, comment, "one").await, bob.reply(news, comment, "two").await];
-        assert_eq!(badge(&alice).await, 4);
-        delete_tweet(&bob, tweets[0]).await;
-        delete_comment(&bob, replies[0]).await;
-        delete_comment(&bob, replies[0]).await;
-        assert_eq!(badge(&alice).await, 2);
-        // Looking changes nothing.
-        for path in ["/inbox", "/api/inbox"] {
-            assert!(alice.get(path).await.status.is_success());
+#[each_engine]
+async fn what_is_deleted_before_it_is_seen_is_counted_no_more(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("A story", "text").await;
+    let comment = alice.comment(news, "a comment").await;
+    let tweets = [bob.tweet("hello @alice").await, bob.tweet("@alice and @ALICE").await];
+    let replies = [bob.reply(news, comment, "one").await, bob.reply(news, comment, "two").await];
+    assert_eq!(badge(&alice).await, 4);
+    delete_tweet(&bob, tweets[0]).await;
+    delete_comment(&bob, replies[0]).await;
+    delete_comment(&bob, replies[0]).await;
+    assert_eq!(badge(&alice).await, 2);
+    // Looking changes nothing.
+    for path in ["/inbox", "/api/inbox"] {
+        assert!(alice.get(path).await.status.is_success());
+    }
+    assert_eq!(badge(&alice).await, 2);
+    ok(read_all(&alice).await);
+    assert_eq!(badge(&alice).await, 0);
+    // These have been seen.
+    delete_tweet(&bob, tweets[1]).await;
+    bob.tweet("@alice again").await;
+    delete_comment(&bob, replies[1]).await;
+    assert_eq!(badge(&alice).await, 1);
+}
+
+#[each_engine]
+async fn a_badge_that_another_program_has_reset_does_not_fall_below_zero(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let tweet = bob.tweet("hello @alice").await;
+    server.set_field(&format!("user:{}", alice.user_id), "replies", "0").await;
+    ok(alice.api_post("/api/readinbox", &[("id", &format!("mention:tweet:{tweet}"))]).await);
+    assert_eq!(server.number(&format!("user:{}", alice.user_id), "replies").await, 0);
+}
+
+#[each_engine]
+async fn the_mentions_of_a_deactivated_account_are_counted_no_more(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.register("bob").await);
+    for number in 0..200 {
+        bob.tweet(&format!("hello @alice {number}")).await;
+    }
+    assert_eq!(badge(&alice).await, 200);
+    let form = crate::pages::page(&bob, "/settings/deactivate").await.form("/settings/deactivate");
+    let answer = form.with("password", crate::client::PASSWORD).send(&bob).await;
+    assert!(answer.status.is_success() || answer.status.is_redirection(), "{answer:?}");
+    assert_eq!(badge(&alice).await, 0);
+}
+
+#[each_engine(&[("limits.mentions_per_day", "3")])]
+async fn mentions_notify_so_many_people_a_day(server: Server) {
+    let author = server.member("author").await;
+    let members = server.members(5).await;
+    let [a, b, c, d, e] = &members[..] else { unreachable!() };
+    author.tweet("@member-0 @member-1 @author").await;
+    // People who have been notified today are notified again.
+    author.tweet("@member-1 @member-0 @member-2 @member-3").await;
+    let last = author.tweet("@member-4 @member-2").await;
+    let badges = async || {
+        let mut badges = Vec::new();
+        for member in [a, b, c, d, e] {
+            badges.push(badge(member).await);
         }
-        assert_eq!(badge(&alice).await, 2);
-        ok(read_all(&alice).await);
-        assert_eq!(badge(&alice).await, 0);
-        // These have been seen.
-        delete_tweet(&bob, tweets[1]).await;
-        bob.tweet("@alice again").await;
-        delete_comment(&bob, replies[1]).await;
-        assert_eq!(badge(&alice).await, 1);
-    })
-    .await;
+        badges
+    };
+    assert_eq!(badges().await, [2, 2, 2, 0, 0]);
+    assert_eq!(server.ids(&format!("user:{}:mentions", e.user_id)).await, Vec::<u64>::new());
+    delete_tweet(&author, last).await;
+    assert_eq!(badges().await, [2, 2, 1, 0, 0]);
+    // The limit is the author's.
+    a.tweet("@member-4").await;
+    server.advance(86_400);
+    author.tweet("@member-4").await;
+    assert_eq!(badges().await, [2, 2, 1, 0, 2]);
 }
 
-#[tokio::test]
-async fn a_badge_that_another_program_has_reset_does_not_fall_below_zero() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let tweet = bob.tweet("hello @alice").await;
-        server.set_field(&format!("user:{}", alice.user_id), "replies", "0").await;
-        ok(alice.api_post("/api/readinbox", &[("id", &format!("mention:tweet:{tweet}"))]).await);
-        assert_eq!(server.number(&format!("user:{}", alice.user_id), "replies").await, 0);
-    })
+#[each_engine(&[("limits.mentions_per_day", "5")])]
+async fn concurrent_mentions_notify_no_more_people(server: Server) {
+    let author = server.member("author").await;
+    let members = server.members(12).await;
+    at_once((0..12).map(|number| {
+        let author = author.clone();
+        async move { author.tweet(&format!("@member-{number}")).await }
+    }))
     .await;
+    let mut notified = 0;
+    for member in &members {
+        notified += badge(member).await;
+    }
+    assert_eq!(notified, 5);
 }
 
-#[tokio::test]
-async fn the_mentions_of_a_deactivated_account_are_counted_no_more() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.register("bob").await);
-        for number in 0..200 {
-            bob.tweet(&format!("hello @alice {number}")).await;
-        }
-        assert_eq!(badge(&alice).await, 200);
-        let form = crate::pages::page(&bob, "/settings/deactivate").await.form("/settings/deactivate");
-        let answer = form.with("password", crate::client::PASSWORD).send(&bob).await;
-        assert!(answer.status.is_success() || answer.status.is_redirection(), "{answer:?}");
-        assert_eq!(badge(&alice).await, 0);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn mentions_notify_so_many_people_a_day() {
-    each_engine(&[("limits.mentions_per_day", "3")], async |server| {
-        let author = server.member("author").await;
-        let members = server.members(5).await;
-        let [a, b, c, d, e] = &members[..] else { unreachable!() };
-        author.tweet("@member-0 @member-1 @author").await;
-        // People who have been notified today are notified again.
-        author.tweet("@member-1 @member-0 @member-2 @member-3").await;
-        let last = author.tweet("@member-4 @member-2").await;
-        let badges = async || {
-            let mut badges = Vec::new();
-            for member in [a, b, c, d, e] {
-                badges.push(badge(member).await);
+#[each_engine]
+async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("A story", "text").await;
+    let comment = alice.comment(news, "a comment").await;
+    at_once((0..24).map(|number| {
+        let (alice, bob) = (alice.clone(), bob.clone());
+        async move {
+            let tweet = bob.tweet("@alice").await;
+            let reply = bob.reply(news, comment, "a reply").await;
+            if number % 4 == 0 {
+                ok(read_all(&alice).await);
             }
-            badges
-        };
-        assert_eq!(badges().await, [2, 2, 2, 0, 0]);
-        assert_eq!(server.ids(&format!("user:{}:mentions", e.user_id)).await, Vec::<u64>::new());
-        delete_tweet(&author, last).await;
-        assert_eq!(badges().await, [2, 2, 1, 0, 0]);
-        // The limit is the author's.
-        a.tweet("@member-4").await;
-        server.advance(86_400);
-        author.tweet("@member-4").await;
-        assert_eq!(badges().await, [2, 2, 1, 0, 2]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn concurrent_mentions_notify_no_more_people() {
-    each_engine(&[("limits.mentions_per_day", "5")], async |server| {
-        let author = server.member("author").await;
-        let members = server.members(12).await;
-        at_once((0..12).map(|number| {
-            let author = author.clone();
-            async move { author.tweet(&format!("@member-{number}")).await }
-        }))
-        .await;
-        let mut notified = 0;
-        for member in &members {
-            notified += badge(member).await;
+            delete_tweet(&bob, tweet).await;
+            delete_comment(&bob, reply).await;
         }
-        assert_eq!(notified, 5);
-    })
+    }))
     .await;
-}
-
-#[tokio::test]
-async fn posts_deletions_and_looks_at_the_same_time_leave_an_exact_badge() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("A story", "text").await;
-        let comment = alice.comment(news, "a comment").await;
-        at_once((0..24).map(|number| {
-            let (alice, bob) = (alice.clone(), bob.clone());
-            async move {
-                let tweet = bob.tweet("@alice").await;
-                let reply = bob.reply(news, comment, "a reply").await;
-                if number % 4 == 0 {
-                    ok(read_all(&alice).await);
-                }
-                delete_tweet(&bob, tweet).await;
-                delete_comment(&bob, reply).await;
-            }
-        }))
-        .await;
-        assert_eq!((badge(&alice).await, unread(&alice).await.len()), (0, 0));
-        // Entries that cannot be seen are not marked.
-        let counted = server.number("user:1", "replies").await;
-        ok(read_all(&alice).await);
-        assert_eq!(server.number("user:1", "replies").await, counted);
-        let stored = server.sorted("user:1:unread").await.len();
-        assert_eq!(i64::try_from(stored).unwrap(), counted);
-    })
-    .await;
+    assert_eq!((badge(&alice).await, unread(&alice).await.len()), (0, 0));
+    // Entries that cannot be seen are not marked.
+    let counted = server.number("user:1", "replies").await;
+    ok(read_all(&alice).await);
+    assert_eq!(server.number("user:1", "replies").await, counted);
+    let stored = server.sorted("user:1:unread").await.len();
+    assert_eq!(i64::try_from(stored).unwrap(), counted);
 }
 
 #[derive(Debug, Clone)]
@@ -372,9 +354,8 @@ fn the_badge_counts_what_is_there_and_not_read() {
         .unwrap();
 }
 
-#[tokio::test]
-async fn what_lamer_news_counts_is_no_badge_over_an_empty_inbox() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_lamer_news_counts_is_no_badge_over_an_empty_inbox(server: Server) {
     let alice = server.member("alice").await;
     server.set_field("user:1", "replies", "3").await;
     let shown = page(&alice, "/inbox").await;

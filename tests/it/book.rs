@@ -8,7 +8,7 @@ use tidings_domain::store_check::Part;
 use crate::client::{Client, ok};
 use crate::pages::page;
 use crate::redis_commands::RedisCommands;
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 const WEEK: u64 = 7 * 86_400;
@@ -169,45 +169,42 @@ async fn write_as_the_book(server: &Server, id: u64, time: &str, link: &str) {
         .await;
 }
 
-#[tokio::test]
-async fn an_article_without_a_story_is_listed_also_with_decimals() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        server.set_field("user:1", "flags", "a").await;
-        let one = alice.submit_on("rust", "One").await;
-        server.write(|batch| batch.increment("article:", 1)).await;
-        let time = format!("{}.25", START + 10);
-        write_as_the_book(&server, 2, &time, "http://goo.gl/kZUSu").await;
-        server.write(|batch| batch.add_member("group:rust", "article:2")).await;
-        server.advance(60);
-        for order in ["score", "time"] {
-            assert_eq!(listed(&alice, order).await, [2, one]);
+#[each_engine]
+async fn an_article_without_a_story_is_listed_also_with_decimals(server: Server) {
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "flags", "a").await;
+    let one = alice.submit_on("rust", "One").await;
+    server.write(|batch| batch.increment("article:", 1)).await;
+    let time = format!("{}.25", START + 10);
+    write_as_the_book(&server, 2, &time, "http://goo.gl/kZUSu").await;
+    server.write(|batch| batch.add_member("group:rust", "article:2")).await;
+    server.advance(60);
+    for order in ["score", "time"] {
+        assert_eq!(listed(&alice, order).await, [2, one]);
+    }
+    #[allow(clippy::cast_precision_loss)]
+    let expected = json!({
+        "id": 2, "title": "Go to statement considered harmful", "link": "http://goo.gl/kZUSu",
+        "poster": "user:83271", "time": START + 10, "votes": 1, "score": (START + 10 + 432) as f64 + 0.25,
+        "topics": [],
+    });
+    assert_eq!(articles(&alice, "score").await[0], expected);
+    for path in ["/best", "/best/new", "/topic/rust", "/topic/rust/new"] {
+        for client in [&alice, &server.visitor()] {
+            let shown = page(client, path).await;
+            assert!(shown.links_to("http://goo.gl/kZUSu"), "{path}");
+            assert!(shown.content().contains("Go to statement considered harmful"), "{path}");
+            assert!(!shown.links_to("/news/2"), "{path}");
         }
-        #[allow(clippy::cast_precision_loss)]
-        let expected = json!({
-            "id": 2, "title": "Go to statement considered harmful", "link": "http://goo.gl/kZUSu",
-            "poster": "user:83271", "time": START + 10, "votes": 1, "score": (START + 10 + 432) as f64 + 0.25,
-            "topics": [],
-        });
-        assert_eq!(articles(&alice, "score").await[0], expected);
-        for path in ["/best", "/best/new", "/topic/rust", "/topic/rust/new"] {
-            for client in [&alice, &server.visitor()] {
-                let shown = page(client, path).await;
-                assert!(shown.links_to("http://goo.gl/kZUSu"), "{path}");
-                assert!(shown.content().contains("Go to statement considered harmful"), "{path}");
-                assert!(!shown.links_to("/news/2"), "{path}");
-            }
-        }
-        for path in ["/best/atom", "/topic/rust/atom"] {
-            let feed = String::from_utf8(alice.get(path).await.body).unwrap();
-            assert!(feed.contains("<title>One</title>") && !feed.contains("considered harmful"), "{path}");
-        }
-        // A story of ours whose article got decimals from another program.
-        let ours = format!("{}.5", START);
-        server.write(|batch| batch.set_field("article:1", "time", &ours)).await;
-        assert_eq!(listed(&alice, "score").await, [2, one]);
-    })
-    .await;
+    }
+    for path in ["/best/atom", "/topic/rust/atom"] {
+        let feed = String::from_utf8(alice.get(path).await.body).unwrap();
+        assert!(feed.contains("<title>One</title>") && !feed.contains("considered harmful"), "{path}");
+    }
+    // A story of ours whose article got decimals from another program.
+    let ours = format!("{}.5", START);
+    server.write(|batch| batch.set_field("article:1", "time", &ours)).await;
+    assert_eq!(listed(&alice, "score").await, [2, one]);
 }
 
 #[tokio::test]
@@ -236,9 +233,8 @@ async fn articles_and_topics_of_equal_scores_are_listed_as_the_book_lists_them()
     assert_eq!(listed.collect::<Vec<_>>(), topics);
 }
 
-#[tokio::test]
-async fn only_whole_articles_with_web_links_are_linked() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_whole_articles_with_web_links_are_linked(server: Server) {
     let visitor = server.visitor();
     for (id, link) in [(1, "javascript:alert(1)"), (2, "http://a.example/x y<z"), (3, "http://b.example/")] {
         write_as_the_book(&server, id, "1795317575.25", link).await;
@@ -277,46 +273,40 @@ async fn ids_of_stories_and_of_the_books_articles_are_one_sequence() {
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
 }
 
-#[tokio::test]
-async fn no_counter_that_is_behind_costs_an_article() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        for _ in 0..3 {
-            alice.submit_text("A story", "text").await;
-        }
-        // A store of an older version, when the server starts.
-        server.write(|batch| batch.delete("article:")).await;
-        assert!(raise_article_count(&server.app.site).await.unwrap());
-        assert_eq!(server.string("article:").await.as_deref(), Some("3"));
-        // The same without a start, by the next story.
-        server.write(|batch| batch.delete("article:")).await;
-        assert_eq!(alice.submit_text("Four", "text").await, 4);
-        assert_eq!(server.string("article:").await.as_deref(), Some("4"));
-        // Another program wrote an article without drawing its number.
-        write_as_the_book(&server, 5, "1795317575.25", "http://a.example/").await;
-        assert_eq!(alice.submit_text("Six", "text").await, 6);
-        assert_eq!(server.field("article:5", "link").await.as_deref(), Some("http://a.example/"));
-    })
-    .await;
+#[each_engine]
+async fn no_counter_that_is_behind_costs_an_article(server: Server) {
+    let alice = server.member("alice").await;
+    for _ in 0..3 {
+        alice.submit_text("A story", "text").await;
+    }
+    // A store of an older version, when the server starts.
+    server.write(|batch| batch.delete("article:")).await;
+    assert!(raise_article_count(&server.app.site).await.unwrap());
+    assert_eq!(server.string("article:").await.as_deref(), Some("3"));
+    // The same without a start, by the next story.
+    server.write(|batch| batch.delete("article:")).await;
+    assert_eq!(alice.submit_text("Four", "text").await, 4);
+    assert_eq!(server.string("article:").await.as_deref(), Some("4"));
+    // Another program wrote an article without drawing its number.
+    write_as_the_book(&server, 5, "1795317575.25", "http://a.example/").await;
+    assert_eq!(alice.submit_text("Six", "text").await, 6);
+    assert_eq!(server.field("article:5", "link").await.as_deref(), Some("http://a.example/"));
 }
 
-#[tokio::test]
-async fn the_repair_keeps_the_articles_of_other_programs() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        server.set_field("user:1", "flags", "a").await;
-        alice.submit_on("rust", "One").await;
-        server.write(|batch| batch.increment("article:", 1)).await;
-        write_as_the_book(&server, 2, "1795317575.25", "http://a.example/").await;
-        server
-            .write(|batch| {
-                batch.add_member("group:rust", "article:2");
-                batch.sorted_increment("topics", "rust", 1.0);
-            })
-            .await;
-        let before = server.dump().await;
-        assert_eq!(report_of(Part::Articles, &server, true).await.differences, []);
-        assert_eq!(server.dump().await, before);
-    })
-    .await;
+#[each_engine]
+async fn the_repair_keeps_the_articles_of_other_programs(server: Server) {
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "flags", "a").await;
+    alice.submit_on("rust", "One").await;
+    server.write(|batch| batch.increment("article:", 1)).await;
+    write_as_the_book(&server, 2, "1795317575.25", "http://a.example/").await;
+    server
+        .write(|batch| {
+            batch.add_member("group:rust", "article:2");
+            batch.sorted_increment("topics", "rust", 1.0);
+        })
+        .await;
+    let before = server.dump().await;
+    assert_eq!(report_of(Part::Articles, &server, true).await.differences, []);
+    assert_eq!(server.dump().await, before);
 }

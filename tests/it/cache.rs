@@ -9,7 +9,7 @@ use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::{Access, COUNTS_REQUESTS, Community, PAGES};
 use crate::redis_server::RedisServer;
 use crate::routes::shared_reads;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// The attribute of the button of the viewer's own vote.
 const PRESSED: &str = r#"aria-pressed="true""#;
@@ -90,21 +90,18 @@ async fn act(alice: &Client, bob: &Client, check: impl AsyncFn(&str)) {
     check("a deleted item").await;
 }
 
-#[tokio::test]
-async fn every_action_invalidates_the_cached_responses_it_changes() {
-    each_engine(&[], async |server| {
-        let Community { server, alice, bob } = Community::on(server).await;
-        for member in [&alice, &bob] {
-            server.set_karma(member, 1_000).await;
-        }
-        // The first visit of a user changes the karma shown, so all users visit first.
-        let visitors = [server.visitor(), alice.clone(), bob.clone(), server.visitor()];
-        for client in &visitors {
-            read_all(client).await;
-        }
-        act(&alice, &bob, async |after| check_cache(&server, &visitors, after).await).await;
-    })
-    .await;
+#[each_engine]
+async fn every_action_invalidates_the_cached_responses_it_changes(server: Server) {
+    let Community { server, alice, bob } = Community::on(server).await;
+    for member in [&alice, &bob] {
+        server.set_karma(member, 1_000).await;
+    }
+    // The first visit of a user changes the karma shown, so all users visit first.
+    let visitors = [server.visitor(), alice.clone(), bob.clone(), server.visitor()];
+    for client in &visitors {
+        read_all(client).await;
+    }
+    act(&alice, &bob, async |after| check_cache(&server, &visitors, after).await).await;
 }
 
 #[tokio::test]
@@ -171,26 +168,23 @@ async fn a_user_sees_an_action_on_the_next_page() {
     .await;
 }
 
-#[tokio::test]
-async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_accounts() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let tweet = alice.tweet("Where is @carol?").await;
-        // The later pages use what the first one cached of the tweet.
-        let links = async || {
-            let mut links = Vec::new();
-            for page in ["/everyone".to_owned(), "/@alice".to_owned(), format!("/tweet/{tweet}")] {
-                links.push(text(bob.get(&page).await).contains("\"/@carol\""));
-            }
-            links
-        };
-        assert_eq!(links().await, [false; 3]);
-        let carol = server.register("carol").await;
-        assert_eq!(links().await, [true; 3]);
-        assert_eq!(carol.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
-        assert_eq!(links().await, [false; 3]);
-    })
-    .await;
+#[each_engine]
+async fn the_mentions_in_a_tweet_follow_the_creation_and_deactivation_of_accounts(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let tweet = alice.tweet("Where is @carol?").await;
+    // The later pages use what the first one cached of the tweet.
+    let links = async || {
+        let mut links = Vec::new();
+        for page in ["/everyone".to_owned(), "/@alice".to_owned(), format!("/tweet/{tweet}")] {
+            links.push(text(bob.get(&page).await).contains("\"/@carol\""));
+        }
+        links
+    };
+    assert_eq!(links().await, [false; 3]);
+    let carol = server.register("carol").await;
+    assert_eq!(links().await, [true; 3]);
+    assert_eq!(carol.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
+    assert_eq!(links().await, [false; 3]);
 }
 
 fn text(answer: HttpResponse) -> String {
@@ -198,66 +192,59 @@ fn text(answer: HttpResponse) -> String {
     String::from_utf8(answer.body).unwrap()
 }
 
-#[tokio::test]
-async fn personal_pages_are_never_shared() {
-    each_engine(&[], async |server| {
-        let Community { server, alice, bob } = Community::on(server).await;
-        let visitors = [bob.clone(), server.visitor(), alice.clone(), server.visitor(), bob.clone()];
-        let secret = |client: &Client| client.apisecret.clone().unwrap();
-        for address in addresses() {
-            let is_page = PAGES.iter().any(|(page, _)| *page == address);
-            for client in &visitors {
-                let answer = client.get(&address).await;
-                let body = String::from_utf8(answer.body.clone()).unwrap();
-                for member in [&alice, &bob] {
-                    let own = client.username == member.username && client.auth.is_some();
-                    assert!(own || !body.contains(&secret(member)), "{address} of {:?}", client.username);
-                }
-                let shared = answer.headers["cache-control"].to_str().unwrap().contains("public");
-                if client.auth.is_some() && is_page {
-                    assert!(!shared, "{address} of {:?}", client.username);
-                }
-                if answer.status == 200 && client.auth.is_none() && is_page {
-                    assert!(shared, "{address}");
-                    assert!(!body.contains("/logout") && !body.contains("apisecret"), "{address}");
-                }
+#[each_engine]
+async fn personal_pages_are_never_shared(server: Server) {
+    let Community { server, alice, bob } = Community::on(server).await;
+    let visitors = [bob.clone(), server.visitor(), alice.clone(), server.visitor(), bob.clone()];
+    let secret = |client: &Client| client.apisecret.clone().unwrap();
+    for address in addresses() {
+        let is_page = PAGES.iter().any(|(page, _)| *page == address);
+        for client in &visitors {
+            let answer = client.get(&address).await;
+            let body = String::from_utf8(answer.body.clone()).unwrap();
+            for member in [&alice, &bob] {
+                let own = client.username == member.username && client.auth.is_some();
+                assert!(own || !body.contains(&secret(member)), "{address} of {:?}", client.username);
+            }
+            let shared = answer.headers["cache-control"].to_str().unwrap().contains("public");
+            if client.auth.is_some() && is_page {
+                assert!(!shared, "{address} of {:?}", client.username);
+            }
+            if answer.status == 200 && client.auth.is_none() && is_page {
+                assert!(shared, "{address}");
+                assert!(!body.contains("/logout") && !body.contains("apisecret"), "{address}");
             }
         }
-    })
-    .await;
+    }
 }
 
-#[tokio::test]
-async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write() {
-    each_engine(&[], async |server| {
-        let Community { server, bob, .. } = Community::on(server).await;
-        let visitor = server.visitor();
-        let rounds = async |path: &str| {
-            let before = server.store().rounds();
-            assert_eq!(visitor.get(path).await.status, 200, "{path}");
-            server.store().rounds() - before
-        };
-        // The first feed stores how the ids of all entries begin.
-        visitor.get("/@bob/feed").await;
-        for path in ["/", "/latest/0", "/news/1", "/best", "/@alice", "/site/example.com"] {
-            assert!(rounds(path).await > 0, "{path}");
-            assert_eq!(rounds(path).await, 0, "{path}");
-        }
-        assert!(rounds("/rss").await <= 1, "it has the stories of /latest/0");
-        assert_eq!(rounds("/rss").await, 0);
-        // It is in nobody's inbox: on Redis that would count as a change of the name.
-        bob.comment(2, "Elsewhere").await;
-        assert_eq!(rounds("/news/1").await, 0, "a comment on another item");
-        assert!(rounds("/").await > 0, "a comment is counted in the list");
-        server.advance(1);
-        assert!(rounds("/news/1").await > 0 || !server.store().is_shared(), "ages have changed");
-    })
-    .await;
+#[each_engine]
+async fn a_cached_page_needs_no_round_trip_until_the_next_second_or_write(server: Server) {
+    let Community { server, bob, .. } = Community::on(server).await;
+    let visitor = server.visitor();
+    let rounds = async |path: &str| {
+        let before = server.store().rounds();
+        assert_eq!(visitor.get(path).await.status, 200, "{path}");
+        server.store().rounds() - before
+    };
+    // The first feed stores how the ids of all entries begin.
+    visitor.get("/@bob/feed").await;
+    for path in ["/", "/latest/0", "/news/1", "/best", "/@alice", "/site/example.com"] {
+        assert!(rounds(path).await > 0, "{path}");
+        assert_eq!(rounds(path).await, 0, "{path}");
+    }
+    assert!(rounds("/rss").await <= 1, "it has the stories of /latest/0");
+    assert_eq!(rounds("/rss").await, 0);
+    // It is in nobody's inbox: on Redis that would count as a change of the name.
+    bob.comment(2, "Elsewhere").await;
+    assert_eq!(rounds("/news/1").await, 0, "a comment on another item");
+    assert!(rounds("/").await > 0, "a comment is counted in the list");
+    server.advance(1);
+    assert!(rounds("/news/1").await > 0 || !server.store().is_shared(), "ages have changed");
 }
 
-#[tokio::test]
-async fn ages_are_current() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn ages_are_current(server: Server) {
     let alice = server.member("alice").await;
     let news = alice.submit_text("A title", "text").await;
     alice.comment(news, "A comment").await;

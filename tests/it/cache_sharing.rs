@@ -21,50 +21,44 @@ async fn is_hit(server: &Server, client: &Client, path: &str, cache: &'static st
     after.misses == before.misses
 }
 
-#[tokio::test]
-async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others() {
-    each_engine(&[], async |server| {
-        let members = server.members(5).await;
-        let [alice, bob, carol, dave, reader] = &members[..] else { unreachable!() };
-        let story = alice.submit_text("A story", "text").await;
-        bob.comment(story, "A comment").await;
-        let other = carol.submit_text("Another story", "text").await;
-        let thread = format!("/news/{story}");
-        // The reader is logged in, for visitors get whole cached responses.
-        is_hit(&server, reader, &thread, "threads").await;
-        assert!(is_hit(&server, reader, &thread, "threads").await);
-        // A vote writes to its story, and to the karma of the voter and of the author.
-        ok(dave.vote(other, "up").await);
-        ok(dave.update_profile("About Dave", "", "").await);
-        assert!(is_hit(&server, reader, &thread, "threads").await);
-        // A write to data that the thread shows does invalidate it.
-        bob.comment(story, "Another comment").await;
-        assert!(!is_hit(&server, reader, &thread, "threads").await);
-        ok(dave.vote_comment(story, 1, "up").await);
-        assert!(!is_hit(&server, reader, &thread, "threads").await);
-    })
-    .await;
+#[each_engine]
+async fn a_write_to_one_user_does_not_end_the_cached_thread_of_others(server: Server) {
+    let members = server.members(5).await;
+    let [alice, bob, carol, dave, reader] = &members[..] else { unreachable!() };
+    let story = alice.submit_text("A story", "text").await;
+    bob.comment(story, "A comment").await;
+    let other = carol.submit_text("Another story", "text").await;
+    let thread = format!("/news/{story}");
+    // The reader is logged in, for visitors get whole cached responses.
+    is_hit(&server, reader, &thread, "threads").await;
+    assert!(is_hit(&server, reader, &thread, "threads").await);
+    // A vote writes to its story, and to the karma of the voter and of the author.
+    ok(dave.vote(other, "up").await);
+    ok(dave.update_profile("About Dave", "", "").await);
+    assert!(is_hit(&server, reader, &thread, "threads").await);
+    // A write to data that the thread shows does invalidate it.
+    bob.comment(story, "Another comment").await;
+    assert!(!is_hit(&server, reader, &thread, "threads").await);
+    ok(dave.vote_comment(story, 1, "up").await);
+    assert!(!is_hit(&server, reader, &thread, "threads").await);
 }
 
-#[tokio::test]
-async fn a_vote_for_an_author_does_not_end_the_cached_threads_that_show_the_name() {
-    each_engine(&[], async |server| {
-        let members = server.members(4).await;
-        let [alice, bob, carol, reader] = &members[..] else { unreachable!() };
-        let story = alice.submit_text("A story", "text").await;
-        bob.comment(story, "A comment").await;
-        let other = bob.submit_text("Another story", "text").await;
-        let thread = format!("/news/{story}");
-        is_hit(&server, reader, &thread, "threads").await;
-        assert!(is_hit(&server, reader, &thread, "threads").await);
-        // It changes the karma of Bob, who has a comment in the thread.
-        ok(carol.vote(other, "up").await);
-        assert!(is_hit(&server, reader, &thread, "threads").await);
-        // Visitors without a session use what is cached, too.
-        server.advance(2);
-        assert!(is_hit(&server, &server.visitor(), &thread, "threads").await);
-    })
-    .await;
+#[each_engine]
+async fn a_vote_for_an_author_does_not_end_the_cached_threads_that_show_the_name(server: Server) {
+    let members = server.members(4).await;
+    let [alice, bob, carol, reader] = &members[..] else { unreachable!() };
+    let story = alice.submit_text("A story", "text").await;
+    bob.comment(story, "A comment").await;
+    let other = bob.submit_text("Another story", "text").await;
+    let thread = format!("/news/{story}");
+    is_hit(&server, reader, &thread, "threads").await;
+    assert!(is_hit(&server, reader, &thread, "threads").await);
+    // It changes the karma of Bob, who has a comment in the thread.
+    ok(carol.vote(other, "up").await);
+    assert!(is_hit(&server, reader, &thread, "threads").await);
+    // Visitors without a session use what is cached, too.
+    server.advance(2);
+    assert!(is_hit(&server, &server.visitor(), &thread, "threads").await);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use crate::client::{Client, ok};
 use crate::community::{Community, PAGES};
 use crate::concurrency::at_once;
 use crate::routes::shared_reads;
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{START, Server, each_engine, in_memory};
 
 /// Topics of which there are 1,287 different choices of five.
 const TOPICS: [&str; 13] = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9", "ta", "tb", "tc"];
@@ -80,92 +80,85 @@ async fn listed(client: &Client, topics: &str, page: u64) -> (Vec<u64>, u64) {
     (ids.collect(), answer["count"].as_u64().unwrap())
 }
 
-#[tokio::test]
-async fn a_thousand_combinations_store_nothing() {
-    each_engine(&[], async |server| {
-        server
-            .write(|batch| {
-                for id in 1..=60_u64 {
-                    let [first, second] =
-                        [id % 13, id * 7 % 13].map(|at| TOPICS[usize::try_from(at).unwrap()]);
-                    let topics = if first == second { vec![first] } else { vec![first, second] };
-                    write_article(batch, id, server.now() - id, &topics);
-                }
-            })
-            .await;
-        let visitor = server.visitor();
-        // The lists of the single topics, which are as many as the topics.
-        for topic in TOPICS {
-            for path in [format!("/topic/{topic}"), format!("/topic/{topic}/new")] {
-                assert_eq!(visitor.get(&path).await.status, 200, "{path}");
+#[each_engine]
+async fn a_thousand_combinations_store_nothing(server: Server) {
+    server
+        .write(|batch| {
+            for id in 1..=60_u64 {
+                let [first, second] = [id % 13, id * 7 % 13].map(|at| TOPICS[usize::try_from(at).unwrap()]);
+                let topics = if first == second { vec![first] } else { vec![first, second] };
+                write_article(batch, id, server.now() - id, &topics);
             }
+        })
+        .await;
+    let visitor = server.visitor();
+    // The lists of the single topics, which are as many as the topics.
+    for topic in TOPICS {
+        for path in [format!("/topic/{topic}"), format!("/topic/{topic}/new")] {
+            assert_eq!(visitor.get(&path).await.status, 200, "{path}");
         }
-        // The first feed stores how the ids of all entries begin.
-        visitor.get("/rss").await;
-        let before = server.dump().await;
-        let choices = choices();
-        assert!(choices.len() > 2_000, "{}", choices.len());
-        let some: Vec<_> = choices.iter().step_by(2).enumerate().take(1_000).collect();
-        for chunk in some.chunks(20) {
-            at_once(chunk.iter().map(|(number, choice)| {
-                let (visitor, path) = (visitor.clone(), address(*number, choice));
-                async move { assert_eq!(visitor.get(&path).await.status, 200, "{path}") }
-            }))
-            .await;
-        }
-        assert_eq!(server.dump().await, before);
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn combinations_of_expired_lists_at_once_build_only_lists_of_single_topics() {
-    each_engine(&[], async |server| {
-        server
-            .write(|batch| {
-                for (id, topic) in (1..).zip(TOPICS) {
-                    write_article(batch, id, server.now() - id, &[topic, "all"]);
-                }
-            })
-            .await;
-        let before = server.dump().await;
-        let some: Vec<_> = choices().into_iter().step_by(30).collect();
-        at_once(some.into_iter().map(|choice| {
-            let visitor = server.visitor();
-            async move {
-                let mut expected: BTreeSet<u64> = BTreeSet::new();
-                for topic in &choice {
-                    expected.insert(1 + TOPICS.iter().position(|other| other == topic).unwrap() as u64);
-                }
-                let (ids, count) = listed(&visitor, &choice.join(","), 1).await;
-                assert_eq!(count, expected.len() as u64);
-                assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), expected);
-                assert_eq!(listed(&visitor, &choice.join("+"), 1).await, (Vec::new(), 0));
-                let single = format!("{}+all", choice[0]);
-                assert_eq!(listed(&visitor, &single, 1).await.1, 1, "{single}");
-            }
+    }
+    // The first feed stores how the ids of all entries begin.
+    visitor.get("/rss").await;
+    let before = server.dump().await;
+    let choices = choices();
+    assert!(choices.len() > 2_000, "{}", choices.len());
+    let some: Vec<_> = choices.iter().step_by(2).enumerate().take(1_000).collect();
+    for chunk in some.chunks(20) {
+        at_once(chunk.iter().map(|(number, choice)| {
+            let (visitor, path) = (visitor.clone(), address(*number, choice));
+            async move { assert_eq!(visitor.get(&path).await.status, 200, "{path}") }
         }))
         .await;
-        let after = server.dump().await;
-        let new: BTreeSet<&str> =
-            after.keys().filter(|key| !before.contains_key(*key)).map(String::as_str).collect();
-        let lists = TOPICS
-            .into_iter()
-            .chain(["all"])
-            .flat_map(|topic| [format!("score:{topic}"), format!("built:score:{topic}")]);
-        let lists: BTreeSet<String> = lists.collect();
-        assert_eq!(new, lists.iter().map(String::as_str).collect());
-        for list in &lists {
-            let Expiry::In(left) = server.expiry(list).await else { panic!("{list} does not expire") };
-            assert!(left <= Duration::from_secs(60), "{list}");
-        }
-    })
-    .await;
+    }
+    assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn the_list_of_any_of_several_topics_ends_after_1000_articles() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[each_engine]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn combinations_of_expired_lists_at_once_build_only_lists_of_single_topics(server: Server) {
+    server
+        .write(|batch| {
+            for (id, topic) in (1..).zip(TOPICS) {
+                write_article(batch, id, server.now() - id, &[topic, "all"]);
+            }
+        })
+        .await;
+    let before = server.dump().await;
+    let some: Vec<_> = choices().into_iter().step_by(30).collect();
+    at_once(some.into_iter().map(|choice| {
+        let visitor = server.visitor();
+        async move {
+            let mut expected: BTreeSet<u64> = BTreeSet::new();
+            for topic in &choice {
+                expected.insert(1 + TOPICS.iter().position(|other| other == topic).unwrap() as u64);
+            }
+            let (ids, count) = listed(&visitor, &choice.join(","), 1).await;
+            assert_eq!(count, expected.len() as u64);
+            assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), expected);
+            assert_eq!(listed(&visitor, &choice.join("+"), 1).await, (Vec::new(), 0));
+            let single = format!("{}+all", choice[0]);
+            assert_eq!(listed(&visitor, &single, 1).await.1, 1, "{single}");
+        }
+    }))
+    .await;
+    let after = server.dump().await;
+    let new: BTreeSet<&str> =
+        after.keys().filter(|key| !before.contains_key(*key)).map(String::as_str).collect();
+    let lists = TOPICS
+        .into_iter()
+        .chain(["all"])
+        .flat_map(|topic| [format!("score:{topic}"), format!("built:score:{topic}")]);
+    let lists: BTreeSet<String> = lists.collect();
+    assert_eq!(new, lists.iter().map(String::as_str).collect());
+    for list in &lists {
+        let Expiry::In(left) = server.expiry(list).await else { panic!("{list} does not expire") };
+        assert!(left <= Duration::from_secs(60), "{list}");
+    }
+}
+
+#[in_memory]
+async fn the_list_of_any_of_several_topics_ends_after_1000_articles(server: Server) {
     let visitor = server.visitor();
     server
         .write(|batch| {
@@ -189,59 +182,53 @@ async fn the_list_of_any_of_several_topics_ends_after_1000_articles() {
     assert_eq!(listed(&visitor, "many", 41).await, (vec![1_001], 1_001));
 }
 
-#[tokio::test]
-async fn the_articles_in_all_of_several_topics_are_among_the_first_2000_of_the_smallest() {
-    each_engine(&[], async |server| {
-        // The common articles are the first, and those on both sides of the bound.
-        let common = [1, 2_000, 2_001];
-        for chunk in (1..=2_002_u64).collect::<Vec<_>>().chunks(500) {
-            server
-                .write(|batch| {
-                    for id in chunk {
-                        let both: &[&str] = if common.contains(id) { &["big", "bigger"] } else { &["big"] };
-                        write_article(batch, *id, server.now() - id, both);
-                        write_article(batch, id + 10_000, server.now() - id, &["bigger"]);
-                    }
-                })
-                .await;
+#[each_engine]
+async fn the_articles_in_all_of_several_topics_are_among_the_first_2000_of_the_smallest(server: Server) {
+    // The common articles are the first, and those on both sides of the bound.
+    let common = [1, 2_000, 2_001];
+    for chunk in (1..=2_002_u64).collect::<Vec<_>>().chunks(500) {
+        server
+            .write(|batch| {
+                for id in chunk {
+                    let both: &[&str] = if common.contains(id) { &["big", "bigger"] } else { &["big"] };
+                    write_article(batch, *id, server.now() - id, both);
+                    write_article(batch, id + 10_000, server.now() - id, &["bigger"]);
+                }
+            })
+            .await;
+    }
+    let (visitor, member) = (server.visitor(), server.member("alice").await);
+    assert_eq!(listed(&visitor, "big+bigger", 1).await, (vec![1, 2_000], 2));
+    // With the lists in place: one round more than a single topic for the look-ups.
+    for (path, rounds) in [("/topic/big", 3), ("/topic/big+bigger", 4), ("/topic/big,bigger", 3)] {
+        for client in [&visitor, &member] {
+            server.clear_caches().await;
+            assert_eq!(client.get(path).await.status, 200);
+            server.clear_caches().await;
+            let before = server.store().rounds();
+            assert_eq!(client.get(path).await.status, 200);
+            assert_eq!(server.store().rounds() - before, rounds, "{path}");
         }
-        let (visitor, member) = (server.visitor(), server.member("alice").await);
-        assert_eq!(listed(&visitor, "big+bigger", 1).await, (vec![1, 2_000], 2));
-        // With the lists in place: one round more than a single topic for the look-ups.
-        for (path, rounds) in [("/topic/big", 3), ("/topic/big+bigger", 4), ("/topic/big,bigger", 3)] {
-            for client in [&visitor, &member] {
-                server.clear_caches().await;
-                assert_eq!(client.get(path).await.status, 200);
-                server.clear_caches().await;
-                let before = server.store().rounds();
-                assert_eq!(client.get(path).await.status, 200);
-                assert_eq!(server.store().rounds() - before, rounds, "{path}");
-            }
-        }
-    })
-    .await;
+    }
 }
 
-#[tokio::test]
-async fn a_combination_shows_a_new_and_hides_a_deleted_story_at_once() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        server.set_field("user:1", "flags", "a").await;
-        let one = alice.submit_on("rust,go", "One").await;
-        for topics in ["rust,go", "rust+go"] {
-            assert_eq!(listed(&alice, topics, 1).await, (vec![one], 1));
-        }
-        server.advance(1);
-        let two = alice.submit_on("go,rust", "Two").await;
-        for topics in ["rust,go", "rust+go"] {
-            assert_eq!(listed(&alice, topics, 1).await, (vec![two, one], 2), "{topics}");
-        }
-        ok(alice.delete(one).await);
-        for topics in ["rust,go", "rust+go"] {
-            assert_eq!(listed(&alice, topics, 1).await, (vec![two], 1), "{topics}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_combination_shows_a_new_and_hides_a_deleted_story_at_once(server: Server) {
+    let alice = server.member("alice").await;
+    server.set_field("user:1", "flags", "a").await;
+    let one = alice.submit_on("rust,go", "One").await;
+    for topics in ["rust,go", "rust+go"] {
+        assert_eq!(listed(&alice, topics, 1).await, (vec![one], 1));
+    }
+    server.advance(1);
+    let two = alice.submit_on("go,rust", "Two").await;
+    for topics in ["rust,go", "rust+go"] {
+        assert_eq!(listed(&alice, topics, 1).await, (vec![two, one], 2), "{topics}");
+    }
+    ok(alice.delete(one).await);
+    for topics in ["rust,go", "rust+go"] {
+        assert_eq!(listed(&alice, topics, 1).await, (vec![two], 1), "{topics}");
+    }
 }
 
 /// A list of articles, of all or of some topics.
@@ -345,35 +332,32 @@ const ODD: [&str; 5] = [
     "/random",
 ];
 
-#[tokio::test]
-async fn visitors_store_nothing_but_lists_of_topics_and_fresh_ranks() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = Community::on(server).await;
-        // Ranks become stale.
-        server.advance(3_600);
-        let keys = async || server.dump().await.into_keys().collect::<BTreeSet<String>>();
-        let before = keys().await;
-        let visitor = server.visitor();
-        let known = PAGES.iter().map(|(path, _)| *path).chain(ODD).map(str::to_owned);
-        let paths: Vec<String> = known.chain(shared_reads(|_| true)).collect();
-        for path in &paths {
-            visitor.get(path).await;
-        }
-        let after = keys().await;
-        let lists: Vec<&String> = after.difference(&before).collect();
-        let allowed = ["links", "examples"].into_iter().flat_map(|topic| {
-            ["score", "time"]
-                .into_iter()
-                .flat_map(move |order| [format!("{order}:{topic}"), format!("built:{order}:{topic}")])
-        });
-        let others = ["past:2027-01", "built:past:2027-01", "site.tag"].map(str::to_owned);
-        let allowed: BTreeSet<String> = allowed.chain(others).collect();
-        assert!(lists.iter().all(|key| allowed.contains(*key)), "{lists:?}");
-        let whole = server.dump().await;
-        for path in &paths {
-            visitor.get(path).await;
-        }
-        assert_eq!(server.dump().await, whole);
-    })
-    .await;
+#[each_engine]
+async fn visitors_store_nothing_but_lists_of_topics_and_fresh_ranks(server: Server) {
+    let Community { server, .. } = Community::on(server).await;
+    // Ranks become stale.
+    server.advance(3_600);
+    let keys = async || server.dump().await.into_keys().collect::<BTreeSet<String>>();
+    let before = keys().await;
+    let visitor = server.visitor();
+    let known = PAGES.iter().map(|(path, _)| *path).chain(ODD).map(str::to_owned);
+    let paths: Vec<String> = known.chain(shared_reads(|_| true)).collect();
+    for path in &paths {
+        visitor.get(path).await;
+    }
+    let after = keys().await;
+    let lists: Vec<&String> = after.difference(&before).collect();
+    let allowed = ["links", "examples"].into_iter().flat_map(|topic| {
+        ["score", "time"]
+            .into_iter()
+            .flat_map(move |order| [format!("{order}:{topic}"), format!("built:{order}:{topic}")])
+    });
+    let others = ["past:2027-01", "built:past:2027-01", "site.tag"].map(str::to_owned);
+    let allowed: BTreeSet<String> = allowed.chain(others).collect();
+    assert!(lists.iter().all(|key| allowed.contains(*key)), "{lists:?}");
+    let whole = server.dump().await;
+    for path in &paths {
+        visitor.get(path).await;
+    }
+    assert_eq!(server.dump().await, whole);
 }

@@ -6,7 +6,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::mails::send_all;
 use crate::pages::{error_message, page, redirects_saying, redirects_to};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 
@@ -186,9 +186,8 @@ async fn the_link_is_sent_again_five_times_a_day_at_most() {
     assert_eq!(relay.waiting(), 0);
 }
 
-#[tokio::test]
-async fn accounts_from_before_the_setting_and_sites_without_it_are_not_concerned() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn accounts_from_before_the_setting_and_sites_without_it_are_not_concerned(server: Server) {
     server.register("alice").await;
     let bob = server.member("bob").await;
     server.set_field("user:2", "unconfirmed", "1").await;

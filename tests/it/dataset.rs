@@ -8,14 +8,11 @@ use crate::client::ok;
 use crate::consistency;
 use crate::server::{Server, each_engine};
 
-#[tokio::test]
-async fn the_dataset_of_the_benches_is_a_valid_site() {
-    each_engine(&[], async |server| {
-        let plan = Plan::new(Size::small(), server.app.now());
-        bench_dataset::write(server.store(), &plan).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn the_dataset_of_the_benches_is_a_valid_site(server: Server) {
+    let plan = Plan::new(Size::small(), server.app.now());
+    bench_dataset::write(server.store(), &plan).await;
+    consistency::check_site(&server).await;
 }
 
 #[tokio::test]

@@ -68,123 +68,114 @@ async fn shown(server: &Server) -> Dump {
     figures
 }
 
-#[tokio::test]
-async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back() {
-    each_engine(&[], async |server| {
-        let without = Server::start(crate::server::Engine::Memory, &[]).await;
-        play(&without, false).await;
-        let [alice, _, carol, dave] = play(&server, true).await;
-        let (before, top) = (state(&server).await, carol.listed("top").await);
-        for give_back in ["recount", "undo"] {
-            let line = act(&alice, "discount", ("user", "dave")).await;
-            server.finish_jobs().await;
-            assert_same(&shown(&server).await, &shown(&without).await);
-            consistency::check_site(&server).await;
-            let visitor = without.visitor();
-            assert_eq!(carol.listed("top").await, visitor.listed("top").await);
-            // The past of the day is kept exact, or built from the same figures.
-            assert_eq!(server.field("news:5", "up").await.as_deref(), Some("2"), "own votes count");
-            match give_back {
-                "recount" => drop(act(&alice, "recount", ("user", "dave")).await),
-                _ => drop(undo(&alice, line).await),
-            }
-            assert_same(&state(&server).await, &before);
-            assert_eq!(carol.listed("top").await, top);
-            consistency::check_site(&server).await;
-        }
-        let log = ok(carol.api_get("/api/moderations?kind=user").await);
-        let actions: Vec<&Value> =
-            log["entries"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
-        assert_eq!(actions, [&json!("recount"), &json!("discount"), &json!("recount"), &json!("discount")]);
-        // The undo of a recount takes the votes out again.
-        let last = log["entries"][2]["id"].as_u64().unwrap();
-        undo(&alice, last).await;
+#[each_engine]
+async fn discounted_votes_are_as_if_they_had_not_been_cast_and_come_back(server: Server) {
+    let without = Server::start(crate::server::Engine::Memory, &[]).await;
+    play(&without, false).await;
+    let [alice, _, carol, dave] = play(&server, true).await;
+    let (before, top) = (state(&server).await, carol.listed("top").await);
+    for give_back in ["recount", "undo"] {
+        let line = act(&alice, "discount", ("user", "dave")).await;
         server.finish_jobs().await;
         assert_same(&shown(&server).await, &shown(&without).await);
-        drop(dave);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn who_is_discounted_cannot_vote_and_is_told_why() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        for person in [&carol, &dave] {
-            server.set_karma(person, 1_000).await;
-        }
-        let (first, second) = (bob.submit_text("One", "text").await, bob.submit_text("Two", "text").await);
-        bob.comment(first, "a comment").await;
-        bob.comment(first, "another").await;
-        ok(dave.vote(first, "up").await);
-        ok(dave.vote_comment(first, 1, "up").await);
-        ok(dave.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
-        assert!(refused(try_act(&carol, "discount", ("user", "dave")).await).contains("moderators"));
-        let fields = [("action", "discount"), ("kind", "user"), ("id", "dave"), ("hours", "1")];
-        let reasoned = [&fields[..], &[("reason", "a ring")]].concat();
-        ok(alice.api_post("/api/moderate", &reasoned).await);
-        let votes = async |dave: &Client| {
-            [
-                dave.vote(second, "up").await,
-                dave.vote(first, "none").await,
-                dave.vote_comment(first, 2, "up").await,
-                dave.vote_comment(first, 1, "none").await,
-                dave.api_post("/api/sites/vote", &[("link", "bad.com"), ("vote", "-1")]).await,
-            ]
-        };
-        // Before the job has done anything, and after it.
-        for _ in 0..2 {
-            for answer in votes(&dave).await {
-                let why = refused(answer);
-                assert!(
-                    why.starts_with("Your votes do not count until 15 Jan 2027, 09:00 UTC: a ring."),
-                    "{why}"
-                );
-                assert!(why.contains("line 1 of the moderation log"), "{why}");
-            }
-            server.finish_jobs().await;
-        }
-        assert_eq!(server.number(&format!("news:{first}"), "up").await, 1);
-        // It ends at the second. A vote that is not back yet is a vote all the same.
-        server.advance(3_600);
-        assert!(refused(dave.vote(first, "down").await).contains("already voted"));
-        assert!(refused(dave.vote_comment(first, 1, "down").await).contains("already voted"));
-        ok(dave.vote(second, "up").await);
-        server.finish_jobs().await;
-        assert_eq!(server.number(&format!("news:{first}"), "up").await, 2);
-        assert_eq!(server.number("link:good.com", "sum_of_votes").await, 1);
-        assert!(server.sorted("bans:ending").await.is_empty());
-        assert!(server.dump().await.keys().all(|key| !key.starts_with("news.discounted:")));
         consistency::check_site(&server).await;
-    })
-    .await;
+        let visitor = without.visitor();
+        assert_eq!(carol.listed("top").await, visitor.listed("top").await);
+        // The past of the day is kept exact, or built from the same figures.
+        assert_eq!(server.field("news:5", "up").await.as_deref(), Some("2"), "own votes count");
+        match give_back {
+            "recount" => drop(act(&alice, "recount", ("user", "dave")).await),
+            _ => drop(undo(&alice, line).await),
+        }
+        assert_same(&state(&server).await, &before);
+        assert_eq!(carol.listed("top").await, top);
+        consistency::check_site(&server).await;
+    }
+    let log = ok(carol.api_get("/api/moderations?kind=user").await);
+    let actions: Vec<&Value> =
+        log["entries"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
+    assert_eq!(actions, [&json!("recount"), &json!("discount"), &json!("recount"), &json!("discount")]);
+    // The undo of a recount takes the votes out again.
+    let last = log["entries"][2]["id"].as_u64().unwrap();
+    undo(&alice, last).await;
+    server.finish_jobs().await;
+    assert_same(&shown(&server).await, &shown(&without).await);
+    drop(dave);
 }
 
-#[tokio::test]
-async fn the_opposite_decision_turns_the_job_round() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _, dave] = people(&server).await;
-        server.set_karma(&dave, 10_000).await;
-        for number in 0..25 {
-            let story = bob.submit_text(&format!("Story {number}"), "text").await;
-            ok(dave.vote(story, "up").await);
+#[each_engine]
+async fn who_is_discounted_cannot_vote_and_is_told_why(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    for person in [&carol, &dave] {
+        server.set_karma(person, 1_000).await;
+    }
+    let (first, second) = (bob.submit_text("One", "text").await, bob.submit_text("Two", "text").await);
+    bob.comment(first, "a comment").await;
+    bob.comment(first, "another").await;
+    ok(dave.vote(first, "up").await);
+    ok(dave.vote_comment(first, 1, "up").await);
+    ok(dave.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
+    assert!(refused(try_act(&carol, "discount", ("user", "dave")).await).contains("moderators"));
+    let fields = [("action", "discount"), ("kind", "user"), ("id", "dave"), ("hours", "1")];
+    let reasoned = [&fields[..], &[("reason", "a ring")]].concat();
+    ok(alice.api_post("/api/moderate", &reasoned).await);
+    let votes = async |dave: &Client| {
+        [
+            dave.vote(second, "up").await,
+            dave.vote(first, "none").await,
+            dave.vote_comment(first, 2, "up").await,
+            dave.vote_comment(first, 1, "none").await,
+            dave.api_post("/api/sites/vote", &[("link", "bad.com"), ("vote", "-1")]).await,
+        ]
+    };
+    // Before the job has done anything, and after it.
+    for _ in 0..2 {
+        for answer in votes(&dave).await {
+            let why = refused(answer);
+            assert!(
+                why.starts_with("Your votes do not count until 15 Jan 2027, 09:00 UTC: a ring."),
+                "{why}"
+            );
+            assert!(why.contains("line 1 of the moderation log"), "{why}");
         }
         server.finish_jobs().await;
-        let before = state(&server).await;
-        let line = act(&alice, "discount", ("user", "dave")).await;
-        // No worker has run, or some of it: the other decision is the one that holds.
-        undo(&alice, line).await;
-        assert_same(&state(&server).await, &before);
-        act(&alice, "discount", ("user", "dave")).await;
-        server.finish_jobs().await;
-        let out = server.dump().await.keys().filter(|key| key.starts_with("news.discounted:")).count();
-        assert_eq!(out, 25);
-        // A story that is removed while the votes are out comes back with them.
-        ok(story_moderation::act(&alice, "remove", 7, &[]).await);
-        act(&alice, "recount", ("user", "dave")).await;
-        server.finish_jobs().await;
-        ok(story_moderation::act(&alice, "restore", 7, &[]).await);
-        assert_same(&state(&server).await, &before);
-    })
-    .await;
+    }
+    assert_eq!(server.number(&format!("news:{first}"), "up").await, 1);
+    // It ends at the second. A vote that is not back yet is a vote all the same.
+    server.advance(3_600);
+    assert!(refused(dave.vote(first, "down").await).contains("already voted"));
+    assert!(refused(dave.vote_comment(first, 1, "down").await).contains("already voted"));
+    ok(dave.vote(second, "up").await);
+    server.finish_jobs().await;
+    assert_eq!(server.number(&format!("news:{first}"), "up").await, 2);
+    assert_eq!(server.number("link:good.com", "sum_of_votes").await, 1);
+    assert!(server.sorted("bans:ending").await.is_empty());
+    assert!(server.dump().await.keys().all(|key| !key.starts_with("news.discounted:")));
+    consistency::check_site(&server).await;
+}
+
+#[each_engine]
+async fn the_opposite_decision_turns_the_job_round(server: Server) {
+    let [alice, bob, _, dave] = people(&server).await;
+    server.set_karma(&dave, 10_000).await;
+    for number in 0..25 {
+        let story = bob.submit_text(&format!("Story {number}"), "text").await;
+        ok(dave.vote(story, "up").await);
+    }
+    server.finish_jobs().await;
+    let before = state(&server).await;
+    let line = act(&alice, "discount", ("user", "dave")).await;
+    // No worker has run, or some of it: the other decision is the one that holds.
+    undo(&alice, line).await;
+    assert_same(&state(&server).await, &before);
+    act(&alice, "discount", ("user", "dave")).await;
+    server.finish_jobs().await;
+    let out = server.dump().await.keys().filter(|key| key.starts_with("news.discounted:")).count();
+    assert_eq!(out, 25);
+    // A story that is removed while the votes are out comes back with them.
+    ok(story_moderation::act(&alice, "remove", 7, &[]).await);
+    act(&alice, "recount", ("user", "dave")).await;
+    server.finish_jobs().await;
+    ok(story_moderation::act(&alice, "restore", 7, &[]).await);
+    assert_same(&state(&server).await, &before);
 }

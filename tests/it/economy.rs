@@ -26,58 +26,49 @@ async fn vote(client: &Client, on: &str, vote: &str) -> Result<(), String> {
     if answer["status"] == "ok" { Ok(()) } else { Err(answer["error"].as_str().unwrap().to_owned()) }
 }
 
-#[tokio::test]
-async fn votes_up_are_free_and_give_karma_on_stories_and_comments() {
-    each_engine(&FREE, async |server| {
-        let [alice, bob, _] = &community(&server).await;
-        let before = server.karma(alice).await;
-        server.set_karma(bob, -3).await;
-        for on in ["1", "1-1"] {
-            vote(bob, on, "up").await.unwrap();
-            assert_eq!((server.karma(alice).await, server.karma(bob).await), (before + 1, -3), "{on}");
-            vote(bob, on, "none").await.unwrap();
-            assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, -3), "{on}");
-        }
-    })
-    .await;
+#[each_engine(&FREE)]
+async fn votes_up_are_free_and_give_karma_on_stories_and_comments(server: Server) {
+    let [alice, bob, _] = &community(&server).await;
+    let before = server.karma(alice).await;
+    server.set_karma(bob, -3).await;
+    for on in ["1", "1-1"] {
+        vote(bob, on, "up").await.unwrap();
+        assert_eq!((server.karma(alice).await, server.karma(bob).await), (before + 1, -3), "{on}");
+        vote(bob, on, "none").await.unwrap();
+        assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, -3), "{on}");
+    }
 }
 
-#[tokio::test]
-async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly() {
-    each_engine(&FREE, async |server| {
-        let [alice, bob, _] = &community(&server).await;
-        let before = server.karma(alice).await;
-        for on in ["1", "1-1"] {
-            server.set_karma(bob, 29).await;
-            let refused = vote(bob, on, "down").await.unwrap_err();
-            assert!(refused.contains("30 karma"), "{refused}");
-            server.set_karma(bob, 30).await;
-            vote(bob, on, "down").await.unwrap();
-            assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, 29), "{on}");
-            vote(bob, on, "none").await.unwrap();
-            assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, 30), "{on}");
-        }
-    })
-    .await;
+#[each_engine(&FREE)]
+async fn a_vote_down_needs_30_costs_1_and_comes_back_exactly(server: Server) {
+    let [alice, bob, _] = &community(&server).await;
+    let before = server.karma(alice).await;
+    for on in ["1", "1-1"] {
+        server.set_karma(bob, 29).await;
+        let refused = vote(bob, on, "down").await.unwrap_err();
+        assert!(refused.contains("30 karma"), "{refused}");
+        server.set_karma(bob, 30).await;
+        vote(bob, on, "down").await.unwrap();
+        assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, 29), "{on}");
+        vote(bob, on, "none").await.unwrap();
+        assert_eq!((server.karma(alice).await, server.karma(bob).await), (before, 30), "{on}");
+    }
 }
 
-#[tokio::test]
-async fn moderators_need_no_karma_and_never_fall_below_zero() {
-    each_engine(&FREE, async |server| {
-        let [_, _, carol] = &community(&server).await;
-        server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;
-        for (karma, left) in [(0, 0), (1, 0)] {
+#[each_engine(&FREE)]
+async fn moderators_need_no_karma_and_never_fall_below_zero(server: Server) {
+    let [_, _, carol] = &community(&server).await;
+    server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;
+    for (karma, left) in [(0, 0), (1, 0)] {
+        server.set_karma(carol, karma).await;
+        for on in ["1", "1-1"] {
             server.set_karma(carol, karma).await;
-            for on in ["1", "1-1"] {
-                server.set_karma(carol, karma).await;
-                vote(carol, on, "down").await.unwrap();
-                assert_eq!(server.karma(carol).await, left, "{on}");
-                vote(carol, on, "none").await.unwrap();
-                assert_eq!(server.karma(carol).await, karma, "{on}");
-            }
+            vote(carol, on, "down").await.unwrap();
+            assert_eq!(server.karma(carol).await, left, "{on}");
+            vote(carol, on, "none").await.unwrap();
+            assert_eq!(server.karma(carol).await, karma, "{on}");
         }
-    })
-    .await;
+    }
 }
 
 #[tokio::test]

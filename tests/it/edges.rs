@@ -9,7 +9,7 @@ use tidings_keyspace::{Batch, Store, StoreOptions};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::consistency;
-use crate::server::{Engine, Server, dump};
+use crate::server::{Engine, Server, dump, in_memory};
 use crate::store_check::report_of;
 
 /// Writes `count` items with wrong ranks and without articles, as another program may
@@ -121,9 +121,8 @@ async fn timelines_that_differ(server: &Server, repair: bool) -> u64 {
     report_of(Part::Timelines, server, repair).await.totals.all()
 }
 
-#[tokio::test]
-async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers(server: Server) {
     let author = server.member("author").await;
     for number in 1..=501 {
         author.tweet(&format!("Number {number}")).await;

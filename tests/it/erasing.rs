@@ -141,129 +141,119 @@ impl Written {
     }
 }
 
-#[tokio::test]
-async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer() {
-    each_engine(&SEARCH, async |server| {
-        let alice = server.register("alice").await;
-        let [bob, carol] = [server.member("bob").await, server.member("carol").await];
-        for member in [&bob, &carol] {
-            server.set_karma(member, 100).await;
+#[each_engine(&SEARCH)]
+async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) {
+    let alice = server.register("alice").await;
+    let [bob, carol] = [server.member("bob").await, server.member("carol").await];
+    for member in [&bob, &carol] {
+        server.set_karma(member, 100).await;
+    }
+    let written = Written::by(&server, [&alice, &bob, &carol]).await;
+    let visitor = server.visitor();
+    assert!(!keys_with(&server, WORD).await.is_empty());
+    assert!(text_of(&visitor.get(&format!("/news/{}", written.story)).await).contains(WORD));
+
+    // Not without a second confirmation, which names what would go; and only by administrators.
+    let fields = [("action", "erase"), ("kind", "story"), ("id", &*written.story), ("reason", "asked for")];
+    let named = refused(alice.api_post("/api/moderate", &fields).await);
+    assert!(named.contains(&format!("Edited {WORD}")) && named.contains("can't be undone"), "{named}");
+    let confirmed = [&fields[..], &[("confirm", &*written.story)]].concat();
+    assert!(refused(carol.api_post("/api/moderate", &confirmed).await).contains("moderators"));
+    server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;
+    let only = refused(carol.api_post("/api/moderate", &confirmed).await);
+    assert!(only.contains("administrators"), "{only}");
+
+    let line = erase(&alice, "comment", &written.comment).await;
+    erase(&alice, "story", &written.story).await;
+    erase(&alice, "tweet", &written.tweet).await;
+    server.finish_jobs().await;
+
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    for client in [&alice, &bob, &carol, &visitor] {
+        for address in written.addresses() {
+            let answer = text_of(&client.get(&address).await);
+            assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
         }
-        let written = Written::by(&server, [&alice, &bob, &carol]).await;
-        let visitor = server.visitor();
-        assert!(!keys_with(&server, WORD).await.is_empty());
-        assert!(text_of(&visitor.get(&format!("/news/{}", written.story)).await).contains(WORD));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backup");
+    take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
+    assert!(!backup_has(&path, WORD));
 
-        // Not without a second confirmation, which names what would go; and only by administrators.
-        let fields =
-            [("action", "erase"), ("kind", "story"), ("id", &*written.story), ("reason", "asked for")];
-        let named = refused(alice.api_post("/api/moderate", &fields).await);
-        assert!(named.contains(&format!("Edited {WORD}")) && named.contains("can't be undone"), "{named}");
-        let confirmed = [&fields[..], &[("confirm", &*written.story)]].concat();
-        assert!(refused(carol.api_post("/api/moderate", &confirmed).await).contains("moderators"));
-        server.set_field(&format!("user:{}", carol.user_id), "flags", "m").await;
-        let only = refused(carol.api_post("/api/moderate", &confirmed).await);
-        assert!(only.contains("administrators"), "{only}");
-
-        let line = erase(&alice, "comment", &written.comment).await;
-        erase(&alice, "story", &written.story).await;
-        erase(&alice, "tweet", &written.tweet).await;
-        server.finish_jobs().await;
-
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        for client in [&alice, &bob, &carol, &visitor] {
-            for address in written.addresses() {
-                let answer = text_of(&client.get(&address).await);
-                assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
-            }
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("backup");
-        take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
-        assert!(!backup_has(&path, WORD));
-
-        // The place holds the thread, and the log has the reason.
-        let thread = text_of(&visitor.get(&format!("/news/{}", written.story)).await);
-        assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
-        let log = ok(visitor.api_get("/api/moderations").await);
-        assert_eq!(log["entries"][2]["action"], json!("erase"), "{log}");
-        assert_eq!(log["entries"][2]["reason"], json!("asked for"), "{log}");
-        assert!(refused(undo(&alice, line).await).contains("can't be undone"));
-        assert!(refused(alice.api_post("/api/moderate", &confirmed).await).contains("already been erased"));
-        crate::search::finds(&alice, &format!("q={WORD}"), &[]).await;
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+    // The place holds the thread, and the log has the reason.
+    let thread = text_of(&visitor.get(&format!("/news/{}", written.story)).await);
+    assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
+    let log = ok(visitor.api_get("/api/moderations").await);
+    assert_eq!(log["entries"][2]["action"], json!("erase"), "{log}");
+    assert_eq!(log["entries"][2]["reason"], json!("asked for"), "{log}");
+    assert!(refused(undo(&alice, line).await).contains("can't be undone"));
+    assert!(refused(alice.api_post("/api/moderate", &confirmed).await).contains("already been erased"));
+    crate::search::finds(&alice, &format!("q={WORD}"), &[]).await;
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn what_is_withheld_can_be_erased_too() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        server.set_karma(&bob, 100).await;
-        let mut stories = Vec::new();
-        for number in 0..5 {
-            let url = format!("https://{WORD}{number}.example/");
-            stories.push(bob.submit_link(&format!("{WORD} {number}"), &url).await.to_string());
-        }
-        let target = bob.submit_text("A target", "text").await.to_string();
-        act(&alice, "remove", ("story", &stories[0]), &[]).await;
-        act(&alice, "merge", ("story", &stories[1]), &[("into", &target)]).await;
-        ok(bob.delete(stories[2].parse().unwrap()).await);
-        let comment = bob.comment(stories[3].parse().unwrap(), &format!("{WORD} removed")).await;
-        let deleted = bob.comment(stories[3].parse().unwrap(), &format!("{WORD} deleted")).await;
-        let [comment, gone] = [comment, deleted].map(|id| format!("{}-{id}", stories[3]));
-        act(&alice, "remove", ("comment", &comment), &[]).await;
-        ok(bob.edit_comment(stories[3].parse().unwrap(), deleted, "").await);
-        act(&alice, "hold", ("user", "bob"), &[]).await;
-        let held = bob.submit_text(&format!("{WORD} held"), &format!("{WORD} text")).await.to_string();
-        for id in stories.iter().chain([&held]) {
-            erase(&alice, "story", id).await;
-        }
-        for id in [&comment, &gone] {
-            erase(&alice, "comment", id).await;
-        }
-        server.finish_jobs().await;
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        crate::store_check::demand_clean(&server).await;
-        // The page of an erasure is there for administrators.
-        let story = alice.submit_text("Not yet", "text").await;
-        let address = format!("/moderate/erase/story/{story}");
-        assert_eq!(bob.get(&address).await.status, 403);
-        let form = page(&alice, &address).await.form("/moderate");
-        let answer = form.with("reason", "asked for").send(&alice).await;
-        assert!(answer.status.is_redirection(), "{answer:?}");
-        assert!(text_of(&server.visitor().get(&format!("/news/{story}")).await).contains("[erased]"));
-    })
-    .await;
+#[each_engine]
+async fn what_is_withheld_can_be_erased_too(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    server.set_karma(&bob, 100).await;
+    let mut stories = Vec::new();
+    for number in 0..5 {
+        let url = format!("https://{WORD}{number}.example/");
+        stories.push(bob.submit_link(&format!("{WORD} {number}"), &url).await.to_string());
+    }
+    let target = bob.submit_text("A target", "text").await.to_string();
+    act(&alice, "remove", ("story", &stories[0]), &[]).await;
+    act(&alice, "merge", ("story", &stories[1]), &[("into", &target)]).await;
+    ok(bob.delete(stories[2].parse().unwrap()).await);
+    let comment = bob.comment(stories[3].parse().unwrap(), &format!("{WORD} removed")).await;
+    let deleted = bob.comment(stories[3].parse().unwrap(), &format!("{WORD} deleted")).await;
+    let [comment, gone] = [comment, deleted].map(|id| format!("{}-{id}", stories[3]));
+    act(&alice, "remove", ("comment", &comment), &[]).await;
+    ok(bob.edit_comment(stories[3].parse().unwrap(), deleted, "").await);
+    act(&alice, "hold", ("user", "bob"), &[]).await;
+    let held = bob.submit_text(&format!("{WORD} held"), &format!("{WORD} text")).await.to_string();
+    for id in stories.iter().chain([&held]) {
+        erase(&alice, "story", id).await;
+    }
+    for id in [&comment, &gone] {
+        erase(&alice, "comment", id).await;
+    }
+    server.finish_jobs().await;
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    crate::store_check::demand_clean(&server).await;
+    // The page of an erasure is there for administrators.
+    let story = alice.submit_text("Not yet", "text").await;
+    let address = format!("/moderate/erase/story/{story}");
+    assert_eq!(bob.get(&address).await.status, 403);
+    let form = page(&alice, &address).await.form("/moderate");
+    let answer = form.with("reason", "asked for").send(&alice).await;
+    assert!(answer.status.is_redirection(), "{answer:?}");
+    assert!(text_of(&server.visitor().get(&format!("/news/{story}")).await).contains("[erased]"));
 }
 
-#[tokio::test]
-async fn who_leaves_can_have_everything_erased() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let [bob, carol] = [registered(&server).await, server.member("carol").await];
-        for member in [&bob, &carol] {
-            server.set_karma(member, 100).await;
-        }
-        let written = Written::by(&server, [&alice, &bob, &carol]).await;
-        let other = carol.submit_text("Of another", "text").await;
-        let on_other = bob.comment(other, &format!("{WORD} there")).await;
-        let removed = bob.tweet(&format!("{WORD} removed")).await.to_string();
-        act(&alice, "remove", ("tweet", &removed), &[]).await;
-        act(&alice, "hold", ("user", "bob"), &[]).await;
-        bob.submit_text(&format!("{WORD} held"), &format!("{WORD} text")).await;
-        let leaving = [("password", PASSWORD), ("writings", "erase")];
-        assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
-        server.finish_jobs().await;
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        let thread = text_of(&server.visitor().get(&format!("/news/{}", written.story)).await);
-        assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
-        assert_eq!(carol.thread(other).await.len(), 0, "{on_other}");
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn who_leaves_can_have_everything_erased(server: Server) {
+    let alice = server.register("alice").await;
+    let [bob, carol] = [registered(&server).await, server.member("carol").await];
+    for member in [&bob, &carol] {
+        server.set_karma(member, 100).await;
+    }
+    let written = Written::by(&server, [&alice, &bob, &carol]).await;
+    let other = carol.submit_text("Of another", "text").await;
+    let on_other = bob.comment(other, &format!("{WORD} there")).await;
+    let removed = bob.tweet(&format!("{WORD} removed")).await.to_string();
+    act(&alice, "remove", ("tweet", &removed), &[]).await;
+    act(&alice, "hold", ("user", "bob"), &[]).await;
+    bob.submit_text(&format!("{WORD} held"), &format!("{WORD} text")).await;
+    let leaving = [("password", PASSWORD), ("writings", "erase")];
+    assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
+    server.finish_jobs().await;
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    let thread = text_of(&server.visitor().get(&format!("/news/{}", written.story)).await);
+    assert!(thread.contains("[erased]") && thread.contains("a reply"), "{thread}");
+    assert_eq!(carol.thread(other).await.len(), 0, "{on_other}");
+    crate::store_check::demand_clean(&server).await;
 }
 
 /// Bob and Carol on a site where moderators accept accounts. Bob's application has the word.
@@ -380,215 +370,197 @@ async fn ways_left(server: &Server) -> Vec<String> {
 
 const APPLY: [(&str, &str); 2] = [("accounts.signup", "apply"), ("search.enabled", "true")];
 
-#[tokio::test]
-async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave() {
-    each_engine(&APPLY, async |server| {
-        let alice = server.register("alice").await;
-        let [bob, carol] = accepted(&server, &alice).await;
-        write_in_every_way(&server, [&alice, &bob, &carol]).await;
-        let ways = ways_left(&server).await.join(" ");
-        for way in [
-            "application",
-            "removed",
-            "deleted",
-            "merged",
-            "held",
-            "heldanddeleted",
-            "rejected",
-            "heldandremoved",
-            "rejectedtwice",
-            "flagwaits",
-            "flagdecided",
-            "flagged",
-            "message",
-            "note",
-            "appeal",
-            "removedprofile",
-            "profile",
-        ] {
-            assert!(ways.contains(&format!("{WORD}{way} in")), "{way}: {ways}");
+#[each_engine(&APPLY)]
+async fn everything_that_somebody_wrote_in_any_way_is_erased_when_they_leave(server: Server) {
+    let alice = server.register("alice").await;
+    let [bob, carol] = accepted(&server, &alice).await;
+    write_in_every_way(&server, [&alice, &bob, &carol]).await;
+    let ways = ways_left(&server).await.join(" ");
+    for way in [
+        "application",
+        "removed",
+        "deleted",
+        "merged",
+        "held",
+        "heldanddeleted",
+        "rejected",
+        "heldandremoved",
+        "rejectedtwice",
+        "flagwaits",
+        "flagdecided",
+        "flagged",
+        "message",
+        "note",
+        "appeal",
+        "removedprofile",
+        "profile",
+    ] {
+        assert!(ways.contains(&format!("{WORD}{way} in")), "{way}: {ways}");
+    }
+    crate::store_check::demand_clean(&server).await;
+    let (story, comment, tweet) = ("1".to_owned(), "1-1".to_owned(), "1".to_owned());
+    let addresses = Written { story, comment, tweet }.addresses();
+    let leaving = [("password", PASSWORD), ("writings", "erase")];
+    assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
+    server.finish_jobs().await;
+    assert_eq!(ways_left(&server).await, Vec::<String>::new());
+    assert!(!server.dump().await.contains_key("unseen:2"));
+    for client in [&alice, &carol, &server.visitor()] {
+        for address in &addresses {
+            let answer = text_of(&client.get(address).await);
+            assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
         }
-        crate::store_check::demand_clean(&server).await;
-        let (story, comment, tweet) = ("1".to_owned(), "1-1".to_owned(), "1".to_owned());
-        let addresses = Written { story, comment, tweet }.addresses();
-        let leaving = [("password", PASSWORD), ("writings", "erase")];
-        assert!(bob.post("/settings/deactivate", &leaving).await.status.is_redirection());
-        server.finish_jobs().await;
-        assert_eq!(ways_left(&server).await, Vec::<String>::new());
-        assert!(!server.dump().await.contains_key("unseen:2"));
-        for client in [&alice, &carol, &server.visitor()] {
-            for address in &addresses {
-                let answer = text_of(&client.get(address).await);
-                assert!(!answer.to_lowercase().contains(WORD), "{address}: {answer}");
-            }
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("backup");
-        take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
-        assert!(!backup_has(&path, WORD));
-        for kind in ["stories", "comments", "posts", "people"] {
-            crate::search::finds(&alice, &format!("q={WORD}*&kind={kind}"), &[]).await;
-        }
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("backup");
+    take::to_file(server.store(), path.clone(), Box::new(|_, _| {})).await.unwrap();
+    assert!(!backup_has(&path, WORD));
+    for kind in ["stories", "comments", "posts", "people"] {
+        crate::search::finds(&alice, &format!("q={WORD}*&kind={kind}"), &[]).await;
+    }
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn a_store_of_before_gets_the_lists_that_an_erasure_reads() {
-    each_engine(&APPLY, async |server| {
-        let alice = server.register("alice").await;
-        let [bob, carol] = accepted(&server, &alice).await;
-        write_in_every_way(&server, [&alice, &bob, &carol]).await;
-        assert!(bob.is_logged_in().await && carol.is_logged_in().await);
-        let mut before = server.dump().await;
-        // Of somebody who has left.
-        server
-            .write(|batch| {
-                let fields = [("id", "9"), ("username", "[deleted user]"), ("deactivated", "5")];
-                batch.set_fields("user:9", fields);
-                batch.set_fields("withdrawn:user:9", [("moderation", "1"), ("about", WORD)]);
-                let code = format!("invites:code:{}", "0".repeat(40));
-                batch.set_fields(code, [("user_id", "9"), ("time", "5")]);
-                let is_new = |key: &&String| key.starts_with("unseen:") || key.ends_with(":flags");
-                before.keys().filter(is_new).for_each(|key| batch.delete(key));
-                batch.set("layout:version", "6");
-            })
-            .await;
-        server.migrate().await;
-        server.finish_jobs().await;
-        let mut after = server.dump().await;
-        for dump in [&mut before, &mut after] {
-            dump.retain(|key, _| !["layout:version", "user:9", "changes"].contains(&&**key));
-        }
-        let [before, after] = [before, after].map(|dump| format!("{dump:#?}"));
-        assert_eq!(before, after);
-    })
-    .await;
+#[each_engine(&APPLY)]
+async fn a_store_of_before_gets_the_lists_that_an_erasure_reads(server: Server) {
+    let alice = server.register("alice").await;
+    let [bob, carol] = accepted(&server, &alice).await;
+    write_in_every_way(&server, [&alice, &bob, &carol]).await;
+    assert!(bob.is_logged_in().await && carol.is_logged_in().await);
+    let mut before = server.dump().await;
+    // Of somebody who has left.
+    server
+        .write(|batch| {
+            let fields = [("id", "9"), ("username", "[deleted user]"), ("deactivated", "5")];
+            batch.set_fields("user:9", fields);
+            batch.set_fields("withdrawn:user:9", [("moderation", "1"), ("about", WORD)]);
+            let code = format!("invites:code:{}", "0".repeat(40));
+            batch.set_fields(code, [("user_id", "9"), ("time", "5")]);
+            let is_new = |key: &&String| key.starts_with("unseen:") || key.ends_with(":flags");
+            before.keys().filter(is_new).for_each(|key| batch.delete(key));
+            batch.set("layout:version", "6");
+        })
+        .await;
+    server.migrate().await;
+    server.finish_jobs().await;
+    let mut after = server.dump().await;
+    for dump in [&mut before, &mut after] {
+        dump.retain(|key, _| !["layout:version", "user:9", "changes"].contains(&&**key));
+    }
+    let [before, after] = [before, after].map(|dump| format!("{dump:#?}"));
+    assert_eq!(before, after);
 }
 
-#[tokio::test]
-async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting_tweet() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = registered(&server).await;
-        ok(bob.update_profile(&format!("{WORD} about"), "", "").await);
-        act(&alice, "remove", ("user", "bob"), &[]).await;
-        act(&alice, "hold", ("user", "bob"), &[]).await;
-        let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
-        let story = bob.submit_text("waits", "text").await.to_string();
-        assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
-        let approve = [("action", "approve"), ("kind", "tweet"), ("id", &*tweet), ("reason", "why")];
-        refused(alice.api_post("/api/moderate", &approve).await);
-        server.finish_jobs().await;
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        crate::store_check::demand_clean(&server).await;
-        // Stories and comments stay, and can be approved.
-        act(&alice, "approve", ("story", &story), &[]).await;
-        assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn who_leaves_and_keeps_the_posts_leaves_no_removed_profile_and_no_waiting_tweet(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = registered(&server).await;
+    ok(bob.update_profile(&format!("{WORD} about"), "", "").await);
+    act(&alice, "remove", ("user", "bob"), &[]).await;
+    act(&alice, "hold", ("user", "bob"), &[]).await;
+    let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
+    let story = bob.submit_text("waits", "text").await.to_string();
+    assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
+    let approve = [("action", "approve"), ("kind", "tweet"), ("id", &*tweet), ("reason", "why")];
+    refused(alice.api_post("/api/moderate", &approve).await);
+    server.finish_jobs().await;
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    crate::store_check::demand_clean(&server).await;
+    // Stories and comments stay, and can be approved.
+    act(&alice, "approve", ("story", &story), &[]).await;
+    assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn nothing_is_approved_while_its_author_has_it_erased() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = registered(&server).await;
-        let target = alice.submit_text("A target", "text").await;
-        act(&alice, "hold", ("user", "bob"), &[]).await;
-        let story = bob.submit_text(&format!("{WORD} story"), "text").await.to_string();
-        let comment = format!("{target}-{}", bob.comment(target, &format!("{WORD} comment")).await);
-        let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
-        // As if the job had not begun.
-        let job = format!("erase_all:{}", bob.user_id);
-        server.write(|batch| batch.set_field(format!("timeline:job:{job}"), "step", "1")).await;
-        for (kind, id) in [("story", &story), ("comment", &comment), ("tweet", &tweet)] {
-            let approve = [("action", "approve"), ("kind", kind), ("id", &**id), ("reason", "why")];
-            let error = refused(alice.api_post("/api/moderate", &approve).await);
-            assert!(error.contains("has left"), "{kind}: {error}");
-        }
-        server.write(|batch| batch.delete(format!("timeline:job:{job}"))).await;
-        act(&alice, "approve", ("comment", &comment), &[]).await;
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn nothing_is_approved_while_its_author_has_it_erased(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = registered(&server).await;
+    let target = alice.submit_text("A target", "text").await;
+    act(&alice, "hold", ("user", "bob"), &[]).await;
+    let story = bob.submit_text(&format!("{WORD} story"), "text").await.to_string();
+    let comment = format!("{target}-{}", bob.comment(target, &format!("{WORD} comment")).await);
+    let tweet = bob.tweet(&format!("{WORD} post")).await.to_string();
+    // As if the job had not begun.
+    let job = format!("erase_all:{}", bob.user_id);
+    server.write(|batch| batch.set_field(format!("timeline:job:{job}"), "step", "1")).await;
+    for (kind, id) in [("story", &story), ("comment", &comment), ("tweet", &tweet)] {
+        let approve = [("action", "approve"), ("kind", kind), ("id", &**id), ("reason", "why")];
+        let error = refused(alice.api_post("/api/moderate", &approve).await);
+        assert!(error.contains("has left"), "{kind}: {error}");
+    }
+    server.write(|batch| batch.delete(format!("timeline:job:{job}"))).await;
+    act(&alice, "approve", ("comment", &comment), &[]).await;
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn a_rejection_that_was_undone_erases_nothing() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        act(&alice, "hold", ("user", "bob"), &[]).await;
-        let story = bob.submit_text(&format!("{WORD} title"), "text").await.to_string();
-        let other = bob.submit_text(&format!("{WORD} other"), "text").await.to_string();
-        let line = act(&alice, "reject", ("story", &story), &[]).await;
-        ok(undo(&alice, line).await);
-        // A removal that was undone is none either.
-        let line = act(&alice, "remove", ("story", &other), &[]).await;
-        ok(undo(&alice, line).await);
-        server.advance(300 * 86_400);
-        let alice = server.client_of(1).await;
-        for id in [&story, &other] {
-            act(&alice, "reject", ("story", id), &[]).await;
-        }
-        let sweep = async || retention::sweep(&server.app.site, server.app.moment()).await.unwrap();
-        server.advance(100 * 86_400);
-        assert!(sweep().await);
-        server.finish_jobs().await;
-        for id in [&story, &other] {
-            let title = server.field(&format!("news:{id}"), "title").await.unwrap();
-            assert!(title.contains(WORD), "{title}");
-        }
-        server.advance(266 * 86_400);
-        assert!(sweep().await);
-        server.finish_jobs().await;
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn a_rejection_that_was_undone_erases_nothing(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    act(&alice, "hold", ("user", "bob"), &[]).await;
+    let story = bob.submit_text(&format!("{WORD} title"), "text").await.to_string();
+    let other = bob.submit_text(&format!("{WORD} other"), "text").await.to_string();
+    let line = act(&alice, "reject", ("story", &story), &[]).await;
+    ok(undo(&alice, line).await);
+    // A removal that was undone is none either.
+    let line = act(&alice, "remove", ("story", &other), &[]).await;
+    ok(undo(&alice, line).await);
+    server.advance(300 * 86_400);
+    let alice = server.client_of(1).await;
+    for id in [&story, &other] {
+        act(&alice, "reject", ("story", id), &[]).await;
+    }
+    let sweep = async || retention::sweep(&server.app.site, server.app.moment()).await.unwrap();
+    server.advance(100 * 86_400);
+    assert!(sweep().await);
+    server.finish_jobs().await;
+    for id in [&story, &other] {
+        let title = server.field(&format!("news:{id}"), "title").await.unwrap();
+        assert!(title.contains(WORD), "{title}");
+    }
+    server.advance(266 * 86_400);
+    assert!(sweep().await);
+    server.finish_jobs().await;
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = registered(&server).await;
-        server.set_karma(&bob, 100).await;
-        let removed = bob.submit_text(&format!("{WORD} removed"), "text").await.to_string();
-        let restored = bob.submit_text("restored", "text").await.to_string();
-        for id in [&removed, &restored] {
-            act(&alice, "remove", ("story", id), &[]).await;
-        }
-        act(&alice, "restore", ("story", &restored), &[]).await;
-        let carol = server.member("carol").await;
-        server.set_karma(&carol, 100).await;
-        ok(carol.api_post("/api/flag", &[("kind", "user"), ("id", "bob"), ("reason", "spam")]).await);
-        act(&alice, "warn", ("user", "bob"), &[]).await;
-        assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
-        server.finish_jobs().await;
-        let sweep = async || retention::sweep(&server.app.site, server.app.moment()).await.unwrap();
-        server.advance(364 * 86_400);
-        assert!(sweep().await);
-        assert!(!sweep().await);
-        assert!(!keys_with(&server, WORD).await.is_empty());
-        assert_eq!(server.sorted("user:3:flag_outcomes").await.len(), 1);
-        assert!(server.dump().await.contains_key("flags:user:bob"));
-        server.advance(2 * 86_400);
-        assert!(sweep().await);
-        server.finish_jobs().await;
-        assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
-        assert_eq!(server.field(&format!("news:{restored}"), "title").await.as_deref(), Some("restored"));
-        let log = ok(server.visitor().api_get("/api/moderations").await);
-        assert_eq!(log["entries"][0]["target"], json!("a former member"), "{log}");
-        let dump = server.dump().await;
-        let of_flags = ["flags:user:bob", "user:3:flags", "user:3:flag_outcomes"];
-        assert!(of_flags.iter().all(|key| !dump.contains_key(*key)), "{dump:?}");
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn what_moderators_removed_and_names_in_the_log_are_kept_for_a_year(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = registered(&server).await;
+    server.set_karma(&bob, 100).await;
+    let removed = bob.submit_text(&format!("{WORD} removed"), "text").await.to_string();
+    let restored = bob.submit_text("restored", "text").await.to_string();
+    for id in [&removed, &restored] {
+        act(&alice, "remove", ("story", id), &[]).await;
+    }
+    act(&alice, "restore", ("story", &restored), &[]).await;
+    let carol = server.member("carol").await;
+    server.set_karma(&carol, 100).await;
+    ok(carol.api_post("/api/flag", &[("kind", "user"), ("id", "bob"), ("reason", "spam")]).await);
+    act(&alice, "warn", ("user", "bob"), &[]).await;
+    assert!(bob.post("/settings/deactivate", &[("password", PASSWORD)]).await.status.is_redirection());
+    server.finish_jobs().await;
+    let sweep = async || retention::sweep(&server.app.site, server.app.moment()).await.unwrap();
+    server.advance(364 * 86_400);
+    assert!(sweep().await);
+    assert!(!sweep().await);
+    assert!(!keys_with(&server, WORD).await.is_empty());
+    assert_eq!(server.sorted("user:3:flag_outcomes").await.len(), 1);
+    assert!(server.dump().await.contains_key("flags:user:bob"));
+    server.advance(2 * 86_400);
+    assert!(sweep().await);
+    server.finish_jobs().await;
+    assert_eq!(keys_with(&server, WORD).await, Vec::<String>::new());
+    assert_eq!(server.field(&format!("news:{restored}"), "title").await.as_deref(), Some("restored"));
+    let log = ok(server.visitor().api_get("/api/moderations").await);
+    assert_eq!(log["entries"][0]["target"], json!("a former member"), "{log}");
+    let dump = server.dump().await;
+    let of_flags = ["flags:user:bob", "user:3:flags", "user:3:flag_outcomes"];
+    assert!(of_flags.iter().all(|key| !dump.contains_key(*key)), "{dump:?}");
+    crate::store_check::demand_clean(&server).await;
 }
 
 /// Whether a file in a folder has the word.

@@ -7,7 +7,7 @@ use crate::client::{Client, encoded, ok, refused};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::pages::{crawl, page};
-use crate::server::{Engine, START, Server};
+use crate::server::{Engine, START, Server, in_memory};
 
 /// Texts that would do harm if they were not escaped, or that would be spoiled
 /// if they were escaped twice.
@@ -57,9 +57,8 @@ fn check_shown(page: &Page, text: &str) {
     assert!(page.content().contains(text), "{text:?} in {:?}", page.content());
 }
 
-#[tokio::test]
-async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn titles_texts_comments_and_profiles_are_text_on_every_page(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_field("user:1", "flags", "a").await;
     for hostile in HOSTILE {
@@ -91,9 +90,8 @@ async fn titles_texts_comments_and_profiles_are_text_on_every_page() {
     }
 }
 
-#[tokio::test]
-async fn tweets_and_full_names_are_text_on_every_page() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn tweets_and_full_names_are_text_on_every_page(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     for hostile in HOSTILE {
         bob.tweet(&format!("{hostile} @alice")).await;
@@ -143,12 +141,11 @@ async fn links_of_users_lead_where_they_say_and_nowhere_else() {
     }
 }
 
-#[tokio::test]
-async fn links_in_texts_end_where_markup_would_begin() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn links_in_texts_end_where_markup_would_begin(server: Server) {
     let alice = server.member("alice").await;
     let text = "http://a.example/\"><script>alert(1)</script> javascript://b.example/%0a \
-                https://c.example/?x=1&lt;y http://d.example/'onclick='x() data://e.example/";
+                    https://c.example/?x=1&lt;y http://d.example/'onclick='x() data://e.example/";
     let news = alice.submit_text("Links", text).await;
     alice.comment(news, text).await;
     ok(alice.update_profile(text, "", "").await);
@@ -370,9 +367,8 @@ async fn long_urls_of_imported_stories_are_linked_up_to_a_bound() {
     }
 }
 
-#[tokio::test]
-async fn submitted_urls_have_no_credentials_and_no_backslash_in_the_host() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn submitted_urls_have_no_credentials_and_no_backslash_in_the_host(server: Server) {
     let alice = server.member("alice").await;
     for (url, reason) in [
         ("http://good.example@evil.example/", "a user name or password"),
@@ -386,9 +382,8 @@ async fn submitted_urls_have_no_credentials_and_no_backslash_in_the_host() {
     ok(alice.submit("A title", "http://a.example/@b\\c", "").await);
 }
 
-#[tokio::test]
-async fn hosts_that_begin_with_www_are_linked_in_texts() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn hosts_that_begin_with_www_are_linked_in_texts(server: Server) {
     let alice = server.member("alice").await;
     let text = "See www.example.com/a, (www.b.example) and example.org.";
     let news = alice.submit_text("Links", text).await;

@@ -15,7 +15,7 @@ use zip::ZipArchive;
 
 use crate::client::{Client, HttpResponse, ok, refused};
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// The content of a zip file: its files one after the other, each with its name.
 pub fn unpacked(archive: &[u8]) -> Vec<(String, String)> {
@@ -146,91 +146,83 @@ fn gone_story(exported: &Exported) -> u64 {
     deleted["id"].as_u64().unwrap()
 }
 
-#[tokio::test]
-async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted() {
-    each_engine(&[], async |server| {
-        let (alice, exported) = alice_with_everything(&server).await;
-        let account = &exported.data["account"];
-        assert_eq!(account["username"], "alice");
-        assert_eq!((&account["about"], &account["fullname"]), (&json!("About me"), &json!("Alice A")));
-        assert_eq!(account["email"], "alice@private.example");
-        assert_eq!(account["confirmed_email"], "alice@private.example");
-        assert_eq!(
-            (&account["new_email"], &account["mail_refused"]),
-            (&json!("alice@waiting.example"), &json!(2))
-        );
-        assert_eq!(account["settings"]["sort_comments"], "score");
+#[each_engine]
+async fn an_export_has_everything_of_ones_own_and_nothing_that_is_deleted(server: Server) {
+    let (alice, exported) = alice_with_everything(&server).await;
+    let account = &exported.data["account"];
+    assert_eq!(account["username"], "alice");
+    assert_eq!((&account["about"], &account["fullname"]), (&json!("About me"), &json!("Alice A")));
+    assert_eq!(account["email"], "alice@private.example");
+    assert_eq!(account["confirmed_email"], "alice@private.example");
+    assert_eq!(
+        (&account["new_email"], &account["mail_refused"]),
+        (&json!("alice@waiting.example"), &json!(2))
+    );
+    assert_eq!(account["settings"]["sort_comments"], "score");
 
-        let [withheld, deleted, story] = exported.list("stories") else { panic!("{}", exported.data) };
-        assert_eq!(
-            (&withheld["withheld"], &withheld["text"]),
-            (&"removed:off topic".into(), &"A removed text".into())
-        );
-        assert_eq!(
-            (&story["title"], &story["url"]),
-            (&"My <b>story</b>".into(), &"http://example.com/mine".into())
-        );
-        assert_eq!((&deleted["title"], &deleted["text"]), (&Value::Null, &Value::Null));
-        assert_eq!(exported.each("comments", "text"), [Value::Null, json!("What alice answered")]);
-        assert_eq!(exported.list("comments")[1]["title"], "A good story");
-        assert_eq!(exported.list("tweets")[0]["text"], "A tweet\nof alice");
-        let votes: Vec<String> = exported
-            .list("votes")
-            .iter()
-            .map(|vote| {
-                [&vote["kind"], &vote["id"], &vote["vote"]].map(|part| part.as_str().unwrap()).join(" ")
-            })
-            .collect();
-        // Her own stories have her vote; the rest is what she voted on.
-        let expected = [
-            "story 5 down",
-            "story 4 up",
-            "story 3 up",
-            "story 2 up",
-            "story 1 up",
-            "comment 4-1 up",
-            "site example.com down",
-        ];
-        assert_eq!(votes, expected);
-        assert_eq!(exported.list("votes")[1]["title"], "A good story");
-        assert_eq!(exported.each("saved", "news_id"), [4]);
-        assert_eq!(exported.each("hidden", "title"), ["A bad story"]);
-        assert_eq!(exported.each("subscriptions", "title"), ["A bad story"]);
-        assert_eq!(exported.each("unsubscribed", "title"), ["A good story"]);
-        assert_eq!(exported.each("topics_followed", "topic"), ["rust"]);
-        assert_eq!(exported.each("topics_muted", "topic"), ["go"]);
-        assert_eq!(exported.each("followings", "username"), ["carol"]);
-        assert_eq!(exported.each("followers", "username"), ["bob"]);
-        assert_eq!(exported.each("blocks", "username"), ["carol"]);
-        let muted = [
-            json!({"what": "user", "value": "bob", "since": 30}),
-            json!({"what": "word", "value": "a: word", "since": 20}),
-        ];
-        assert_eq!(exported.list("mutes"), muted);
-        let restriction = json!({"kind": "silenced", "reason": "Unkind words", "moderation_id": 7});
-        assert_eq!(account["restrictions"], json!([restriction]));
-        let flag = json!({"kind": "story", "id": "4", "reason": "spam", "note": "Sells chairs", "time": 40});
-        assert_eq!(exported.list("flags"), [flag]);
-        assert_eq!(exported.each("invited", "username"), ["carol"]);
-        let inbox = exported.list("inbox");
-        assert_eq!(
-            (&inbox[0]["kind"], &inbox[0]["text"]),
-            (&"moderation".into(), &"A message for alice".into())
-        );
-        assert!(inbox[1..].iter().all(|entry| entry["text"].is_null()), "{inbox:?}");
-        assert_eq!(exported.list("sessions").len(), 1);
-        assert_eq!(exported.data["left_out"], json!({}));
+    let [withheld, deleted, story] = exported.list("stories") else { panic!("{}", exported.data) };
+    assert_eq!(
+        (&withheld["withheld"], &withheld["text"]),
+        (&"removed:off topic".into(), &"A removed text".into())
+    );
+    assert_eq!(
+        (&story["title"], &story["url"]),
+        (&"My <b>story</b>".into(), &"http://example.com/mine".into())
+    );
+    assert_eq!((&deleted["title"], &deleted["text"]), (&Value::Null, &Value::Null));
+    assert_eq!(exported.each("comments", "text"), [Value::Null, json!("What alice answered")]);
+    assert_eq!(exported.list("comments")[1]["title"], "A good story");
+    assert_eq!(exported.list("tweets")[0]["text"], "A tweet\nof alice");
+    let votes: Vec<String> = exported
+        .list("votes")
+        .iter()
+        .map(|vote| [&vote["kind"], &vote["id"], &vote["vote"]].map(|part| part.as_str().unwrap()).join(" "))
+        .collect();
+    // Her own stories have her vote; the rest is what she voted on.
+    let expected = [
+        "story 5 down",
+        "story 4 up",
+        "story 3 up",
+        "story 2 up",
+        "story 1 up",
+        "comment 4-1 up",
+        "site example.com down",
+    ];
+    assert_eq!(votes, expected);
+    assert_eq!(exported.list("votes")[1]["title"], "A good story");
+    assert_eq!(exported.each("saved", "news_id"), [4]);
+    assert_eq!(exported.each("hidden", "title"), ["A bad story"]);
+    assert_eq!(exported.each("subscriptions", "title"), ["A bad story"]);
+    assert_eq!(exported.each("unsubscribed", "title"), ["A good story"]);
+    assert_eq!(exported.each("topics_followed", "topic"), ["rust"]);
+    assert_eq!(exported.each("topics_muted", "topic"), ["go"]);
+    assert_eq!(exported.each("followings", "username"), ["carol"]);
+    assert_eq!(exported.each("followers", "username"), ["bob"]);
+    assert_eq!(exported.each("blocks", "username"), ["carol"]);
+    let muted = [
+        json!({"what": "user", "value": "bob", "since": 30}),
+        json!({"what": "word", "value": "a: word", "since": 20}),
+    ];
+    assert_eq!(exported.list("mutes"), muted);
+    let restriction = json!({"kind": "silenced", "reason": "Unkind words", "moderation_id": 7});
+    assert_eq!(account["restrictions"], json!([restriction]));
+    let flag = json!({"kind": "story", "id": "4", "reason": "spam", "note": "Sells chairs", "time": 40});
+    assert_eq!(exported.list("flags"), [flag]);
+    assert_eq!(exported.each("invited", "username"), ["carol"]);
+    let inbox = exported.list("inbox");
+    assert_eq!((&inbox[0]["kind"], &inbox[0]["text"]), (&"moderation".into(), &"A message for alice".into()));
+    assert!(inbox[1..].iter().all(|entry| entry["text"].is_null()), "{inbox:?}");
+    assert_eq!(exported.list("sessions").len(), 1);
+    assert_eq!(exported.data["left_out"], json!({}));
 
-        let text = exported.text();
-        for absent in ["A deleted title", "A deleted text", "What alice deleted", "A reply by carol"] {
-            assert!(!text.contains(absent), "{absent} in {text}");
-        }
-        for present in ["What alice answered", "A removed text", "A message for alice", "About me"] {
-            assert!(exported.page.contains(present), "{present} in {}", exported.page);
-        }
-        check_no_secret(&server, &alice, &text).await;
-    })
-    .await;
+    let text = exported.text();
+    for absent in ["A deleted title", "A deleted text", "What alice deleted", "A reply by carol"] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+    for present in ["What alice answered", "A removed text", "A message for alice", "About me"] {
+        assert!(exported.page.contains(present), "{present} in {}", exported.page);
+    }
+    check_no_secret(&server, &alice, &text).await;
 }
 
 /// Of the account, only what is named in the export is in it: no secret, also none that is added
@@ -252,29 +244,25 @@ async fn check_no_secret(server: &Server, alice: &Client, text: &str) {
     assert!(!text.contains("bob@private.example") && !text.contains("What bob wrote"), "{text}");
 }
 
-#[tokio::test]
-async fn only_the_owner_gets_an_export() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _] = three(&server).await;
-        alice.submit_text("Of alice", "text").await;
-        assert_eq!(refused(server.visitor().api_get("/api/export").await), "You must be logged in.");
-        // Nothing in the address chooses another account.
-        for address in ["/api/export?username=alice", "/api/export?id=1&user_id=1"] {
-            let exported = Exported::of(&bob.get(address).await);
-            assert_eq!(exported.data["account"]["username"], "bob");
-            assert!(!exported.text().contains("Of alice"));
-        }
-        assert!(export(&alice).await.text().contains("Of alice"));
-        // A session that has ended exports nothing.
-        ok(alice.api_post("/api/logout", &[]).await);
-        assert_eq!(refused(alice.api_get("/api/export").await), "You must be logged in.");
-    })
-    .await;
+#[each_engine]
+async fn only_the_owner_gets_an_export(server: Server) {
+    let [alice, bob, _] = three(&server).await;
+    alice.submit_text("Of alice", "text").await;
+    assert_eq!(refused(server.visitor().api_get("/api/export").await), "You must be logged in.");
+    // Nothing in the address chooses another account.
+    for address in ["/api/export?username=alice", "/api/export?id=1&user_id=1"] {
+        let exported = Exported::of(&bob.get(address).await);
+        assert_eq!(exported.data["account"]["username"], "bob");
+        assert!(!exported.text().contains("Of alice"));
+    }
+    assert!(export(&alice).await.text().contains("Of alice"));
+    // A session that has ended exports nothing.
+    ok(alice.api_post("/api/logout", &[]).await);
+    assert_eq!(refused(alice.api_get("/api/export").await), "You must be logged in.");
 }
 
-#[tokio::test]
-async fn an_export_is_a_file_that_nobody_stores() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_export_is_a_file_that_nobody_stores(server: Server) {
     let alice = server.member("alice").await;
     let answer = alice.clone().with_header("accept-encoding", "gzip, br").get("/api/export").await;
     assert_eq!(answer.headers[CONTENT_DISPOSITION], "attachment; filename=\"alice-2027-01-15.zip\"");
@@ -283,9 +271,8 @@ async fn an_export_is_a_file_that_nobody_stores() {
     assert!(page(&alice, "/settings/account").await.content().contains("export all your data"));
 }
 
-#[tokio::test]
-async fn what_people_wrote_is_text_in_the_page() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_people_wrote_is_text_in_the_page(server: Server) {
     let alice = server.member("alice").await;
     let news = alice.submit_text("</title><script>alert(1)</script>", "<img src=x onerror=alert(2)>").await;
     alice.comment(news, "</li></ul></section></main><script>alert(3)</script>").await;
@@ -304,29 +291,26 @@ async fn what_people_wrote_is_text_in_the_page() {
     }
 }
 
-#[tokio::test]
-async fn an_account_exports_three_times_an_hour() {
-    each_engine(&[("rates.read_per_address", "1000/1m")], async |server| {
-        let [admin, bob, carol] = three(&server).await;
-        for _ in 0..3 {
-            export(&bob).await;
-        }
-        let answer = bob.get("/api/export").await;
-        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
-        assert_eq!(answer.headers[RETRY_AFTER], "1200");
-        let told = "Too many exports in a short time. Try again in 20 minutes.";
-        assert_eq!(refused(answer.json()), told);
-        // Others may, and administrators are not counted.
-        export(&carol).await;
-        server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
-        for _ in 0..4 {
-            export(&admin).await;
-        }
-        server.advance(1_200);
+#[each_engine(&[("rates.read_per_address", "1000/1m")])]
+async fn an_account_exports_three_times_an_hour(server: Server) {
+    let [admin, bob, carol] = three(&server).await;
+    for _ in 0..3 {
         export(&bob).await;
-        assert_eq!(bob.get("/api/export").await.status, StatusCode::TOO_MANY_REQUESTS);
-    })
-    .await;
+    }
+    let answer = bob.get("/api/export").await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(answer.headers[RETRY_AFTER], "1200");
+    let told = "Too many exports in a short time. Try again in 20 minutes.";
+    assert_eq!(refused(answer.json()), told);
+    // Others may, and administrators are not counted.
+    export(&carol).await;
+    server.set_field(&format!("user:{}", admin.user_id), "flags", "a").await;
+    for _ in 0..4 {
+        export(&admin).await;
+    }
+    server.advance(1_200);
+    export(&bob).await;
+    assert_eq!(bob.get("/api/export").await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
 /// Stores comments of a user on item 1 that can hardly be compressed: more than the system buffers
@@ -373,9 +357,8 @@ async fn begin_export(server: &Server, client: &Client) -> (TcpStream, Vec<u8>) 
     (stream, received)
 }
 
-#[tokio::test]
-async fn an_export_that_is_not_taken_to_its_end_does_not_count() {
-    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "1000/1m")]).await;
+#[in_memory(&[("rates.read_per_address", "1000/1m")])]
+async fn an_export_that_is_not_taken_to_its_end_does_not_count(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;
     store_noise(&server, alice.user_id).await;
@@ -414,9 +397,8 @@ async fn only_the_first_byte_of_an_export_has_the_time_limit_of_requests() {
     assert_eq!(server.app.site.exports_under_way(), 0);
 }
 
-#[tokio::test]
-async fn two_exports_of_one_account_are_made_at_once_and_no_more() {
-    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "1000/1m")]).await;
+#[in_memory(&[("rates.read_per_address", "1000/1m")])]
+async fn two_exports_of_one_account_are_made_at_once_and_no_more(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;
     store_noise(&server, alice.user_id).await;
@@ -429,9 +411,8 @@ async fn two_exports_of_one_account_are_made_at_once_and_no_more() {
     export(&alice).await;
 }
 
-#[tokio::test]
-async fn a_long_list_is_cut_and_the_export_says_so() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_long_list_is_cut_and_the_export_says_so(server: Server) {
     let alice = server.member("alice").await;
     let key = format!("user:{}:saved", alice.user_id);
     for first in (0..EXPORT_LIST + 10).step_by(1_000) {
@@ -450,36 +431,33 @@ async fn a_long_list_is_cut_and_the_export_says_so() {
     assert!(exported.page.contains("10 entries are left out"));
 }
 
-#[tokio::test]
-async fn an_export_takes_no_round_for_each_entry() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _] = three(&server).await;
-        server.set_karma(&alice, 1_000).await;
-        // The background looks for work now and then, which only adds.
-        let rounds = async || {
-            let mut least = u64::MAX;
-            for _ in 0..5 {
-                let before = server.store().rounds();
-                export(&alice).await;
-                least = least.min(server.store().rounds() - before);
-            }
-            least
-        };
-        let fill = async || {
-            let news = bob.submit_text("A story", "text").await;
-            ok(alice.vote(news, "up").await);
-            let comment = bob.comment(news, "A comment").await;
-            alice.comment(news, "Another").await;
-            ok(alice.vote_comment(news, comment, "up").await);
-            alice.tweet("A tweet").await;
-        };
-        fill().await;
-        let few = rounds().await;
-        for _ in 0..20 {
-            fill().await;
+#[each_engine]
+async fn an_export_takes_no_round_for_each_entry(server: Server) {
+    let [alice, bob, _] = three(&server).await;
+    server.set_karma(&alice, 1_000).await;
+    // The background looks for work now and then, which only adds.
+    let rounds = async || {
+        let mut least = u64::MAX;
+        for _ in 0..5 {
+            let before = server.store().rounds();
+            export(&alice).await;
+            least = least.min(server.store().rounds() - before);
         }
-        assert_eq!(rounds().await, few);
-        assert!(few < 60 && 2 * 20 < EXPORT_CHUNK, "{few}");
-    })
-    .await;
+        least
+    };
+    let fill = async || {
+        let news = bob.submit_text("A story", "text").await;
+        ok(alice.vote(news, "up").await);
+        let comment = bob.comment(news, "A comment").await;
+        alice.comment(news, "Another").await;
+        ok(alice.vote_comment(news, comment, "up").await);
+        alice.tweet("A tweet").await;
+    };
+    fill().await;
+    let few = rounds().await;
+    for _ in 0..20 {
+        fill().await;
+    }
+    assert_eq!(rounds().await, few);
+    assert!(few < 60 && 2 * 20 < EXPORT_CHUNK, "{few}");
 }

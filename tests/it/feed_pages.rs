@@ -12,7 +12,7 @@ use crate::client::{Client, HttpResponse, ok};
 use crate::community::Community;
 use crate::pages::page;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
 const HERE: &str = "https://news.example.com";
@@ -251,59 +251,50 @@ async fn edits_and_removals_are_changes_of_the_entry_and_of_its_feeds() {
     }
 }
 
-#[tokio::test]
-async fn the_pages_of_a_feed_have_each_entry_once() {
-    each_engine(&[SITE], async |server| {
-        let alice = server.member("alice").await;
-        for number in 0..130 {
-            alice.submit_text(&format!("Story {number}"), "text").await;
-            alice.comment(1, &format!("Comment {number}")).await;
-            alice.tweet(&format!("Post {number}")).await;
+#[each_engine(&[SITE])]
+async fn the_pages_of_a_feed_have_each_entry_once(server: Server) {
+    let alice = server.member("alice").await;
+    for number in 0..130 {
+        alice.submit_text(&format!("Story {number}"), "text").await;
+        alice.comment(1, &format!("Comment {number}")).await;
+        alice.tweet(&format!("Post {number}")).await;
+    }
+    let visitor = server.visitor();
+    for (feed, expected) in [
+        ("/atom", 130),
+        ("/rss", 0),
+        ("/top/json", 130),
+        ("/best/new/atom", 130),
+        ("/comments/json", 130),
+        ("/news/1/atom", 130),
+        // With the stories that were announced.
+        ("/@alice/feed", 260),
+        ("/user/alice/json", 390),
+        ("/user/alice/stories/atom", 130),
+        ("/user/alice/comments/json", 130),
+    ] {
+        if expected == 0 {
+            let text = String::from_utf8(visitor.get(feed).await.body).unwrap();
+            assert!(text.contains("href=\"https://news.example.com/rss?start=30\" rel=\"next\""), "{text}");
+            continue;
         }
-        let visitor = server.visitor();
-        for (feed, expected) in [
-            ("/atom", 130),
-            ("/rss", 0),
-            ("/top/json", 130),
-            ("/best/new/atom", 130),
-            ("/comments/json", 130),
-            ("/news/1/atom", 130),
-            // With the stories that were announced.
-            ("/@alice/feed", 260),
-            ("/user/alice/json", 390),
-            ("/user/alice/stories/atom", 130),
-            ("/user/alice/comments/json", 130),
-        ] {
-            if expected == 0 {
-                let text = String::from_utf8(visitor.get(feed).await.body).unwrap();
-                assert!(
-                    text.contains("href=\"https://news.example.com/rss?start=30\" rel=\"next\""),
-                    "{text}"
-                );
-                continue;
+        let (mut ids, mut pages, mut next) = (BTreeSet::new(), 0, Some(feed.to_owned()));
+        while let Some(address) = next {
+            let page = read(&visitor, &address).await;
+            for entry in page.entries {
+                assert!(ids.insert(entry.0.clone()), "{address}: {entry:?}");
             }
-            let (mut ids, mut pages, mut next) = (BTreeSet::new(), 0, Some(feed.to_owned()));
-            while let Some(address) = next {
-                let page = read(&visitor, &address).await;
-                for entry in page.entries {
-                    assert!(ids.insert(entry.0.clone()), "{address}: {entry:?}");
-                }
-                next = page.next;
-                pages += 1;
-            }
-            assert!(pages >= 5, "{feed} has {pages} pages");
-            assert_eq!(ids.len(), expected, "{feed}");
+            next = page.next;
+            pages += 1;
         }
-        for wrong in [
-            "/atom?start=x",
-            "/top/json?start=1000000001",
-            "/comments/atom?before=x",
-            "/@alice/feed?before=1",
-        ] {
-            assert_eq!(visitor.get(wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
-        }
-    })
-    .await;
+        assert!(pages >= 5, "{feed} has {pages} pages");
+        assert_eq!(ids.len(), expected, "{feed}");
+    }
+    for wrong in
+        ["/atom?start=x", "/top/json?start=1000000001", "/comments/atom?before=x", "/@alice/feed?before=1"]
+    {
+        assert_eq!(visitor.get(wrong).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
 }
 
 /// Asks for a feed with a condition.
@@ -386,9 +377,8 @@ fn outlines(text: &str) -> BTreeMap<String, String> {
     feeds.filter_map(feed).collect()
 }
 
-#[tokio::test]
-async fn all_feeds_are_listed_for_people_and_for_their_readers() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn all_feeds_are_listed_for_people_and_for_their_readers(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&alice, 100).await;
     alice.submit_on("rust", "A story").await;
@@ -422,9 +412,8 @@ async fn all_feeds_are_listed_for_people_and_for_their_readers() {
     assert!(crate::pages::redirects_to(&visitor.get("/feeds/following.opml").await).starts_with("/login"));
 }
 
-#[tokio::test]
-async fn the_inbox_is_a_private_json_feed_whose_next_page_does_not_tell_its_address() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn the_inbox_is_a_private_json_feed_whose_next_page_does_not_tell_its_address(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("A story", "text").await;
     for number in 0..35 {

@@ -6,7 +6,7 @@ use roxmltree::{Document, Node};
 use crate::client::{Client, HttpResponse};
 use crate::community::Community;
 use crate::pages::{error_message, page};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
 
@@ -112,9 +112,8 @@ async fn lengths(client: &Client) -> [usize; 2] {
     [count(&rss, "item"), count(&atom, "entry")]
 }
 
-#[tokio::test]
-async fn a_feed_has_at_most_30_items_and_may_be_empty() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn a_feed_has_at_most_30_items_and_may_be_empty(server: Server) {
     assert_eq!(lengths(&server.visitor()).await, [0, 0]);
     let alice = server.member("alice").await;
     for number in 0..31 {
@@ -189,9 +188,8 @@ async fn assets_are_cached_for_ever_under_unique_names() {
     assert_eq!(unknown.headers["cache-control"], "private, no-cache");
 }
 
-#[tokio::test]
-async fn robots_txt_excludes_personal_pages_but_not_stories() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn robots_txt_excludes_personal_pages_but_not_stories(server: Server) {
     let answer = server.visitor().get("/robots.txt").await;
     check_file(&answer, "text/plain; charset=utf-8", "public, max-age=86400");
     let robots = String::from_utf8(answer.body).unwrap();

@@ -8,7 +8,7 @@ use crate::client::{Client, ok};
 use crate::community::Community;
 use crate::live::Events;
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::two_viewers::addresses;
 use serde_json::Value;
@@ -683,9 +683,8 @@ async fn mails_have_nothing_of_what_is_gone() {
     assert!(has("A comment that stays") && has("A link"), "{mails:#?}");
 }
 
-#[tokio::test]
-async fn streams_are_told_nothing_of_what_is_gone() {
-    let server = Server::start(Engine::Memory, &GONE_SETTINGS).await;
+#[in_memory(&GONE_SETTINGS)]
+async fn streams_are_told_nothing_of_what_is_gone(server: Server) {
     let mut channel = server.store().subscribe("tweets");
     let site = GoneSite::on(server, async |_, _| {}).await;
     // A page that was opened before all of it hears of what is there.
@@ -707,45 +706,41 @@ async fn streams_are_told_nothing_of_what_is_gone() {
     }
 }
 
-#[tokio::test]
-async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned() {
-    each_engine(&[("timelines.pull_limit", "0")], async |server| {
-        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-        let fields = [("about", ""), ("fullname", "Robert van Dijk"), ("email", "")];
-        ok(bob.api_post("/api/updateprofile", &fields).await);
-        bob.tweet("A post").await;
-        alice.follow("bob").await;
-        server.finish_jobs().await;
-        let shown = async |reader: &Client| {
-            let mut shown = BTreeSet::new();
-            for address in
-                ["/everyone", "/@bob", "/@alice/followings", "/suggestions", "/api/timeline/everyone"]
-            {
-                // Twice, for what is cached.
-                for _ in 0..2 {
-                    if Withheld::text(reader, address).await.contains("van Dijk") {
-                        shown.insert(address);
-                    }
+#[each_engine(&[("timelines.pull_limit", "0")])]
+async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+    let fields = [("about", ""), ("fullname", "Robert van Dijk"), ("email", "")];
+    ok(bob.api_post("/api/updateprofile", &fields).await);
+    bob.tweet("A post").await;
+    alice.follow("bob").await;
+    server.finish_jobs().await;
+    let shown = async |reader: &Client| {
+        let mut shown = BTreeSet::new();
+        for address in ["/everyone", "/@bob", "/@alice/followings", "/suggestions", "/api/timeline/everyone"]
+        {
+            // Twice, for what is cached.
+            for _ in 0..2 {
+                if Withheld::text(reader, address).await.contains("van Dijk") {
+                    shown.insert(address);
                 }
             }
-            shown
-        };
-        let carol = server.member("carol").await;
-        let all = BTreeSet::from([
-            "/everyone",
-            "/@bob",
-            "/@alice/followings",
-            "/suggestions",
-            "/api/timeline/everyone",
-        ]);
-        assert_eq!(shown(&carol).await, all);
-        let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "why"), ("hours", "2")];
-        ok(alice.api_post("/api/moderate", &ban).await);
-        assert_eq!(shown(&carol).await, BTreeSet::new());
-        server.advance(3 * 3_600);
-        assert_eq!(shown(&carol).await, all);
-    })
-    .await;
+        }
+        shown
+    };
+    let carol = server.member("carol").await;
+    let all = BTreeSet::from([
+        "/everyone",
+        "/@bob",
+        "/@alice/followings",
+        "/suggestions",
+        "/api/timeline/everyone",
+    ]);
+    assert_eq!(shown(&carol).await, all);
+    let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "why"), ("hours", "2")];
+    ok(alice.api_post("/api/moderate", &ban).await);
+    assert_eq!(shown(&carol).await, BTreeSet::new());
+    server.advance(3 * 3_600);
+    assert_eq!(shown(&carol).await, all);
 }
 
 #[tokio::test]
@@ -842,31 +837,28 @@ async fn leaves_no_trace(site: &GoneSite) {
     }
 }
 
-#[tokio::test]
-async fn the_highest_number_is_that_of_the_last_item_that_a_visitor_can_see() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-        let highest = async || server.visitor().get("/v0/maxitem.json").await.json().as_u64().unwrap();
-        assert_eq!(highest().await, 0);
-        let story = bob.submit_text("A story", "text").await;
-        assert_eq!(highest().await, 1);
-        let moderate = async |action: &str, kind: &str, id: &str| {
-            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
-            ok(alice.api_post("/api/moderate", &fields).await);
-        };
-        moderate("hold", "user", "bob").await;
-        let mut held = Vec::new();
-        for number in 0..7 {
-            held.push(bob.comment(story, &format!("Comment {number}")).await);
-        }
-        assert_eq!(highest().await, 1);
-        moderate("reject", "comment", &format!("{story}-{}", held[6])).await;
-        ok(bob.edit_comment(story, held[5], "").await);
-        assert_eq!(highest().await, 1);
-        moderate("approve", "comment", &format!("{story}-{}", held[2])).await;
-        assert_eq!(highest().await, 4);
-        alice.comment(story, "Another").await;
-        assert_eq!(highest().await, 9);
-    })
-    .await;
+#[each_engine]
+async fn the_highest_number_is_that_of_the_last_item_that_a_visitor_can_see(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+    let highest = async || server.visitor().get("/v0/maxitem.json").await.json().as_u64().unwrap();
+    assert_eq!(highest().await, 0);
+    let story = bob.submit_text("A story", "text").await;
+    assert_eq!(highest().await, 1);
+    let moderate = async |action: &str, kind: &str, id: &str| {
+        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
+        ok(alice.api_post("/api/moderate", &fields).await);
+    };
+    moderate("hold", "user", "bob").await;
+    let mut held = Vec::new();
+    for number in 0..7 {
+        held.push(bob.comment(story, &format!("Comment {number}")).await);
+    }
+    assert_eq!(highest().await, 1);
+    moderate("reject", "comment", &format!("{story}-{}", held[6])).await;
+    ok(bob.edit_comment(story, held[5], "").await);
+    assert_eq!(highest().await, 1);
+    moderate("approve", "comment", &format!("{story}-{}", held[2])).await;
+    assert_eq!(highest().await, 4);
+    alice.comment(story, "Another").await;
+    assert_eq!(highest().await, 9);
 }

@@ -12,7 +12,7 @@ use tidings_domain::values::ids::UserId;
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::signups::sign_up;
 
 /// A server that everybody can reach.
@@ -64,34 +64,31 @@ async fn on_a_loopback_address_the_first_account_of_this_machine_is_the_administ
     }
 }
 
-#[tokio::test]
-async fn the_link_stays_valid_until_it_is_used() {
-    each_engine(&[PUBLIC], async |server| {
-        let first = token(&server).await;
-        server.register("bob").await;
-        server.register("carol").await;
-        // The same for every server of the store, and after a restart.
-        assert_eq!(token(&server).await, first);
-        if let Some(redis) = &server.redis {
-            let other = Server::beside_with(&redis.url(), &server, &[PUBLIC]).await;
-            assert_eq!(token(&other).await, first);
-        }
-        let before = server.dump().await;
-        for wrong in [WRONG, &first[1..], "x", &format!("{first}0")] {
-            assert_eq!(refused(sign_up(&server.visitor(), "mallory", &[("token", wrong)]).await), INVALID);
-            let answer = server.visitor().get(&format!("/welcome?token={wrong}")).await;
-            assert_eq!(error_message(&answer, StatusCode::NOT_FOUND), INVALID);
-        }
-        assert_eq!(server.dump().await, before);
-        ok(sign_up(&server.visitor(), "alice", &[("token", &first)]).await);
-        assert!(is_administrator(&server, 3).await);
-        assert!(!is_administrator(&server, 1).await);
-        assert_eq!(link(&server).await, None);
-        assert_eq!(refused(sign_up(&server.visitor(), "mallory", &[("token", &first)]).await), INVALID);
-        let answer = server.visitor().get(&format!("/welcome?token={first}")).await;
+#[each_engine(&[PUBLIC])]
+async fn the_link_stays_valid_until_it_is_used(server: Server) {
+    let first = token(&server).await;
+    server.register("bob").await;
+    server.register("carol").await;
+    // The same for every server of the store, and after a restart.
+    assert_eq!(token(&server).await, first);
+    if let Some(redis) = &server.redis {
+        let other = Server::beside_with(&redis.url(), &server, &[PUBLIC]).await;
+        assert_eq!(token(&other).await, first);
+    }
+    let before = server.dump().await;
+    for wrong in [WRONG, &first[1..], "x", &format!("{first}0")] {
+        assert_eq!(refused(sign_up(&server.visitor(), "mallory", &[("token", wrong)]).await), INVALID);
+        let answer = server.visitor().get(&format!("/welcome?token={wrong}")).await;
         assert_eq!(error_message(&answer, StatusCode::NOT_FOUND), INVALID);
-    })
-    .await;
+    }
+    assert_eq!(server.dump().await, before);
+    ok(sign_up(&server.visitor(), "alice", &[("token", &first)]).await);
+    assert!(is_administrator(&server, 3).await);
+    assert!(!is_administrator(&server, 1).await);
+    assert_eq!(link(&server).await, None);
+    assert_eq!(refused(sign_up(&server.visitor(), "mallory", &[("token", &first)]).await), INVALID);
+    let answer = server.visitor().get(&format!("/welcome?token={first}")).await;
+    assert_eq!(error_message(&answer, StatusCode::NOT_FOUND), INVALID);
 }
 
 #[tokio::test]
@@ -120,48 +117,41 @@ async fn a_visitor_follows_the_link_to_the_sign_up() {
     }
 }
 
-#[tokio::test]
-async fn a_member_confirms_and_is_the_administrator() {
-    each_engine(&[PUBLIC], async |server| {
-        let link = link(&server).await.unwrap();
-        let (bob, carol) = (server.register("bob").await, server.register("carol").await);
-        let before = server.dump().await;
-        let form = page(&bob, &link).await.form("/welcome");
-        let late = page(&carol, &link).await.form("/welcome");
-        assert_eq!(server.dump().await, before);
-        let forged = form.clone().with("token", WRONG).send(&bob).await;
-        assert_eq!(error_message(&forged, StatusCode::NOT_FOUND), INVALID);
-        // Without the form's secret nothing happens.
-        form.clone().without("apisecret").send(&bob).await;
-        assert!(!is_administrator(&server, 1).await);
-        assert_eq!(redirects_to(&form.send(&bob).await), "/welcome");
-        assert!(is_administrator(&server, 1).await);
-        assert!(page(&bob, "/welcome").await.content().contains("You are the administrator"));
-        assert_eq!(error_message(&late.send(&carol).await, StatusCode::NOT_FOUND), INVALID);
-        assert!(!is_administrator(&server, 2).await);
-    })
-    .await;
+#[each_engine(&[PUBLIC])]
+async fn a_member_confirms_and_is_the_administrator(server: Server) {
+    let link = link(&server).await.unwrap();
+    let (bob, carol) = (server.register("bob").await, server.register("carol").await);
+    let before = server.dump().await;
+    let form = page(&bob, &link).await.form("/welcome");
+    let late = page(&carol, &link).await.form("/welcome");
+    assert_eq!(server.dump().await, before);
+    let forged = form.clone().with("token", WRONG).send(&bob).await;
+    assert_eq!(error_message(&forged, StatusCode::NOT_FOUND), INVALID);
+    // Without the form's secret nothing happens.
+    form.clone().without("apisecret").send(&bob).await;
+    assert!(!is_administrator(&server, 1).await);
+    assert_eq!(redirects_to(&form.send(&bob).await), "/welcome");
+    assert!(is_administrator(&server, 1).await);
+    assert!(page(&bob, "/welcome").await.content().contains("You are the administrator"));
+    assert_eq!(error_message(&late.send(&carol).await, StatusCode::NOT_FOUND), INVALID);
+    assert!(!is_administrator(&server, 2).await);
 }
 
-#[tokio::test]
-async fn of_many_who_use_the_link_at_once_one_becomes_the_administrator() {
-    each_engine(&[PUBLIC], async |server| {
-        let token = token(&server).await;
-        let names: Vec<String> = (0..8).map(|number| format!("member-{number}")).collect();
-        let clients: Vec<Client> = names.iter().map(|_| server.visitor()).collect();
-        let fields = [("token", &*token)];
-        let answers = names.iter().zip(&clients).map(|(name, client)| sign_up(client, name, &fields));
-        let answers = futures_util::future::join_all(answers).await;
-        assert_eq!(answers.iter().filter(|answer| answer["status"] == "ok").count(), 1, "{answers:?}");
-        assert!(is_administrator(&server, 1).await);
-        assert_eq!(server.string("users.count").await.as_deref(), Some("1"));
-    })
-    .await;
+#[each_engine(&[PUBLIC])]
+async fn of_many_who_use_the_link_at_once_one_becomes_the_administrator(server: Server) {
+    let token = token(&server).await;
+    let names: Vec<String> = (0..8).map(|number| format!("member-{number}")).collect();
+    let clients: Vec<Client> = names.iter().map(|_| server.visitor()).collect();
+    let fields = [("token", &*token)];
+    let answers = names.iter().zip(&clients).map(|(name, client)| sign_up(client, name, &fields));
+    let answers = futures_util::future::join_all(answers).await;
+    assert_eq!(answers.iter().filter(|answer| answer["status"] == "ok").count(), 1, "{answers:?}");
+    assert!(is_administrator(&server, 1).await);
+    assert_eq!(server.string("users.count").await.as_deref(), Some("1"));
 }
 
-#[tokio::test]
-async fn an_administrator_by_command_ends_the_link() {
-    let server = Server::start(Engine::Memory, &[PUBLIC]).await;
+#[in_memory(&[PUBLIC])]
+async fn an_administrator_by_command_ends_the_link(server: Server) {
     let token = token(&server).await;
     server.register("bob").await;
     let promoted =

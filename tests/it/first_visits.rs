@@ -4,7 +4,7 @@
 use crate::client::{Client, PASSWORD};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_saying, redirects_to};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use reqwest::StatusCode;
 use reqwest::header::SET_COOKIE;
 
@@ -18,9 +18,8 @@ async fn sign_up(server: &Server, path: &str, username: &str) -> (String, Client
     (redirects_to(&answer).to_owned(), visitor.with_secrets(Some(token), None))
 }
 
-#[tokio::test]
-async fn signing_up_leads_to_the_welcome_page_or_on_with_what_one_wanted() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn signing_up_leads_to_the_welcome_page_or_on_with_what_one_wanted(server: Server) {
     for (number, (path, next)) in [
         ("/register", "/welcome"),
         ("/register?next=%2F", "/welcome"),
@@ -37,9 +36,8 @@ async fn signing_up_leads_to_the_welcome_page_or_on_with_what_one_wanted() {
     }
 }
 
-#[tokio::test]
-async fn newcomers_are_told_how_it_works() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn newcomers_are_told_how_it_works(server: Server) {
     server.member("alice").await;
     let (next, bob) = sign_up(&server, "/register?next=%2Fabout", "bob").await;
     let welcome = page(&bob, &next).await;
@@ -53,9 +51,8 @@ async fn newcomers_are_told_how_it_works() {
     assert!(page(&server.visitor(), "/welcome").await.content().contains("Sign up"));
 }
 
-#[tokio::test]
-async fn the_first_administrator_is_led_through_the_first_steps() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_first_administrator_is_led_through_the_first_steps(server: Server) {
     let (next, alice) = sign_up(&server, "/register", "alice").await;
     let done = async || {
         let welcome = page(&alice, &next).await;
@@ -82,9 +79,8 @@ async fn the_first_administrator_is_led_through_the_first_steps() {
     begins(&done().await, &["Name", "Signing up", "First topics", "First story", "First members"]);
 }
 
-#[tokio::test]
-async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_login_page_says_why_and_keeps_it_for_signing_up(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;
     let visitor = server.visitor();
@@ -118,9 +114,8 @@ async fn the_login_page_says_why_and_keeps_it_for_signing_up() {
     assert!(page(&visitor, "/news/1").await.links_to("/login?next=%2Fnews%2F1%23comment&reason=comment"));
 }
 
-#[tokio::test]
-async fn what_a_visitor_wanted_is_done_after_the_login_and_one_question() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_a_visitor_wanted_is_done_after_the_login_and_one_question(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("A story", "text").await;
     alice.comment(1, "A comment").await;
@@ -160,9 +155,8 @@ async fn what_a_visitor_wanted_is_done_after_the_login_and_one_question() {
     }
 }
 
-#[tokio::test]
-async fn error_pages_keep_the_navigation_and_the_viewer() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn error_pages_keep_the_navigation_and_the_viewer(server: Server) {
     let (alice, visitor) = (server.member("alice").await, server.visitor());
     for path in ["/nothing", "/news/999", "/delnews/999"] {
         let answer = alice.get(path).await;
@@ -211,9 +205,8 @@ async fn missing_pages_cost_strangers_no_round_and_members_no_more_than_their_se
     }
 }
 
-#[tokio::test]
-async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn empty_lists_say_what_comes_there_and_lead_to_the_first_step(server: Server) {
     let alice = server.member("alice").await;
     for (path, step) in [
         ("/", "/submit"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 /// Two flags hide.
 const AT_TWO: &[(&str, &str)] = &[("moderation.hide_at", "2")];
@@ -71,9 +71,8 @@ async fn withheld(server: &Server, (kind, _): Thing<'_>) -> Option<String> {
     }
 }
 
-#[tokio::test]
-async fn the_queue_says_since_when_a_post_is_hidden_and_not_when_it_was_last_flagged() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_queue_says_since_when_a_post_is_hidden_and_not_when_it_was_last_flagged(server: Server) {
     let (_, moderator, _, readers) = community(&server).await;
     for reader in &readers[..5] {
         server.advance(60);
@@ -88,47 +87,43 @@ async fn the_queue_says_since_when_a_post_is_hidden_and_not_when_it_was_last_fla
     assert!(!shown.content().contains("just now"), "{}", shown.content());
 }
 
-#[tokio::test]
-async fn what_enough_flags_have_hidden_stays_hidden_until_somebody_looks_even_without_them() {
-    each_engine(&[], async |server| {
-        let (_, moderator, _, readers) = community(&server).await;
-        for thing in THINGS {
-            let before = flagged_state(&server).await;
-            for reader in &readers[..4] {
-                ok(flag(reader, thing, "spam", "").await);
-            }
-            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
-            ok(flag(&readers[4], thing, "harmful", "look here").await);
-            assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
-            let row = &queue(&moderator).await[0];
-            assert_eq!((&row["kind"], &row["id"]), (&json!(thing.0), &json!(thing.1)));
-            assert_eq!((&row["author"], &row["why"]), (&json!("Bob"), &json!("flagged")));
-            let expected = json!([{"reason": "spam", "count": 4}, {"reason": "harmful", "count": 1}]);
-            assert_eq!(row["flags"], expected);
-            for reader in &readers[..5] {
-                ok(unflag(reader, thing).await);
-            }
-            assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
-            let row = queue(&moderator).await[0].clone();
-            assert_eq!((&row["id"], &row["flags"]), (&json!(thing.1), &json!([])));
-            crate::store_check::demand_clean(&server).await;
-            let kept = ok(decide(&moderator, "keep", thing, &row["since"].to_string()).await);
-            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
-            crate::store_check::demand_clean(&server).await;
-            ok(undo(&moderator, &kept).await);
-            assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
-            assert_eq!(queue(&moderator).await, [row]);
-            crate::store_check::demand_clean(&server).await;
-            ok(decide(&moderator, "keep", thing, "").await);
-            assert_eq!(flagged_state(&server).await, before, "{thing:?}: nothing is left");
+#[each_engine]
+async fn what_enough_flags_have_hidden_stays_hidden_until_somebody_looks_even_without_them(server: Server) {
+    let (_, moderator, _, readers) = community(&server).await;
+    for thing in THINGS {
+        let before = flagged_state(&server).await;
+        for reader in &readers[..4] {
+            ok(flag(reader, thing, "spam", "").await);
         }
-    })
-    .await;
+        assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+        ok(flag(&readers[4], thing, "harmful", "look here").await);
+        assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
+        let row = &queue(&moderator).await[0];
+        assert_eq!((&row["kind"], &row["id"]), (&json!(thing.0), &json!(thing.1)));
+        assert_eq!((&row["author"], &row["why"]), (&json!("Bob"), &json!("flagged")));
+        let expected = json!([{"reason": "spam", "count": 4}, {"reason": "harmful", "count": 1}]);
+        assert_eq!(row["flags"], expected);
+        for reader in &readers[..5] {
+            ok(unflag(reader, thing).await);
+        }
+        assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
+        let row = queue(&moderator).await[0].clone();
+        assert_eq!((&row["id"], &row["flags"]), (&json!(thing.1), &json!([])));
+        crate::store_check::demand_clean(&server).await;
+        let kept = ok(decide(&moderator, "keep", thing, &row["since"].to_string()).await);
+        assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+        crate::store_check::demand_clean(&server).await;
+        ok(undo(&moderator, &kept).await);
+        assert_eq!(withheld(&server, thing).await.as_deref(), Some("flagged:"), "{thing:?}");
+        assert_eq!(queue(&moderator).await, [row]);
+        crate::store_check::demand_clean(&server).await;
+        ok(decide(&moderator, "keep", thing, "").await);
+        assert_eq!(flagged_state(&server).await, before, "{thing:?}: nothing is left");
+    }
 }
 
-#[tokio::test]
-async fn who_may_flag_what() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn who_may_flag_what(server: Server) {
     let (alice, moderator, bob, readers) = community(&server).await;
     let reader = &readers[0];
     let before = server.dump().await;
@@ -176,41 +171,37 @@ fn reader_flags(dump: &std::collections::BTreeMap<String, tidings_keyspace::Valu
     dump.keys().filter(is_about).cloned().collect()
 }
 
-#[tokio::test]
-async fn a_decision_to_keep_can_be_taken_back_exactly() {
-    each_engine(AT_TWO, async |server| {
-        let (_, moderator, _, readers) = community(&server).await;
-        for thing in THINGS {
-            for reader in &readers[..2] {
-                ok(flag(reader, thing, "spam", "").await);
-            }
-            let without_log = async || {
-                let mut dump = server.dump().await;
-                dump.retain(|key, _| !key.starts_with("moderation:") && !key.starts_with("rate:"));
-                dump
-            };
-            let before = without_log().await;
-            let kept = ok(decide(&moderator, "keep", thing, "").await);
-            assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
-            assert_eq!(rows(&moderator).await, [""; 0]);
-            assert!(
-                refused(decide(&moderator, "keep", thing, "").await).contains("Nothing here is waiting"),
-                "{thing:?}"
-            );
-            assert!(refused(unflag(&readers[0], thing).await).contains("has decided"));
-            assert!(refused(flag(&readers[0], thing, "spam", "").await).contains("already"));
-            server.advance(60);
-            ok(undo(&moderator, &kept).await);
-            assert_eq!(without_log().await, before, "{thing:?}");
-            ok(decide(&moderator, "keep", thing, "").await);
+#[each_engine(AT_TWO)]
+async fn a_decision_to_keep_can_be_taken_back_exactly(server: Server) {
+    let (_, moderator, _, readers) = community(&server).await;
+    for thing in THINGS {
+        for reader in &readers[..2] {
+            ok(flag(reader, thing, "spam", "").await);
         }
-    })
-    .await;
+        let without_log = async || {
+            let mut dump = server.dump().await;
+            dump.retain(|key, _| !key.starts_with("moderation:") && !key.starts_with("rate:"));
+            dump
+        };
+        let before = without_log().await;
+        let kept = ok(decide(&moderator, "keep", thing, "").await);
+        assert_eq!(withheld(&server, thing).await, None, "{thing:?}");
+        assert_eq!(rows(&moderator).await, [""; 0]);
+        assert!(
+            refused(decide(&moderator, "keep", thing, "").await).contains("Nothing here is waiting"),
+            "{thing:?}"
+        );
+        assert!(refused(unflag(&readers[0], thing).await).contains("has decided"));
+        assert!(refused(flag(&readers[0], thing, "spam", "").await).contains("already"));
+        server.advance(60);
+        ok(undo(&moderator, &kept).await);
+        assert_eq!(without_log().await, before, "{thing:?}");
+        ok(decide(&moderator, "keep", thing, "").await);
+    }
 }
 
-#[tokio::test]
-async fn flags_that_were_rejected_weigh_less_afterwards() {
-    let server = Server::start(Engine::Memory, AT_TWO).await;
+#[in_memory(AT_TWO)]
+async fn flags_that_were_rejected_weigh_less_afterwards(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     let stories = [1, bob.submit_text("B", "b").await, bob.submit_text("C", "c").await];
     let stories = stories.map(|id| id.to_string());
@@ -233,36 +224,32 @@ async fn flags_that_were_rejected_weigh_less_afterwards() {
     assert_eq!(server.field("news:3", "withheld").await.as_deref(), Some("flagged:"));
 }
 
-#[tokio::test]
-async fn two_moderators_on_the_same_row_do_not_act_twice() {
-    each_engine(&[], async |server| {
-        let (alice, moderator, _, readers) = community(&server).await;
-        ok(flag(&readers[0], STORY, "spam", "").await);
-        let seen = queue(&moderator).await[0]["since"].to_string();
-        ok(flag(&readers[1], STORY, "harmful", "").await);
-        // The row has changed since.
-        let fields = [("action", "keep"), ("kind", "story"), ("id", "1"), ("since", &*seen)];
-        let late = moderator.post("/api/moderate", &fields).await;
-        assert_eq!(late.status, StatusCode::CONFLICT);
-        let answer = late.json();
-        assert_eq!((&answer["status"], &answer["row"]["id"]), (&json!("err"), &json!("1")));
-        assert_eq!(answer["row"]["flags"].as_array().unwrap().len(), 2);
-        assert_eq!(answer["row"], queue(&moderator).await[0]);
-        // Both see the same row now.
-        let seen = answer["row"]["since"].to_string();
-        let (first, second) =
-            tokio::join!(decide(&alice, "keep", STORY, &seen), decide(&moderator, "keep", STORY, &seen));
-        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{first} {second}");
-        let other = if first["status"] == "ok" { second } else { first };
-        assert_eq!((&other["status"], &other["row"]), (&json!("err"), &Value::Null));
-    })
-    .await;
+#[each_engine]
+async fn two_moderators_on_the_same_row_do_not_act_twice(server: Server) {
+    let (alice, moderator, _, readers) = community(&server).await;
+    ok(flag(&readers[0], STORY, "spam", "").await);
+    let seen = queue(&moderator).await[0]["since"].to_string();
+    ok(flag(&readers[1], STORY, "harmful", "").await);
+    // The row has changed since.
+    let fields = [("action", "keep"), ("kind", "story"), ("id", "1"), ("since", &*seen)];
+    let late = moderator.post("/api/moderate", &fields).await;
+    assert_eq!(late.status, StatusCode::CONFLICT);
+    let answer = late.json();
+    assert_eq!((&answer["status"], &answer["row"]["id"]), (&json!("err"), &json!("1")));
+    assert_eq!(answer["row"]["flags"].as_array().unwrap().len(), 2);
+    assert_eq!(answer["row"], queue(&moderator).await[0]);
+    // Both see the same row now.
+    let seen = answer["row"]["since"].to_string();
+    let (first, second) =
+        tokio::join!(decide(&alice, "keep", STORY, &seen), decide(&moderator, "keep", STORY, &seen));
+    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{first} {second}");
+    let other = if first["status"] == "ok" { second } else { first };
+    assert_eq!((&other["status"], &other["row"]), (&json!("err"), &Value::Null));
 }
 
-#[tokio::test]
-async fn an_action_on_the_author_makes_the_other_moderator_look_again() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_action_on_the_author_makes_the_other_moderator_look_again(server: Server) {
     let (alice, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
     let seen = queue(&moderator).await[0]["since"].to_string();
@@ -281,9 +268,8 @@ async fn an_action_on_the_author_makes_the_other_moderator_look_again() {
     assert_eq!(rows(&alice).await, ["story:1"], "it waits still");
 }
 
-#[tokio::test]
-async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back() {
-    let server = Server::start(Engine::Memory, AT_TWO).await;
+#[in_memory(AT_TWO)]
+async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back(server: Server) {
     let (_, moderator, _, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, STORY, "spam", "").await);
@@ -297,40 +283,36 @@ async fn locking_a_flagged_story_closes_the_flags_and_undoing_brings_them_back()
     assert_eq!(server.hash("flags:story:1").await, before);
 }
 
-#[tokio::test]
-async fn the_worst_comes_first_and_parts_of_the_queue_fit_together() {
-    each_engine(&[], async |server| {
-        let (_, moderator, bob, readers) = community(&server).await;
-        for number in 0..5 {
-            bob.submit_text(&format!("Story {number}"), "text").await;
+#[each_engine]
+async fn the_worst_comes_first_and_parts_of_the_queue_fit_together(server: Server) {
+    let (_, moderator, bob, readers) = community(&server).await;
+    for number in 0..5 {
+        bob.submit_text(&format!("Story {number}"), "text").await;
+    }
+    for (reader, story) in [(0, "3"), (1, "4"), (2, "4"), (3, "2"), (0, "6"), (1, "5")] {
+        ok(flag(&readers[reader], ("story", story), "spam", "").await);
+        server.advance(10);
+    }
+    let expected = ["story:4", "story:3", "story:2", "story:6", "story:5"];
+    assert_eq!(rows(&moderator).await, expected);
+    let (mut read, mut before) = (Vec::new(), String::new());
+    loop {
+        let part = ok(moderator.api_get(&format!("/api/moderate/queue?count=2{before}")).await);
+        let items = part["items"].as_array().unwrap();
+        read.extend(items.iter().map(|row| format!("story:{}", row["id"].as_str().unwrap())));
+        match part["next"].as_str() {
+            Some(next) => before = format!("&before={next}"),
+            None => break,
         }
-        for (reader, story) in [(0, "3"), (1, "4"), (2, "4"), (3, "2"), (0, "6"), (1, "5")] {
-            ok(flag(&readers[reader], ("story", story), "spam", "").await);
-            server.advance(10);
-        }
-        let expected = ["story:4", "story:3", "story:2", "story:6", "story:5"];
-        assert_eq!(rows(&moderator).await, expected);
-        let (mut read, mut before) = (Vec::new(), String::new());
-        loop {
-            let part = ok(moderator.api_get(&format!("/api/moderate/queue?count=2{before}")).await);
-            let items = part["items"].as_array().unwrap();
-            read.extend(items.iter().map(|row| format!("story:{}", row["id"].as_str().unwrap())));
-            match part["next"].as_str() {
-                Some(next) => before = format!("&before={next}"),
-                None => break,
-            }
-        }
-        assert_eq!(read, expected);
-        for (who, expected) in [(&readers[0], "Only moderators"), (&server.visitor(), "logged in")] {
-            assert!(refused(who.api_get("/api/moderate/queue").await).contains(expected));
-        }
-    })
-    .await;
+    }
+    assert_eq!(read, expected);
+    for (who, expected) in [(&readers[0], "Only moderators"), (&server.visitor(), "logged in")] {
+        assert!(refused(who.api_get("/api/moderate/queue").await).contains(expected));
+    }
 }
 
-#[tokio::test]
-async fn what_is_deleted_waits_until_its_flags_are_taken_back() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_is_deleted_waits_until_its_flags_are_taken_back(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     bob.tweet("Another").await;
     for thing in [STORY, ("comment", "1-1"), ("tweet", "3")] {
@@ -346,9 +328,8 @@ async fn what_is_deleted_waits_until_its_flags_are_taken_back() {
     assert_eq!(server.sorted("review:queue").await, []);
 }
 
-#[tokio::test]
-async fn authors_never_learn_who_flagged() {
-    let server = Server::start(Engine::Memory, AT_TWO).await;
+#[in_memory(AT_TWO)]
+async fn authors_never_learn_who_flagged(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, STORY, "spam", "").await);
@@ -366,9 +347,8 @@ async fn authors_never_learn_who_flagged() {
     assert!(!queue.contains(&readers[2].username), "{queue}");
 }
 
-#[tokio::test]
-async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_reader_flags_and_takes_it_back_on_pages_alone(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     let reader = &readers[0];
     for (place, thing) in [
@@ -413,9 +393,8 @@ async fn a_reader_flags_and_takes_it_back_on_pages_alone() {
     }
 }
 
-#[tokio::test]
-async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms(server: Server) {
     let (alice, moderator, bob, readers) = community(&server).await;
     for thing in THINGS {
         ok(flag(&readers[0], thing, "harmful", "a <note>").await);
@@ -458,9 +437,8 @@ async fn the_page_of_the_queue_has_each_row_with_its_history_and_forms() {
     assert!(refused(decide(&alice, "keep", ("story", &own), "").await).contains("yourself"));
 }
 
-#[tokio::test]
-async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it() {
-    let server = Server::start(Engine::Memory, AT_TWO).await;
+#[in_memory(AT_TWO)]
+async fn a_flagged_profile_is_without_its_text_for_those_who_do_not_ask_for_it(server: Server) {
     let (_, moderator, bob, readers) = community(&server).await;
     for reader in &readers[..2] {
         ok(flag(reader, ("user", "bob"), "spam", "").await);
@@ -487,36 +465,32 @@ async fn rounds(server: &Server, client: &Client, path: &str) -> u64 {
     server.store().rounds() - before
 }
 
-#[tokio::test]
-async fn the_queue_takes_the_same_few_rounds_however_long_it_is() {
-    each_engine(&[], async |server| {
-        let (_, moderator, bob, readers) = community(&server).await;
-        ok(flag(&readers[0], STORY, "spam", "").await);
-        let pages = ["/moderate", "/api/moderate/queue", "/"];
-        let mut few = Vec::new();
-        for page in pages {
-            few.push(rounds(&server, &moderator, page).await);
-        }
-        assert!(few.iter().all(|rounds| *rounds <= 6), "{few:?}");
-        for number in 0..40 {
-            let story = bob.submit_text(&format!("Story {number}"), "text").await.to_string();
-            ok(flag(&readers[number % 6], ("story", &story), "spam", "").await);
-        }
-        for thing in THINGS {
-            ok(flag(&readers[1], thing, "spam", "").await);
-        }
-        for (page, few) in pages.into_iter().zip(few) {
-            assert_eq!(rounds(&server, &moderator, page).await, few, "{page}");
-        }
-        // The number in the header costs a moderator no more than a member's page costs.
-        assert_eq!(rounds(&server, &moderator, "/").await, rounds(&server, &readers[0], "/").await);
-    })
-    .await;
+#[each_engine]
+async fn the_queue_takes_the_same_few_rounds_however_long_it_is(server: Server) {
+    let (_, moderator, bob, readers) = community(&server).await;
+    ok(flag(&readers[0], STORY, "spam", "").await);
+    let pages = ["/moderate", "/api/moderate/queue", "/"];
+    let mut few = Vec::new();
+    for page in pages {
+        few.push(rounds(&server, &moderator, page).await);
+    }
+    assert!(few.iter().all(|rounds| *rounds <= 6), "{few:?}");
+    for number in 0..40 {
+        let story = bob.submit_text(&format!("Story {number}"), "text").await.to_string();
+        ok(flag(&readers[number % 6], ("story", &story), "spam", "").await);
+    }
+    for thing in THINGS {
+        ok(flag(&readers[1], thing, "spam", "").await);
+    }
+    for (page, few) in pages.into_iter().zip(few) {
+        assert_eq!(rounds(&server, &moderator, page).await, few, "{page}");
+    }
+    // The number in the header costs a moderator no more than a member's page costs.
+    assert_eq!(rounds(&server, &moderator, "/").await, rounds(&server, &readers[0], "/").await);
 }
 
-#[tokio::test]
-async fn moderators_have_vote_rings_looked_for() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn moderators_have_vote_rings_looked_for(server: Server) {
     let (_, moderator, bob, _) = community(&server).await;
     assert_eq!(bob.post("/moderate/votes", &[]).await.status, StatusCode::FORBIDDEN);
     assert_eq!(moderator.post("/moderate/votes", &[]).await.status, StatusCode::SEE_OTHER);
@@ -539,36 +513,32 @@ async fn flagged_state(server: &Server) -> Vec<String> {
     state
 }
 
-#[tokio::test]
-async fn a_removal_upholds_the_flags_and_restoring_brings_them_back() {
-    each_engine(AT_TWO, async |server| {
-        let (_, moderator, bob, readers) = community(&server).await;
-        let other = bob.submit_text("Another", "text").await.to_string();
-        for thing in THINGS {
-            for reader in &readers[..2] {
-                ok(flag(reader, thing, "spam", "").await);
-            }
-            let before = flagged_state(&server).await;
-            let since = queue(&moderator).await[0]["since"].to_string();
-            let removed = ok(decide(&moderator, "remove", thing, &since).await);
-            assert_eq!(rows(&moderator).await, [""; 0], "{thing:?}");
-            let outcomes = server.sorted("user:4:flag_outcomes").await;
-            assert!(outcomes.iter().any(|(member, _)| member.starts_with('+')), "{thing:?} {outcomes:?}");
-            server.advance(60);
-            ok(undo(&moderator, &removed).await);
-            assert_eq!(flagged_state(&server).await, before, "{thing:?}");
-            ok(decide(&moderator, "remove", thing, "").await);
+#[each_engine(AT_TWO)]
+async fn a_removal_upholds_the_flags_and_restoring_brings_them_back(server: Server) {
+    let (_, moderator, bob, readers) = community(&server).await;
+    let other = bob.submit_text("Another", "text").await.to_string();
+    for thing in THINGS {
+        for reader in &readers[..2] {
+            ok(flag(reader, thing, "spam", "").await);
         }
-        // Upheld flags weigh more: one hides what took two before.
-        ok(flag(&readers[0], ("story", &other), "spam", "").await);
-        assert_eq!(server.field(&format!("news:{other}"), "withheld").await.as_deref(), Some("flagged:"));
-    })
-    .await;
+        let before = flagged_state(&server).await;
+        let since = queue(&moderator).await[0]["since"].to_string();
+        let removed = ok(decide(&moderator, "remove", thing, &since).await);
+        assert_eq!(rows(&moderator).await, [""; 0], "{thing:?}");
+        let outcomes = server.sorted("user:4:flag_outcomes").await;
+        assert!(outcomes.iter().any(|(member, _)| member.starts_with('+')), "{thing:?} {outcomes:?}");
+        server.advance(60);
+        ok(undo(&moderator, &removed).await);
+        assert_eq!(flagged_state(&server).await, before, "{thing:?}");
+        ok(decide(&moderator, "remove", thing, "").await);
+    }
+    // Upheld flags weigh more: one hides what took two before.
+    ok(flag(&readers[0], ("story", &other), "spam", "").await);
+    assert_eq!(server.field(&format!("news:{other}"), "withheld").await.as_deref(), Some("flagged:"));
 }
 
-#[tokio::test]
-async fn moderators_decide_on_the_page_alone_and_undo() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn moderators_decide_on_the_page_alone_and_undo(server: Server) {
     let (_, moderator, _, readers) = community(&server).await;
     ok(flag(&readers[0], STORY, "spam", "").await);
     let page = Page::of(&moderator.get("/moderate").await);
@@ -591,47 +561,44 @@ async fn moderators_decide_on_the_page_alone_and_undo() {
     assert_eq!(rows(&moderator).await, ["story:1"]);
 }
 
-#[tokio::test]
-async fn what_its_author_deletes_after_it_was_flagged_stays_in_the_queue_and_is_decided() {
-    each_engine(&[], async |server| {
-        let (alice, _, bob, readers) = community(&server).await;
-        let things: [Thing<'_>; 3] = [("comment", "1-1"), ("tweet", "2"), STORY];
-        for thing in things {
-            ok(flag(&readers[0], thing, "spam", "look").await);
-        }
-        ok(bob.edit_comment(1, 1, "").await);
-        ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
-        ok(bob.delete(1).await);
-        server.advance(86_400);
-        let leaver = server.register("leaver").await;
-        ok(flag(&readers[0], ("user", "leaver"), "spam", "").await);
-        let password = [("password", crate::client::PASSWORD)];
-        assert_eq!(leaver.post("/settings/deactivate", &password).await.status, StatusCode::SEE_OTHER);
-        crate::store_check::demand_clean(&server).await;
-        let listed = queue(&alice).await;
-        assert_eq!(listed.len(), 4, "{listed:?}");
-        for row in &listed {
-            assert_eq!((&row["deleted"], &row["why"]), (&json!(true), &json!("flagged")), "{row}");
-        }
-        let page = Page::of(&alice.get("/moderate").await);
-        assert_eq!(page.content().matches("deleted by its author").count(), 4);
-        let mut lines = Vec::new();
-        for (row, action) in listed.iter().zip(["keep", "remove", "keep", "remove"]) {
-            let thing = (row["kind"].as_str().unwrap(), row["id"].as_str().unwrap());
-            let since = row["since"].to_string();
-            lines.push(ok(decide(&alice, action, thing, &since).await));
-        }
-        assert_eq!(queue(&alice).await, [Value::Null; 0]);
-        crate::store_check::demand_clean(&server).await;
-        for line in &lines {
-            ok(undo(&alice, line).await);
-        }
-        assert_eq!(queue(&alice).await, listed);
-        crate::store_check::demand_clean(&server).await;
-        // A reader may also take a flag back.
-        ok(unflag(&readers[0], STORY).await);
-        assert_eq!(queue(&alice).await.len(), 3);
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn what_its_author_deletes_after_it_was_flagged_stays_in_the_queue_and_is_decided(server: Server) {
+    let (alice, _, bob, readers) = community(&server).await;
+    let things: [Thing<'_>; 3] = [("comment", "1-1"), ("tweet", "2"), STORY];
+    for thing in things {
+        ok(flag(&readers[0], thing, "spam", "look").await);
+    }
+    ok(bob.edit_comment(1, 1, "").await);
+    ok(bob.api_post("/api/deltweet", &[("tweet_id", "2")]).await);
+    ok(bob.delete(1).await);
+    server.advance(86_400);
+    let leaver = server.register("leaver").await;
+    ok(flag(&readers[0], ("user", "leaver"), "spam", "").await);
+    let password = [("password", crate::client::PASSWORD)];
+    assert_eq!(leaver.post("/settings/deactivate", &password).await.status, StatusCode::SEE_OTHER);
+    crate::store_check::demand_clean(&server).await;
+    let listed = queue(&alice).await;
+    assert_eq!(listed.len(), 4, "{listed:?}");
+    for row in &listed {
+        assert_eq!((&row["deleted"], &row["why"]), (&json!(true), &json!("flagged")), "{row}");
+    }
+    let page = Page::of(&alice.get("/moderate").await);
+    assert_eq!(page.content().matches("deleted by its author").count(), 4);
+    let mut lines = Vec::new();
+    for (row, action) in listed.iter().zip(["keep", "remove", "keep", "remove"]) {
+        let thing = (row["kind"].as_str().unwrap(), row["id"].as_str().unwrap());
+        let since = row["since"].to_string();
+        lines.push(ok(decide(&alice, action, thing, &since).await));
+    }
+    assert_eq!(queue(&alice).await, [Value::Null; 0]);
+    crate::store_check::demand_clean(&server).await;
+    for line in &lines {
+        ok(undo(&alice, line).await);
+    }
+    assert_eq!(queue(&alice).await, listed);
+    crate::store_check::demand_clean(&server).await;
+    // A reader may also take a flag back.
+    ok(unflag(&readers[0], STORY).await);
+    assert_eq!(queue(&alice).await.len(), 3);
+    crate::store_check::demand_clean(&server).await;
 }

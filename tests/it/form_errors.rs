@@ -7,7 +7,7 @@ use crate::community::Community;
 use crate::forms::{ask_for_link, site_with_mail};
 use crate::html::{Element, Form, Page};
 use crate::pages::{local_links, page};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// All controls of a page that people type into.
 fn controls(page: &Page) -> Vec<&Element> {
@@ -51,9 +51,8 @@ fn not_wrong(page: &Page) {
     assert_eq!(page.alert(), None);
 }
 
-#[tokio::test]
-async fn signing_up_and_logging_in() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/2m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "2/2m")])]
+async fn signing_up_and_logging_in(server: Server) {
     server.member("taken").await;
     let visitor = server.visitor();
     for (path, autocomplete) in [("/register", "new-password"), ("/login", "current-password")] {
@@ -86,9 +85,8 @@ async fn signing_up_and_logging_in() {
     assert!(limited.one("p", &[("class", "alert"), ("role", "alert")]).text().contains("Try again in"));
 }
 
-#[tokio::test]
-async fn the_settings_and_the_old_profile() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_settings_and_the_old_profile(server: Server) {
     let alice = server.register("alice").await;
     server.register("bob").await;
     let pages: [(&str, &str, &[&str]); 4] = [
@@ -193,9 +191,8 @@ async fn comments_and_tweets() {
     assert_eq!(back.form("/tweet").value("text"), Some(&*long));
 }
 
-#[tokio::test]
-async fn looking_up_a_site() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn looking_up_a_site(server: Server) {
     let visitor = server.visitor();
     not_wrong(&page(&visitor, "/sites").await);
     let back: HttpResponse = visitor.get("/sites?host=not+a+host").await;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::client::{ok, refused};
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const TEXT: &str =
     "A *new* [page](https://example.com/a), says @bob:\n\n> `x < y`\n> <b>&amp;</b>\n\n- one\n- two";
@@ -27,36 +27,31 @@ fn check_formatted(page: &Page, times: usize) {
     );
 }
 
-#[tokio::test]
-async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere() {
-    each_engine(&[("site.url", "https://news.example.com")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("A story", TEXT).await;
-        let comment = bob.comment(news, TEXT).await;
-        assert_eq!(server.field("news:1", "url").await, Some(format!("text://{TEXT}")));
-        let thread = server.visitor().thread(news).await;
-        assert_eq!((&thread[0]["body"], &thread[0]["html"]), (&json!(TEXT), &json!(HTML)));
+#[each_engine(&[("site.url", "https://news.example.com")])]
+async fn what_was_typed_is_stored_and_its_html_is_shown_everywhere(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("A story", TEXT).await;
+    let comment = bob.comment(news, TEXT).await;
+    assert_eq!(server.field("news:1", "url").await, Some(format!("text://{TEXT}")));
+    let thread = server.visitor().thread(news).await;
+    assert_eq!((&thread[0]["body"], &thread[0]["html"]), (&json!(TEXT), &json!(HTML)));
 
-        for client in [&server.visitor(), &alice, &bob] {
-            check_formatted(&page(client, "/news/1").await, 2);
-            check_formatted(&page(client, &format!("/news/1?at={comment}")).await, 2);
-            check_formatted(&page(client, "/usercomments/bob/0").await, 1);
-        }
-        for feed in ["/rss", "/atom"] {
-            let body = String::from_utf8(server.visitor().get(feed).await.body).unwrap();
-            let document = Document::parse(&body).unwrap();
-            let html = HTML.replace("\"/@bob", "\"https://news.example.com/@bob");
-            let is_text =
-                |node: roxmltree::Node<'_, '_>| node.text().is_some_and(|text| text.starts_with(&html));
-            assert!(document.descendants().any(is_text), "{html} in {body}");
-        }
-    })
-    .await;
+    for client in [&server.visitor(), &alice, &bob] {
+        check_formatted(&page(client, "/news/1").await, 2);
+        check_formatted(&page(client, &format!("/news/1?at={comment}")).await, 2);
+        check_formatted(&page(client, "/usercomments/bob/0").await, 1);
+    }
+    for feed in ["/rss", "/atom"] {
+        let body = String::from_utf8(server.visitor().get(feed).await.body).unwrap();
+        let document = Document::parse(&body).unwrap();
+        let html = HTML.replace("\"/@bob", "\"https://news.example.com/@bob");
+        let is_text = |node: roxmltree::Node<'_, '_>| node.text().is_some_and(|text| text.starts_with(&html));
+        assert!(document.descendants().any(is_text), "{html} in {body}");
+    }
 }
 
-#[tokio::test]
-async fn links_open_new_windows_for_those_who_chose_that() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn links_open_new_windows_for_those_who_chose_that(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("A story", TEXT).await;
     alice.comment(news, TEXT).await;
@@ -70,9 +65,8 @@ async fn links_open_new_windows_for_those_who_chose_that() {
     }
 }
 
-#[tokio::test]
-async fn a_preview_is_what_pages_show_and_needs_no_session() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_preview_is_what_pages_show_and_needs_no_session(server: Server) {
     let before = server.dump().await;
     let visitor = server.visitor();
     let preview = async |text: &str| visitor.api_post("/api/preview", &[("text", text)]).await;
@@ -87,9 +81,8 @@ async fn a_preview_is_what_pages_show_and_needs_no_session() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn the_page_about_formatting_shows_examples() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_page_about_formatting_shows_examples(server: Server) {
     let page = page(&server.visitor(), "/formatting").await;
     assert_eq!(page.heading(), "Formatting");
     for (name, text) in

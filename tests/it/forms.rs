@@ -8,7 +8,7 @@ use crate::client::{Client, HttpResponse, PASSWORD, ok};
 use crate::community::Community;
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const NEW_PASSWORD: &str = "battery staple";
@@ -40,9 +40,8 @@ async fn credentials(client: &Client, path: &str, username: &str, password: &str
     page(client, path).await.form(action).with("username", username).with("password", password)
 }
 
-#[tokio::test]
-async fn registering_logs_in_and_redirects_to_next() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn registering_logs_in_and_redirects_to_next(server: Server) {
     let visitor = server.visitor();
     let answer =
         credentials(&visitor, "/register?next=%2Fsubmit", "alice", PASSWORD).await.send(&visitor).await;
@@ -80,9 +79,8 @@ async fn a_refused_registration_comes_back_without_the_password() {
     assert_eq!(back.form("/register").value("username"), Some("bob"));
 }
 
-#[tokio::test]
-async fn logging_in_redirects_to_next_and_logging_out_ends_the_session() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn logging_in_redirects_to_next_and_logging_out_ends_the_session(server: Server) {
     let visitor = server.visitor();
     server.register("alice").await;
     let form = credentials(&visitor, "/login?next=%2Flatest%2F0%3Fa%3Db", "ALICE", PASSWORD).await;
@@ -122,9 +120,8 @@ async fn who_logs_out_or_leaves_takes_pages_and_drafts_along() {
     }
 }
 
-#[tokio::test]
-async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/2m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "2/2m")])]
+async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists(server: Server) {
     let visitor = server.visitor();
     server.register("alice").await;
     let mut bodies = Vec::new();
@@ -220,9 +217,8 @@ async fn no_form_redirects_to_another_site() {
     }
 }
 
-#[tokio::test]
-async fn the_bookmarklet_survives_a_login() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_bookmarklet_survives_a_login(server: Server) {
     let visitor = server.visitor();
     server.register("alice").await;
     let asked = "/submit?u=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b%3D%2525&t=A%20%26%20%22b%22%20%C3%BC";
@@ -257,9 +253,8 @@ async fn submitting_redirects_to_the_story_and_a_repost_leads_to_the_earlier_one
     assert_eq!(alice.listed("latest").await, [5, 4, 2, 1]);
 }
 
-#[tokio::test]
-async fn a_refused_submission_comes_back_filled_in() {
-    let server = Server::start(Engine::Memory, &[("limits.submission_seconds", "900")]).await;
+#[in_memory(&[("limits.submission_seconds", "900")])]
+async fn a_refused_submission_comes_back_filled_in(server: Server) {
     let bob = server.member("bob").await;
     bob.submit_text("One", "text").await;
     let before = server.dump().await;
@@ -468,9 +463,8 @@ async fn a_comment_is_changed_and_deleted_on_its_page() {
     crate::consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_changed_profile_is_shown_and_a_refused_one_comes_back(server: Server) {
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile");
     let changed = form
@@ -503,9 +497,8 @@ async fn a_changed_profile_is_shown_and_a_refused_one_comes_back() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn a_new_password_ends_all_sessions_but_this_browsers() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_new_password_ends_all_sessions_but_this_browsers(server: Server) {
     let alice = server.register("alice").await;
     let form = page(&alice, "/user/alice").await.form("/profile").with("password", NEW_PASSWORD);
     let form = form.with("current_password", PASSWORD);
@@ -640,9 +633,8 @@ async fn the_answer_is_the_same_whether_name_and_address_belong_together() {
     }
 }
 
-#[tokio::test]
-async fn without_mail_the_page_says_so_and_has_no_form() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_mail_the_page_says_so_and_has_no_form(server: Server) {
     let visitor = server.visitor();
     let asked = page(&visitor, "/reset-password").await;
     assert!(asked.content().contains("can't send mail"));

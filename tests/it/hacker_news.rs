@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 use crate::client::{Client, HttpResponse, ok};
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 
 /// How long an event that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -34,160 +34,151 @@ async fn withhold_comment(server: &Server, story: u64, comment: u64, state: &str
     server.set_field(&thread, &field, &stored.to_string()).await;
 }
 
-#[tokio::test]
-async fn items_have_the_fields_of_that_api_and_no_others() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let link = alice.submit_link("A link & more", "http://example.com/a?b=1&c=2").await;
-        let text = bob.submit_text("Ask: why?", "One *two*.\n\nIt's 1/2").await;
-        let first = bob.comment(link, "First").await;
-        let second = alice.comment(link, "Second").await;
-        let reply = alice.reply(link, first, "A reply").await;
-        ok(bob.vote(link, "up").await);
-        ok(bob.vote_comment(link, second, "up").await);
-        let visitor = server.visitor();
+#[each_engine]
+async fn items_have_the_fields_of_that_api_and_no_others(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let link = alice.submit_link("A link & more", "http://example.com/a?b=1&c=2").await;
+    let text = bob.submit_text("Ask: why?", "One *two*.\n\nIt's 1/2").await;
+    let first = bob.comment(link, "First").await;
+    let second = alice.comment(link, "Second").await;
+    let reply = alice.reply(link, first, "A reply").await;
+    ok(bob.vote(link, "up").await);
+    ok(bob.vote_comment(link, second, "up").await);
+    let visitor = server.visitor();
+    assert_eq!(
+        item(&visitor, 1).await,
+        json!({
+            "by": "alice", "descendants": 3, "id": 1, "kids": [4, 3], "score": 2, "time": START,
+            "title": "A link & more", "type": "story", "url": "http://example.com/a?b=1&c=2",
+        })
+    );
+    assert_eq!(
+        item(&visitor, 2).await,
+        json!({
+            "by": "bob", "descendants": 0, "id": 2, "score": 1, "text": "One <i>two</i>.<p>It&#x27;s 1&#x2F;2",
+            "time": START, "title": "Ask: why?", "type": "story",
+        })
+    );
+    assert_eq!(
+        item(&visitor, 3).await,
+        json!({
+            "by": "bob", "id": 3, "kids": [5], "parent": 1, "text": "First", "time": START,
+            "type": "comment",
+        })
+    );
+    assert_eq!(item(&visitor, 5).await["parent"], 3);
+    let _ = (text, reply);
+    for nothing in ["0", "6", "01", "-1", "x", "1.0", "18446744073709551616", "%20"] {
+        assert_eq!(get(&visitor, &format!("/v0/item/{nothing}.json")).await, Value::Null, "{nothing}");
+    }
+    assert_eq!(get(&visitor, "/v0/maxitem.json").await, 5);
+    for nothing in ["/v0/nothing.json", "/v0/user/nobody.json", "/v0/user/ALICE.json"] {
+        assert_eq!(get(&visitor, nothing).await, Value::Null, "{nothing}");
+    }
+    for wrong in ["/v0/item/1", "/v0/topstories", "/v0/", "/v0", "/v0/item/1.xml", "/v0/a/b/c.json"] {
+        let answer = visitor.get(wrong).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{wrong}");
+    }
+}
+
+#[each_engine]
+async fn what_is_gone_says_so_and_what_waits_is_nothing(server: Server) {
+    let moderator = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let story = bob.submit_text("A story", "text").await;
+    let deleted = bob.comment(story, "Deleted with a reply").await;
+    let reply = bob.reply(story, deleted, "The reply").await;
+    let bare = bob.comment(story, "Deleted alone").await;
+    let removed = bob.comment(story, "Removed alone").await;
+    let held = bob.comment(story, "Held").await;
+    let below_held = bob.reply(story, held, "Below the held one").await;
+    let flagged = bob.comment(story, "Flagged").await;
+    ok(bob.edit_comment(story, deleted, "").await);
+    ok(bob.edit_comment(story, bare, "").await);
+    moderate(&moderator, "remove", "comment", &format!("{story}-{removed}")).await;
+    withhold_comment(&server, story, held, "held:").await;
+    withhold_comment(&server, story, flagged, "flagged:").await;
+    let _ = (reply, below_held);
+    for client in [server.visitor(), bob.clone(), moderator.clone()] {
+        let gone =
+            |id: u64| json!({"id": id, "type": "comment", "time": START, "parent": 1, "deleted": true});
+        let mut with_kids = gone(2);
+        with_kids["kids"] = json!([3]);
+        assert_eq!(item(&client, 2).await, with_kids);
+        assert_eq!(item(&client, 4).await, gone(4));
+        assert_eq!(item(&client, 5).await, gone(5));
+        assert_eq!(item(&client, 6).await, Value::Null);
+        assert_eq!(item(&client, 7).await["text"], "Below the held one");
         assert_eq!(
-            item(&visitor, 1).await,
+            item(&client, 8).await,
             json!({
-                "by": "alice", "descendants": 3, "id": 1, "kids": [4, 3], "score": 2, "time": START,
-                "title": "A link & more", "type": "story", "url": "http://example.com/a?b=1&c=2",
-            })
-        );
-        assert_eq!(
-            item(&visitor, 2).await,
-            json!({
-                "by": "bob", "descendants": 0, "id": 2, "score": 1, "text": "One <i>two</i>.<p>It&#x27;s 1&#x2F;2",
-                "time": START, "title": "Ask: why?", "type": "story",
-            })
-        );
-        assert_eq!(
-            item(&visitor, 3).await,
-            json!({
-                "by": "bob", "id": 3, "kids": [5], "parent": 1, "text": "First", "time": START,
+                "by": "bob", "dead": true, "id": 8, "parent": 1, "text": "[flagged]", "time": START,
                 "type": "comment",
             })
         );
-        assert_eq!(item(&visitor, 5).await["parent"], 3);
-        let _ = (text, reply);
-        for nothing in ["0", "6", "01", "-1", "x", "1.0", "18446744073709551616", "%20"] {
-            assert_eq!(get(&visitor, &format!("/v0/item/{nothing}.json")).await, Value::Null, "{nothing}");
-        }
-        assert_eq!(get(&visitor, "/v0/maxitem.json").await, 5);
-        for nothing in ["/v0/nothing.json", "/v0/user/nobody.json", "/v0/user/ALICE.json"] {
-            assert_eq!(get(&visitor, nothing).await, Value::Null, "{nothing}");
-        }
-        for wrong in ["/v0/item/1", "/v0/topstories", "/v0/", "/v0", "/v0/item/1.xml", "/v0/a/b/c.json"] {
-            let answer = visitor.get(wrong).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{wrong}");
-        }
-    })
-    .await;
+        assert_eq!(item(&client, 1).await["kids"], json!([8, 2]));
+    }
+    // The deleted one leaves the list with its last reply.
+    ok(bob.edit_comment(story, reply, "").await);
+    assert_eq!(item(&bob, 1).await["kids"], json!([8]));
+    assert_eq!(
+        item(&bob, 3).await,
+        json!({"id": 3, "type": "comment", "time": START, "parent": 2, "deleted": true})
+    );
+
+    let second = bob.submit_text("Another story", "text").await;
+    server.set_field(&format!("news:{second}"), "withheld", "flagged:").await;
+    assert_eq!(
+        item(&bob, 9).await,
+        json!({
+            "by": "bob", "dead": true, "descendants": 0, "id": 9, "score": 1, "time": START,
+            "title": "[flagged]", "type": "story",
+        })
+    );
+    server.set_field(&format!("news:{second}"), "withheld", "held:").await;
+    assert_eq!(item(&bob, 9).await, Value::Null);
+    server.set_field(&format!("news:{second}"), "withheld", "").await;
+    let third = bob.submit_text("Third story", "text").await;
+    moderate(&moderator, "remove", "story", &third.to_string()).await;
+    let gone = |id: u64| json!({"id": id, "type": "story", "time": START, "deleted": true});
+    assert_eq!(item(&bob, 10).await, gone(10));
+    let fourth = bob.submit_text("Fourth story", "text").await;
+    ok(bob.delete(fourth).await);
+    assert_eq!(item(&bob, 11).await, gone(11));
+    // The comments of a story that waits are as secret as the story.
+    server.set_field(&format!("news:{story}"), "withheld", "held:").await;
+    assert_eq!((item(&bob, 1).await, item(&bob, 8).await), (Value::Null, Value::Null));
 }
 
-#[tokio::test]
-async fn what_is_gone_says_so_and_what_waits_is_nothing() {
-    each_engine(&[], async |server| {
-        let moderator = server.register("alice").await;
-        let bob = server.member("bob").await;
-        let story = bob.submit_text("A story", "text").await;
-        let deleted = bob.comment(story, "Deleted with a reply").await;
-        let reply = bob.reply(story, deleted, "The reply").await;
-        let bare = bob.comment(story, "Deleted alone").await;
-        let removed = bob.comment(story, "Removed alone").await;
-        let held = bob.comment(story, "Held").await;
-        let below_held = bob.reply(story, held, "Below the held one").await;
-        let flagged = bob.comment(story, "Flagged").await;
-        ok(bob.edit_comment(story, deleted, "").await);
-        ok(bob.edit_comment(story, bare, "").await);
-        moderate(&moderator, "remove", "comment", &format!("{story}-{removed}")).await;
-        withhold_comment(&server, story, held, "held:").await;
-        withhold_comment(&server, story, flagged, "flagged:").await;
-        let _ = (reply, below_held);
-        for client in [server.visitor(), bob.clone(), moderator.clone()] {
-            let gone =
-                |id: u64| json!({"id": id, "type": "comment", "time": START, "parent": 1, "deleted": true});
-            let mut with_kids = gone(2);
-            with_kids["kids"] = json!([3]);
-            assert_eq!(item(&client, 2).await, with_kids);
-            assert_eq!(item(&client, 4).await, gone(4));
-            assert_eq!(item(&client, 5).await, gone(5));
-            assert_eq!(item(&client, 6).await, Value::Null);
-            assert_eq!(item(&client, 7).await["text"], "Below the held one");
-            assert_eq!(
-                item(&client, 8).await,
-                json!({
-                    "by": "bob", "dead": true, "id": 8, "parent": 1, "text": "[flagged]", "time": START,
-                    "type": "comment",
-                })
-            );
-            assert_eq!(item(&client, 1).await["kids"], json!([8, 2]));
-        }
-        // The deleted one leaves the list with its last reply.
-        ok(bob.edit_comment(story, reply, "").await);
-        assert_eq!(item(&bob, 1).await["kids"], json!([8]));
-        assert_eq!(
-            item(&bob, 3).await,
-            json!({"id": 3, "type": "comment", "time": START, "parent": 2, "deleted": true})
-        );
-
-        let second = bob.submit_text("Another story", "text").await;
-        server.set_field(&format!("news:{second}"), "withheld", "flagged:").await;
-        assert_eq!(
-            item(&bob, 9).await,
-            json!({
-                "by": "bob", "dead": true, "descendants": 0, "id": 9, "score": 1, "time": START,
-                "title": "[flagged]", "type": "story",
-            })
-        );
-        server.set_field(&format!("news:{second}"), "withheld", "held:").await;
-        assert_eq!(item(&bob, 9).await, Value::Null);
-        server.set_field(&format!("news:{second}"), "withheld", "").await;
-        let third = bob.submit_text("Third story", "text").await;
-        moderate(&moderator, "remove", "story", &third.to_string()).await;
-        let gone = |id: u64| json!({"id": id, "type": "story", "time": START, "deleted": true});
-        assert_eq!(item(&bob, 10).await, gone(10));
-        let fourth = bob.submit_text("Fourth story", "text").await;
-        ok(bob.delete(fourth).await);
-        assert_eq!(item(&bob, 11).await, gone(11));
-        // The comments of a story that waits are as secret as the story.
-        server.set_field(&format!("news:{story}"), "withheld", "held:").await;
-        assert_eq!((item(&bob, 1).await, item(&bob, 8).await), (Value::Null, Value::Null));
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn people_have_karma_and_the_numbers_of_what_they_posted() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-        let story = bob.submit_text("A story", "text").await;
-        bob.comment(story, "A comment").await;
-        alice.comment(story, "Of alice").await;
-        let last = bob.comment(story, "Another comment").await;
-        let user = async |client: &Client, name: &str| get(client, &format!("/v0/user/{name}.json")).await;
-        let visitor = server.visitor();
-        let karma = server.field("user:2", "karma").await.unwrap().parse::<i64>().unwrap();
-        assert_eq!(
-            user(&visitor, "bob").await,
-            json!({"created": START, "id": "bob", "karma": karma, "submitted": [4, 2, 1]})
-        );
-        ok(bob.update_profile("I'm *bob*\n\nhttp://a.com/", "", "").await);
-        assert_eq!(
-            user(&visitor, "bob").await["about"],
-            "I&#x27;m *bob*<p><a href=\"http:&#x2F;&#x2F;a.com&#x2F;\" rel=\"nofollow\">http:&#x2F;&#x2F;a.com&#x2F;</a>"
-        );
-        // Deleted and removed items stay among the numbers.
-        ok(bob.edit_comment(story, last, "").await);
-        moderate(&alice, "remove", "comment", &format!("{story}-1")).await;
-        assert_eq!(user(&bob, "bob").await["submitted"], json!([4, 2, 1]));
-        server.set_field("user:2", "withheld", "flagged:").await;
-        assert_eq!(user(&bob, "bob").await["about"], Value::Null);
-        moderate(&alice, "ban", "user", "bob").await;
-        let banned = user(&visitor, "bob").await;
-        let keys: Vec<&String> = banned.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["created", "id", "karma"]);
-    })
-    .await;
+#[each_engine]
+async fn people_have_karma_and_the_numbers_of_what_they_posted(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+    let story = bob.submit_text("A story", "text").await;
+    bob.comment(story, "A comment").await;
+    alice.comment(story, "Of alice").await;
+    let last = bob.comment(story, "Another comment").await;
+    let user = async |client: &Client, name: &str| get(client, &format!("/v0/user/{name}.json")).await;
+    let visitor = server.visitor();
+    let karma = server.field("user:2", "karma").await.unwrap().parse::<i64>().unwrap();
+    assert_eq!(
+        user(&visitor, "bob").await,
+        json!({"created": START, "id": "bob", "karma": karma, "submitted": [4, 2, 1]})
+    );
+    ok(bob.update_profile("I'm *bob*\n\nhttp://a.com/", "", "").await);
+    assert_eq!(
+        user(&visitor, "bob").await["about"],
+        "I&#x27;m *bob*<p><a href=\"http:&#x2F;&#x2F;a.com&#x2F;\" rel=\"nofollow\">http:&#x2F;&#x2F;a.com&#x2F;</a>"
+    );
+    // Deleted and removed items stay among the numbers.
+    ok(bob.edit_comment(story, last, "").await);
+    moderate(&alice, "remove", "comment", &format!("{story}-1")).await;
+    assert_eq!(user(&bob, "bob").await["submitted"], json!([4, 2, 1]));
+    server.set_field("user:2", "withheld", "flagged:").await;
+    assert_eq!(user(&bob, "bob").await["about"], Value::Null);
+    moderate(&alice, "ban", "user", "bob").await;
+    let banned = user(&visitor, "bob").await;
+    let keys: Vec<&String> = banned.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["created", "id", "karma"]);
 }
 
 #[tokio::test]
@@ -237,9 +228,8 @@ async fn lists_are_those_of_the_site() {
     assert_eq!(asks.as_array().unwrap().len(), 2, "{asks}");
 }
 
-#[tokio::test]
-async fn a_list_has_500_stories_and_one_of_a_kind_200() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_list_has_500_stories_and_one_of_a_kind_200(server: Server) {
     let members = server.members(4).await;
     for number in 0..510 {
         members[number % 4].submit_text(&format!("Ask number {number}"), "text").await;
@@ -256,28 +246,24 @@ async fn a_list_has_500_stories_and_one_of_a_kind_200() {
     assert!(server.store().rounds() - before <= 1);
 }
 
-#[tokio::test]
-async fn updates_are_what_changed_last() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.register("alice").await, server.member("bob").await);
-        let story = bob.submit_text("A story", "text").await;
-        let comment = alice.comment(story, "A comment").await;
-        let held = bob.comment(story, "Held").await;
-        withhold_comment(&server, story, held, "held:").await;
-        ok(bob.update_profile("Hello", "", "").await);
-        let visitor = server.visitor();
-        let updates = get(&visitor, "/v0/updates.json").await;
-        assert_eq!(updates, json!({"items": [2, 1], "profiles": ["bob", "alice"]}));
-        ok(alice.edit_comment(story, comment, "").await);
-        ok(bob.edit(story, "A better title", "", "text").await);
-        assert_eq!(get(&visitor, "/v0/updates.json").await["items"], json!([1, 2]));
-    })
-    .await;
+#[each_engine]
+async fn updates_are_what_changed_last(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.member("bob").await);
+    let story = bob.submit_text("A story", "text").await;
+    let comment = alice.comment(story, "A comment").await;
+    let held = bob.comment(story, "Held").await;
+    withhold_comment(&server, story, held, "held:").await;
+    ok(bob.update_profile("Hello", "", "").await);
+    let visitor = server.visitor();
+    let updates = get(&visitor, "/v0/updates.json").await;
+    assert_eq!(updates, json!({"items": [2, 1], "profiles": ["bob", "alice"]}));
+    ok(alice.edit_comment(story, comment, "").await);
+    ok(bob.edit(story, "A better title", "", "text").await);
+    assert_eq!(get(&visitor, "/v0/updates.json").await["items"], json!([1, 2]));
 }
 
-#[tokio::test]
-async fn answers_can_be_pretty_and_shared_and_are_no_scripts() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn answers_can_be_pretty_and_shared_and_are_no_scripts(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;
     alice.comment(1, "A comment").await;
@@ -286,7 +272,7 @@ async fn answers_can_be_pretty_and_shared_and_are_no_scripts() {
         let pretty = client.get("/v0/item/1.json?print=pretty&x=1").await;
         let expected = format!(
             "{{\n  \"by\" : \"alice\",\n  \"descendants\" : 1,\n  \"id\" : 1,\n  \"kids\" : [ 2 ],\n  \"score\" : 1,\n  \
-             \"text\" : \"text\",\n  \"time\" : {START},\n  \"title\" : \"A story\",\n  \"type\" : \"story\"\n}}\n"
+                 \"text\" : \"text\",\n  \"time\" : {START},\n  \"title\" : \"A story\",\n  \"type\" : \"story\"\n}}\n"
         );
         assert_eq!(String::from_utf8(pretty.body).unwrap(), expected);
         let refused = client.get("/v0/item/1.json?callback=run").await;
@@ -349,44 +335,40 @@ impl Events {
     }
 }
 
-#[tokio::test]
-async fn a_stream_tells_what_is_there_and_when_it_changes() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        alice.submit_text("A story", "text").await;
-        let visitor = server.visitor();
-        let mut story = Events::open(&visitor, "/v0/item/1.json").await;
-        let mut highest = Events::open(&visitor, "/v0/maxitem.json").await;
-        let mut newest = Events::open(&alice, "/v0/newstories.json").await;
-        let mut user = Events::open(&visitor, "/v0/user/alice.json").await;
-        let mut later = Events::open(&visitor, "/v0/item/3.json").await;
-        assert_eq!(story.put().await["title"], "A story");
-        assert_eq!(highest.put().await, 1);
-        assert_eq!(newest.put().await, json!([1]));
-        assert_eq!(user.put().await["submitted"], json!([1]));
-        assert_eq!(later.put().await, Value::Null);
-        alice.comment(1, "A comment").await;
-        let mut changed = story.put().await;
-        while changed["kids"] != json!([2]) {
-            changed = story.put().await;
-        }
-        assert_eq!(highest.put().await, 2);
-        alice.submit_text("Another", "text").await;
-        assert_eq!(newest.put().await, json!([3, 1]));
-        assert_eq!(later.put().await["title"], "Another");
-        let mut submitted = user.put().await;
-        while submitted["submitted"] != json!([3, 2, 1]) {
-            submitted = user.put().await;
-        }
-        // The plain answer is not that of the stream.
-        assert_eq!(item(&visitor, 1).await["id"], 1);
-    })
-    .await;
+#[each_engine]
+async fn a_stream_tells_what_is_there_and_when_it_changes(server: Server) {
+    let alice = server.member("alice").await;
+    alice.submit_text("A story", "text").await;
+    let visitor = server.visitor();
+    let mut story = Events::open(&visitor, "/v0/item/1.json").await;
+    let mut highest = Events::open(&visitor, "/v0/maxitem.json").await;
+    let mut newest = Events::open(&alice, "/v0/newstories.json").await;
+    let mut user = Events::open(&visitor, "/v0/user/alice.json").await;
+    let mut later = Events::open(&visitor, "/v0/item/3.json").await;
+    assert_eq!(story.put().await["title"], "A story");
+    assert_eq!(highest.put().await, 1);
+    assert_eq!(newest.put().await, json!([1]));
+    assert_eq!(user.put().await["submitted"], json!([1]));
+    assert_eq!(later.put().await, Value::Null);
+    alice.comment(1, "A comment").await;
+    let mut changed = story.put().await;
+    while changed["kids"] != json!([2]) {
+        changed = story.put().await;
+    }
+    assert_eq!(highest.put().await, 2);
+    alice.submit_text("Another", "text").await;
+    assert_eq!(newest.put().await, json!([3, 1]));
+    assert_eq!(later.put().await["title"], "Another");
+    let mut submitted = user.put().await;
+    while submitted["submitted"] != json!([3, 2, 1]) {
+        submitted = user.put().await;
+    }
+    // The plain answer is not that of the stream.
+    assert_eq!(item(&visitor, 1).await["id"], 1);
 }
 
-#[tokio::test]
-async fn streams_of_an_address_are_bounded_with_those_of_home_pages() {
-    let server = Server::start(Engine::Memory, &[("rates.streams_per_address", "2")]).await;
+#[in_memory(&[("rates.streams_per_address", "2")])]
+async fn streams_of_an_address_are_bounded_with_those_of_home_pages(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A story", "text").await;
     let visitor = server.visitor();

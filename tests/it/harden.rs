@@ -9,7 +9,7 @@ use tidings_domain::accounts::harden::{Hardened, harden};
 use crate::client::{PASSWORD, refused};
 use crate::original::{self, ACCOUNTS, LEGACY_SALT};
 use crate::redis_commands::RedisCommands;
-use crate::server::{Engine, Server};
+use crate::server::{Server, in_memory};
 
 const SALT: (&str, &str) = ("accounts.legacy_salt", LEGACY_SALT);
 
@@ -74,9 +74,8 @@ async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
     }
 }
 
-#[tokio::test]
-async fn hardening_continues_where_it_was_interrupted() {
-    let server = Server::start(Engine::Memory, &[SALT]).await;
+#[in_memory(&[SALT])]
+async fn hardening_continues_where_it_was_interrupted(server: Server) {
     let digest = |id: u64| format!("{id:040x}");
     server
         .write(|batch| {

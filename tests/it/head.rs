@@ -9,7 +9,7 @@ use crate::client::{Client, ok};
 use crate::community::PAGES;
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const SITE: &str = "https://news.example.com";
 
@@ -50,44 +50,40 @@ async fn site(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[tokio::test]
-async fn pages_say_what_they_are_about() {
-    each_engine(&[("site.url", SITE), ("site.description", "What we \"read\"")], async |server| {
-        let (alice, bob) = site(&server).await;
-        let visitor = server.visitor();
-        let shown = async |path: &str| page(&visitor, path).await;
-        check_head(&shown("/").await, "/", "website", "Tidings", "What we \"read\"");
-        let link = "1 comment on Tidings about a story from example.com submitted by alice.";
-        check_head(&shown("/news/1").await, "/news/1", "article", "A <link> & \"more\"", link);
-        let text = "Some text with a link & \"quotes\"";
-        check_head(&shown("/news/2").await, "/news/2", "article", "A text", text);
-        let comment = "bob: A quote and words";
-        let title = "A <link> & \"more\"";
-        check_head(&shown("/news/1?at=1").await, "/news/1", "article", title, comment);
-        check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
-        let about = "Stories and comments by bob on Tidings.";
-        check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
-        check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Post by bob", "Hello @alice");
-        let about = "What people on Tidings think of example.com, and its stories. Not enough votes yet.";
-        check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
-        // The programs that show cards have no session.
-        for path in ["/", "/news/1", "/@alice", "/site/example.com"] {
-            let page = page(&alice, path).await;
-            assert_eq!(meta(&page, "property", "og:title"), None, "{path}");
-            assert_eq!(page.find("link", &[("rel", "canonical")]).len(), 1, "{path}");
-        }
-        // Deleted texts are not repeated.
-        ok(bob.edit_comment(1, 1, "").await);
-        ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
-        let deleted = page(&server.visitor(), "/news/2").await;
-        check_head(&deleted, "/news/2", "article", "[deleted story]", "What we \"read\"");
-    })
-    .await;
+#[each_engine(&[("site.url", SITE), ("site.description", "What we \"read\"")])]
+async fn pages_say_what_they_are_about(server: Server) {
+    let (alice, bob) = site(&server).await;
+    let visitor = server.visitor();
+    let shown = async |path: &str| page(&visitor, path).await;
+    check_head(&shown("/").await, "/", "website", "Tidings", "What we \"read\"");
+    let link = "1 comment on Tidings about a story from example.com submitted by alice.";
+    check_head(&shown("/news/1").await, "/news/1", "article", "A <link> & \"more\"", link);
+    let text = "Some text with a link & \"quotes\"";
+    check_head(&shown("/news/2").await, "/news/2", "article", "A text", text);
+    let comment = "bob: A quote and words";
+    let title = "A <link> & \"more\"";
+    check_head(&shown("/news/1?at=1").await, "/news/1", "article", title, comment);
+    check_head(&shown("/@ALICE").await, "/@alice", "profile", "alice", "I read a lot.");
+    let about = "Stories and comments by bob on Tidings.";
+    check_head(&shown("/user/bob").await, "/@bob", "profile", "bob", about);
+    check_head(&shown("/tweet/3").await, "/tweet/3", "article", "Post by bob", "Hello @alice");
+    let about = "What people on Tidings think of example.com, and its stories. Not enough votes yet.";
+    check_head(&shown("/site/example.com").await, "/site/example.com", "website", "example.com", about);
+    // The programs that show cards have no session.
+    for path in ["/", "/news/1", "/@alice", "/site/example.com"] {
+        let page = page(&alice, path).await;
+        assert_eq!(meta(&page, "property", "og:title"), None, "{path}");
+        assert_eq!(page.find("link", &[("rel", "canonical")]).len(), 1, "{path}");
+    }
+    // Deleted texts are not repeated.
+    ok(bob.edit_comment(1, 1, "").await);
+    ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
+    let deleted = page(&server.visitor(), "/news/2").await;
+    check_head(&deleted, "/news/2", "article", "[deleted story]", "What we \"read\"");
 }
 
-#[tokio::test]
-async fn personal_pages_and_errors_are_not_for_sharing() {
-    let server = Server::start(Engine::Memory, &[("site.url", SITE)]).await;
+#[in_memory(&[("site.url", SITE)])]
+async fn personal_pages_and_errors_are_not_for_sharing(server: Server) {
     let (alice, _) = site(&server).await;
     for path in ["/home", "/settings", "/submit", "/login", "/reply/1/1", "/nothing"] {
         let answer = alice.get(path).await;
@@ -100,9 +96,8 @@ async fn personal_pages_and_errors_are_not_for_sharing() {
     }
 }
 
-#[tokio::test]
-async fn every_page_has_icons_and_a_manifest() {
-    let server = Server::start(Engine::Memory, &[("site.name", "News & \"more\"")]).await;
+#[in_memory(&[("site.name", "News & \"more\"")])]
+async fn every_page_has_icons_and_a_manifest(server: Server) {
     let (alice, visitor) = (server.member("alice").await, server.visitor());
     for path in ["/", "/about", "/nothing", "/login"] {
         let page = Page::of(&visitor.get(path).await);
@@ -154,47 +149,42 @@ async fn addresses(client: &Client, path: &str) -> Vec<String> {
     locations.map(|node| node.text().unwrap().to_owned()).collect()
 }
 
-#[tokio::test]
-async fn the_sitemap_has_every_story_once() {
-    each_engine(&[("site.url", SITE)], async |server| {
-        let visitor = server.visitor();
-        let part = |number: u64| format!("{SITE}/sitemap/{number}");
-        assert_eq!(addresses(&visitor, "/sitemap.xml").await, [part(1)]);
-        assert_eq!(addresses(&visitor, "/sitemap/1").await.len(), 6);
-        let (alice, _) = site(&server).await;
-        assert!(addresses(&visitor, "/sitemap/1").await.contains(&format!("{SITE}/news/2")));
-        ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
-        assert!(!addresses(&visitor, "/sitemap/1").await.contains(&format!("{SITE}/news/2")));
+#[each_engine(&[("site.url", SITE)])]
+async fn the_sitemap_has_every_story_once(server: Server) {
+    let visitor = server.visitor();
+    let part = |number: u64| format!("{SITE}/sitemap/{number}");
+    assert_eq!(addresses(&visitor, "/sitemap.xml").await, [part(1)]);
+    assert_eq!(addresses(&visitor, "/sitemap/1").await.len(), 6);
+    let (alice, _) = site(&server).await;
+    assert!(addresses(&visitor, "/sitemap/1").await.contains(&format!("{SITE}/news/2")));
+    ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
+    assert!(!addresses(&visitor, "/sitemap/1").await.contains(&format!("{SITE}/news/2")));
 
-        server
-            .write(|batch| {
-                for id in 3..=6_000_u64 {
-                    batch.sorted_add("news.cron", id.to_string(), 1_900_000_000.0 + id as f64);
-                }
-            })
-            .await;
-        assert_eq!(addresses(&visitor, "/sitemap.xml").await, [part(3), part(2), part(1)]);
-        let mut found = Vec::new();
-        for number in 1..=3 {
-            let before = server.store().rounds();
-            found.extend(addresses(&alice, &format!("/sitemap/{number}")).await);
-            // The numbers, and which of them readers' flags hide.
-            assert!(server.store().rounds() - before <= 2);
-        }
-        let expected = (1..=6_000).filter(|id| *id != 2).map(|id| format!("{SITE}/news/{id}"));
-        assert_eq!(found.len(), 6 + 5_999);
-        assert_eq!(found.into_iter().skip(6).collect::<BTreeSet<_>>(), expected.collect::<BTreeSet<_>>());
-        for path in ["/sitemap/0", "/sitemap/4", "/sitemap/01", "/sitemap/x", "/sitemap/99999999999999999999"]
-        {
-            assert_eq!(visitor.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
-        }
-    })
-    .await;
+    server
+        .write(|batch| {
+            for id in 3..=6_000_u64 {
+                batch.sorted_add("news.cron", id.to_string(), 1_900_000_000.0 + id as f64);
+            }
+        })
+        .await;
+    assert_eq!(addresses(&visitor, "/sitemap.xml").await, [part(3), part(2), part(1)]);
+    let mut found = Vec::new();
+    for number in 1..=3 {
+        let before = server.store().rounds();
+        found.extend(addresses(&alice, &format!("/sitemap/{number}")).await);
+        // The numbers, and which of them readers' flags hide.
+        assert!(server.store().rounds() - before <= 2);
+    }
+    let expected = (1..=6_000).filter(|id| *id != 2).map(|id| format!("{SITE}/news/{id}"));
+    assert_eq!(found.len(), 6 + 5_999);
+    assert_eq!(found.into_iter().skip(6).collect::<BTreeSet<_>>(), expected.collect::<BTreeSet<_>>());
+    for path in ["/sitemap/0", "/sitemap/4", "/sitemap/01", "/sitemap/x", "/sitemap/99999999999999999999"] {
+        assert_eq!(visitor.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
 }
 
-#[tokio::test]
-async fn the_lists_of_the_sitemap_are_pages_for_everyone() {
-    let server = Server::start(Engine::Memory, &[("site.url", SITE)]).await;
+#[in_memory(&[("site.url", SITE)])]
+async fn the_lists_of_the_sitemap_are_pages_for_everyone(server: Server) {
     for address in addresses(&server.visitor(), "/sitemap/1").await {
         let path = address.strip_prefix(SITE).unwrap();
         assert!(PAGES.iter().any(|(known, _)| *known == path), "{path}");

@@ -6,7 +6,7 @@ use reqwest::Method;
 
 use crate::client::{Client, FORM, HttpResponse};
 use crate::community::Community;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::two_viewers::addresses;
 
 /// The values of a header that are separated by commas, from all its lines.
@@ -177,9 +177,8 @@ async fn large_page(client: &Client, encoding: &str) -> (HttpResponse, Option<St
     (answer, applied)
 }
 
-#[tokio::test]
-async fn large_pages_are_compressed_if_the_client_accepts_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn large_pages_are_compressed_if_the_client_accepts_it(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..100 {
         alice.submit_text(&format!("Number {number}"), "text").await;

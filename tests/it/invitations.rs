@@ -11,7 +11,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_saying, redirects_to};
-use crate::server::{Engine, Server, Settings, each_engine};
+use crate::server::{Engine, Server, Settings, each_engine, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 
@@ -80,21 +80,18 @@ async fn banning_somebody_offers_to_look_at_whom_they_invited() {
     }
 }
 
-#[tokio::test]
-async fn of_concurrent_uses_of_one_invitation_one_succeeds() {
-    each_engine(&[BY_INVITATION], async |server| {
-        let alice = server.register("alice").await;
-        let code = invite(&alice).await;
-        let answers = at_once((0..6).map(|number| {
-            let (visitor, name, code) = (server.visitor(), format!("person-{number}"), code.clone());
-            async move { sign_up(&visitor, &name, &[("invitation", &code)]).await }
-        }))
-        .await;
-        let done = answers.iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{answers:?}");
-        consistency::check_site(&server).await;
-    })
+#[each_engine(&[BY_INVITATION])]
+async fn of_concurrent_uses_of_one_invitation_one_succeeds(server: Server) {
+    let alice = server.register("alice").await;
+    let code = invite(&alice).await;
+    let answers = at_once((0..6).map(|number| {
+        let (visitor, name, code) = (server.visitor(), format!("person-{number}"), code.clone());
+        async move { sign_up(&visitor, &name, &[("invitation", &code)]).await }
+    }))
     .await;
+    let done = answers.iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{answers:?}");
+    consistency::check_site(&server).await;
 }
 
 #[tokio::test]
@@ -139,9 +136,8 @@ async fn concurrent_invitations_are_not_more_than_allowed() {
     }
 }
 
-#[tokio::test]
-async fn a_new_account_invites_nobody_and_who_looks_after_the_site_anybody() {
-    let server = Server::start(Engine::Memory, &[("trust.days", "7")]).await;
+#[in_memory(&[("trust.days", "7")])]
+async fn a_new_account_invites_nobody_and_who_looks_after_the_site_anybody(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     for _ in 0..7 {
@@ -302,9 +298,8 @@ async fn the_tree_shows_who_invited_whom_and_so_does_the_profile() {
     }
 }
 
-#[tokio::test]
-async fn a_large_tree_takes_a_few_rounds_and_has_pages() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_large_tree_takes_a_few_rounds_and_has_pages(server: Server) {
     let people = server.members(60).await;
     // Everybody invites the next but one: deep, wide at the top, and more than a page.
     let below = [(2, 50), (50, 51), (51, 52), (52, 53)];

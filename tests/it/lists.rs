@@ -12,7 +12,7 @@ use crate::client::{Client, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_to};
 use crate::routes::shared_reads;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const DAY: u64 = 86_400;
 
@@ -83,51 +83,47 @@ async fn three_stories(server: &Server) -> Client {
     alice
 }
 
-#[tokio::test]
-async fn a_hidden_story_leaves_the_lists_of_its_reader_only() {
-    each_engine(&[], async |server| {
-        let alice = three_stories(&server).await;
-        let bob = server.member("bob").await;
+#[each_engine]
+async fn a_hidden_story_leaves_the_lists_of_its_reader_only(server: Server) {
+    let alice = three_stories(&server).await;
+    let bob = server.member("bob").await;
+    for _ in 0..2 {
+        assert_eq!(mark(&bob, "hide", 2).await, serde_json::json!({"status": "ok"}));
+    }
+    let more = ["/topic/rust,go", "/site/example.com"].map(str::to_owned);
+    for list in &lists(ErrorFormat::Page, server.now()).into_iter().chain(more).collect::<Vec<_>>() {
+        for reader in [&alice, &server.visitor()] {
+            assert_eq!(listed(reader, list).await, [3, 2, 1], "{list}");
+        }
+        // Made, and from the caches.
         for _ in 0..2 {
-            assert_eq!(mark(&bob, "hide", 2).await, serde_json::json!({"status": "ok"}));
+            let page = page(&bob, list).await;
+            assert_eq!(stories(&page), [3, 1], "{list}");
+            assert!(page.content().contains("1 story is hidden here."), "{list}");
+            assert!(page.links_to(&format!("{list}?hidden=1")), "{list}");
         }
-        let more = ["/topic/rust,go", "/site/example.com"].map(str::to_owned);
-        for list in &lists(ErrorFormat::Page, server.now()).into_iter().chain(more).collect::<Vec<_>>() {
-            for reader in [&alice, &server.visitor()] {
-                assert_eq!(listed(reader, list).await, [3, 2, 1], "{list}");
-            }
-            // Made, and from the caches.
-            for _ in 0..2 {
-                let page = page(&bob, list).await;
-                assert_eq!(stories(&page), [3, 1], "{list}");
-                assert!(page.content().contains("1 story is hidden here."), "{list}");
-                assert!(page.links_to(&format!("{list}?hidden=1")), "{list}");
-            }
-            assert_eq!(listed(&bob, &format!("{list}?hidden=1")).await, [3, 2, 1], "{list}");
-        }
-        let more = ["/api/getnews/top/0/30".to_owned()];
-        for call in &lists(ErrorFormat::Api, server.now()).into_iter().chain(more).collect::<Vec<_>>() {
-            assert_eq!(called(&bob, call).await, (vec![3, 1], 3), "{call}");
-            assert_eq!(called(&alice, call).await, (vec![3, 2, 1], 3), "{call}");
-            assert_eq!(called(&bob, &format!("{call}?hidden=1")).await, (vec![3, 2, 1], 3), "{call}");
-        }
-        // Its own page, the list of the hidden ones and that of its author have it.
-        assert!(page(&bob, "/news/2").await.heading().starts_with("Story 2"));
-        assert_eq!(listed(&bob, "/usernews/alice/0").await, [3, 2, 1]);
-        assert_eq!(listed(&bob, "/hidden/0").await, [2]);
-        assert!(listed(&alice, "/hidden/0").await.is_empty());
-        for _ in 0..2 {
-            ok(mark(&bob, "unhide", 2).await);
-        }
-        assert_eq!(listed(&bob, "/").await, [3, 2, 1]);
-        assert!(listed(&bob, "/hidden/0").await.is_empty());
-    })
-    .await;
+        assert_eq!(listed(&bob, &format!("{list}?hidden=1")).await, [3, 2, 1], "{list}");
+    }
+    let more = ["/api/getnews/top/0/30".to_owned()];
+    for call in &lists(ErrorFormat::Api, server.now()).into_iter().chain(more).collect::<Vec<_>>() {
+        assert_eq!(called(&bob, call).await, (vec![3, 1], 3), "{call}");
+        assert_eq!(called(&alice, call).await, (vec![3, 2, 1], 3), "{call}");
+        assert_eq!(called(&bob, &format!("{call}?hidden=1")).await, (vec![3, 2, 1], 3), "{call}");
+    }
+    // Its own page, the list of the hidden ones and that of its author have it.
+    assert!(page(&bob, "/news/2").await.heading().starts_with("Story 2"));
+    assert_eq!(listed(&bob, "/usernews/alice/0").await, [3, 2, 1]);
+    assert_eq!(listed(&bob, "/hidden/0").await, [2]);
+    assert!(listed(&alice, "/hidden/0").await.is_empty());
+    for _ in 0..2 {
+        ok(mark(&bob, "unhide", 2).await);
+    }
+    assert_eq!(listed(&bob, "/").await, [3, 2, 1]);
+    assert!(listed(&bob, "/hidden/0").await.is_empty());
 }
 
-#[tokio::test]
-async fn what_is_not_there_cannot_be_marked() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_is_not_there_cannot_be_marked(server: Server) {
     let alice = three_stories(&server).await;
     ok(mark(&alice, "hide", 1).await);
     ok(alice.delete(1).await);
@@ -146,74 +142,67 @@ async fn what_is_not_there_cannot_be_marked() {
     assert!(page(&visitor, "/").await.find("button", &[("name", "news_id")]).is_empty());
 }
 
-#[tokio::test]
-async fn stories_are_saved_without_a_vote() {
-    each_engine(&[], async |server| {
-        let alice = three_stories(&server).await;
-        let bob = server.member("bob").await;
-        let karma = server.karma(&bob).await;
-        ok(mark(&bob, "save", 1).await);
-        server.advance(1);
-        ok(mark(&bob, "save", 3).await);
-        assert_eq!(listed(&bob, "/saved/0").await, [3, 1]);
-        assert_eq!((bob.news(1).await["up"].clone(), server.karma(&bob).await), (1.into(), karma));
-        let front = page(&bob, "/").await;
-        let saved = front.find("button", &[("formaction", "/unsave")]);
-        assert_eq!(saved.iter().map(|button| button.text()).collect::<Vec<_>>(), ["saved", "saved"]);
-        assert_eq!(front.find("button", &[("formaction", "/save")]).len(), 1);
-        ok(mark(&bob, "unsave", 3).await);
-        // A vote is listed apart, and stays when the story is saved and removed.
-        let of_lamer_news = format!("user.saved:{}", bob.user_id);
-        assert_eq!(server.ids(&of_lamer_news).await, [1]);
-        ok(bob.vote(2, "up").await);
-        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
-        ok(mark(&bob, "save", 2).await);
-        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted/0").await), (vec![2, 1], vec![2]));
-        ok(mark(&bob, "unsave", 2).await);
-        assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
-        assert_eq!(server.ids(&of_lamer_news).await, [1, 2]);
-        assert_eq!(server.ids("news.up:2").await, [alice.user_id, bob.user_id]);
-        for reader in [&server.visitor(), &alice] {
-            assert!(!page(reader, "/user/bob").await.links_to("/upvoted"));
-        }
-    })
-    .await;
+#[each_engine]
+async fn stories_are_saved_without_a_vote(server: Server) {
+    let alice = three_stories(&server).await;
+    let bob = server.member("bob").await;
+    let karma = server.karma(&bob).await;
+    ok(mark(&bob, "save", 1).await);
+    server.advance(1);
+    ok(mark(&bob, "save", 3).await);
+    assert_eq!(listed(&bob, "/saved/0").await, [3, 1]);
+    assert_eq!((bob.news(1).await["up"].clone(), server.karma(&bob).await), (1.into(), karma));
+    let front = page(&bob, "/").await;
+    let saved = front.find("button", &[("formaction", "/unsave")]);
+    assert_eq!(saved.iter().map(|button| button.text()).collect::<Vec<_>>(), ["saved", "saved"]);
+    assert_eq!(front.find("button", &[("formaction", "/save")]).len(), 1);
+    ok(mark(&bob, "unsave", 3).await);
+    // A vote is listed apart, and stays when the story is saved and removed.
+    let of_lamer_news = format!("user.saved:{}", bob.user_id);
+    assert_eq!(server.ids(&of_lamer_news).await, [1]);
+    ok(bob.vote(2, "up").await);
+    assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
+    ok(mark(&bob, "save", 2).await);
+    assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted/0").await), (vec![2, 1], vec![2]));
+    ok(mark(&bob, "unsave", 2).await);
+    assert_eq!((listed(&bob, "/saved").await, listed(&bob, "/upvoted").await), (vec![1], vec![2]));
+    assert_eq!(server.ids(&of_lamer_news).await, [1, 2]);
+    assert_eq!(server.ids("news.up:2").await, [alice.user_id, bob.user_id]);
+    for reader in [&server.visitor(), &alice] {
+        assert!(!page(reader, "/user/bob").await.links_to("/upvoted"));
+    }
 }
 
-#[tokio::test]
-async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote() {
-    each_engine(&[], async |server| {
-        three_stories(&server).await;
-        let (bob, carol) = (server.member("bob").await, server.member("carol").await);
-        for story in [1, 2] {
-            ok(mark(&bob, "save", story).await);
-        }
-        ok(bob.vote(2, "up").await);
-        ok(carol.vote(3, "up").await);
-        let dave = server.member("dave").await;
-        ok(mark(&dave, "save", 1).await);
-        server.set_field(&format!("user:{}", dave.user_id), "deactivated", "1").await;
-        let [key, other] = [&bob, &carol].map(|user| format!("user:{}:saved", user.user_id));
-        server
-            .write(|batch| {
-                batch.delete(&key);
-                batch.delete(format!("user:{}:saved", dave.user_id));
-                batch.set(keys::LAYOUT_VERSION, "5");
-                // Of a story that is gone.
-                batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
-            })
-            .await;
-        server.migrate().await;
-        assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
-        assert_eq!(listed(&bob, "/saved").await, [1]);
-        assert_eq!(server.ids(&format!("user:{}:saved", dave.user_id)).await, [0; 0], "dave has left");
-    })
-    .await;
+#[each_engine]
+async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote(server: Server) {
+    three_stories(&server).await;
+    let (bob, carol) = (server.member("bob").await, server.member("carol").await);
+    for story in [1, 2] {
+        ok(mark(&bob, "save", story).await);
+    }
+    ok(bob.vote(2, "up").await);
+    ok(carol.vote(3, "up").await);
+    let dave = server.member("dave").await;
+    ok(mark(&dave, "save", 1).await);
+    server.set_field(&format!("user:{}", dave.user_id), "deactivated", "1").await;
+    let [key, other] = [&bob, &carol].map(|user| format!("user:{}:saved", user.user_id));
+    server
+        .write(|batch| {
+            batch.delete(&key);
+            batch.delete(format!("user:{}:saved", dave.user_id));
+            batch.set(keys::LAYOUT_VERSION, "5");
+            // Of a story that is gone.
+            batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
+        })
+        .await;
+    server.migrate().await;
+    assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
+    assert_eq!(listed(&bob, "/saved").await, [1]);
+    assert_eq!(server.ids(&format!("user:{}:saved", dave.user_id)).await, [0; 0], "dave has left");
 }
 
-#[tokio::test]
-async fn without_a_script_the_list_says_what_was_hidden_and_undoes_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_a_script_the_list_says_what_was_hidden_and_undoes_it(server: Server) {
     three_stories(&server).await;
     let bob = server.member("bob").await;
     let front = page(&bob, "/latest/0").await;
@@ -239,9 +228,8 @@ async fn without_a_script_the_list_says_what_was_hidden_and_undoes_it() {
     assert_eq!(redirects_to(&elsewhere), "/?hid=3");
 }
 
-#[tokio::test]
-async fn only_the_latest_hidden_stories_are_kept() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_the_latest_hidden_stories_are_kept(server: Server) {
     let bob = server.member("bob").await;
     let key = format!("user:{}:hidden", bob.user_id);
     bob.submit_text("One", "text").await;
@@ -261,9 +249,8 @@ async fn only_the_latest_hidden_stories_are_kept() {
     assert!(refused(mark(&bob, "save", 1).await).starts_with("You have saved 10,000 stories"));
 }
 
-#[tokio::test]
-async fn every_list_of_stories_has_an_end() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn every_list_of_stories_has_an_end(server: Server) {
     let alice = server.member("alice").await;
     let bob = server.member("bob").await;
     server.set_karma(&alice, 100).await;
@@ -337,44 +324,40 @@ async fn two_months(server: &Server) -> Client {
     alice
 }
 
-#[tokio::test]
-async fn the_past_has_the_best_of_a_day_and_of_a_month() {
-    each_engine(&[], async |server| {
-        let alice = two_months(&server).await;
-        let day = "/api/past/2026-12-31/0/30";
-        let month = "/api/past/2026-12/0/30";
-        for _ in 0..2 {
-            assert_eq!(called(&alice, day).await, (vec![10, 9, 4, 3, 2], 5));
-            assert_eq!(called(&alice, month).await, (vec![10, 9, 4, 3, 1, 2], 6));
-        }
-        assert_eq!(called(&alice, "/api/past/2026-12/1/2").await, (vec![9, 4], 6));
-        assert_eq!(called(&alice, "/api/past/2027-01-01/0/30").await, (vec![5], 1));
-        assert_eq!(called(&alice, "/api/past/1999-01/0/30").await, (vec![], 0));
-        // Changes show at once while the list is stored.
-        server.set_karma(&alice, 100).await;
-        ok(alice.vote(3, "up").await);
-        assert_eq!(called(&server.visitor(), day).await.0, [3, 10, 9, 4, 2]);
-        ok(alice.delete(9).await);
-        assert_eq!(called(&server.visitor(), day).await, (vec![3, 10, 4, 2], 4));
-        assert_eq!(called(&server.visitor(), month).await, (vec![3, 10, 4, 1, 2], 5));
-        let today = format!("/api/past/{}/0/30", date(server.now()));
-        assert_eq!(called(&alice, &today).await, (vec![], 0));
-        for (id, count) in [(11, 1), (12, 2)] {
-            assert_eq!(alice.submit_text("Today", "text").await, id);
-            assert_eq!(called(&alice, &today).await.1, count);
-        }
-        ok(alice.delete(11).await);
-        ok(alice.delete(12).await);
-        assert_eq!(called(&alice, &today).await, (vec![], 0));
-        assert_eq!(alice.submit_text("Today again", "text").await, 13);
-        assert_eq!(called(&alice, &today).await, (vec![13], 1));
-    })
-    .await;
+#[each_engine]
+async fn the_past_has_the_best_of_a_day_and_of_a_month(server: Server) {
+    let alice = two_months(&server).await;
+    let day = "/api/past/2026-12-31/0/30";
+    let month = "/api/past/2026-12/0/30";
+    for _ in 0..2 {
+        assert_eq!(called(&alice, day).await, (vec![10, 9, 4, 3, 2], 5));
+        assert_eq!(called(&alice, month).await, (vec![10, 9, 4, 3, 1, 2], 6));
+    }
+    assert_eq!(called(&alice, "/api/past/2026-12/1/2").await, (vec![9, 4], 6));
+    assert_eq!(called(&alice, "/api/past/2027-01-01/0/30").await, (vec![5], 1));
+    assert_eq!(called(&alice, "/api/past/1999-01/0/30").await, (vec![], 0));
+    // Changes show at once while the list is stored.
+    server.set_karma(&alice, 100).await;
+    ok(alice.vote(3, "up").await);
+    assert_eq!(called(&server.visitor(), day).await.0, [3, 10, 9, 4, 2]);
+    ok(alice.delete(9).await);
+    assert_eq!(called(&server.visitor(), day).await, (vec![3, 10, 4, 2], 4));
+    assert_eq!(called(&server.visitor(), month).await, (vec![3, 10, 4, 1, 2], 5));
+    let today = format!("/api/past/{}/0/30", date(server.now()));
+    assert_eq!(called(&alice, &today).await, (vec![], 0));
+    for (id, count) in [(11, 1), (12, 2)] {
+        assert_eq!(alice.submit_text("Today", "text").await, id);
+        assert_eq!(called(&alice, &today).await.1, count);
+    }
+    ok(alice.delete(11).await);
+    ok(alice.delete(12).await);
+    assert_eq!(called(&alice, &today).await, (vec![], 0));
+    assert_eq!(alice.submit_text("Today again", "text").await, 13);
+    assert_eq!(called(&alice, &today).await, (vec![13], 1));
 }
 
-#[tokio::test]
-async fn what_another_program_does_shows_when_the_list_is_built_again() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_another_program_does_shows_when_the_list_is_built_again(server: Server) {
     two_months(&server).await;
     let (visitor, day) = (server.visitor(), "/api/past/2026-12-31/0/30");
     assert_eq!(called(&visitor, day).await.0, [10, 9, 4, 3, 2]);
@@ -386,9 +369,8 @@ async fn what_another_program_does_shows_when_the_list_is_built_again() {
     assert_eq!(called(&visitor, day).await, (vec![2, 10, 9, 3], 4));
 }
 
-#[tokio::test]
-async fn a_day_or_month_that_is_none_is_an_error() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_day_or_month_that_is_none_is_an_error(server: Server) {
     let alice = two_months(&server).await;
     let tomorrow = date(server.now() + DAY);
     for bad in ["2026-02-30", "2026-13", "2026", "yesterday", "2026-1-1", tomorrow.as_str(), "9999-12"] {
@@ -404,9 +386,8 @@ async fn a_day_or_month_that_is_none_is_an_error() {
     }
 }
 
-#[tokio::test]
-async fn the_pages_of_the_past_link_to_the_days_and_months_around() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_pages_of_the_past_link_to_the_days_and_months_around(server: Server) {
     two_months(&server).await;
     let visitor = server.visitor();
     let day = page(&visitor, "/past/2026-12-31").await;
@@ -428,47 +409,42 @@ async fn the_pages_of_the_past_link_to_the_days_and_months_around() {
     assert!(today.content().contains("No stories were submitted then."));
 }
 
-#[tokio::test]
-async fn a_muted_topic_leaves_the_lists_and_a_followed_one_has_a_list() {
-    each_engine(&[], async |server| {
-        let alice = three_stories(&server).await;
-        let bob = server.member("bob").await;
-        let other = submit(&alice, "Other", "https://example.org/", "databases").await;
-        for topic in ["go", "databases"] {
-            for _ in 0..2 {
-                assert_eq!(stand(&bob, "followtopic", topic).await, serde_json::json!({"status": "ok"}));
-            }
+#[each_engine]
+async fn a_muted_topic_leaves_the_lists_and_a_followed_one_has_a_list(server: Server) {
+    let alice = three_stories(&server).await;
+    let bob = server.member("bob").await;
+    let other = submit(&alice, "Other", "https://example.org/", "databases").await;
+    for topic in ["go", "databases"] {
+        for _ in 0..2 {
+            assert_eq!(stand(&bob, "followtopic", topic).await, serde_json::json!({"status": "ok"}));
         }
-        for list in ["/topics/followed", "/topics/followed/new"] {
-            assert_eq!(listed(&bob, list).await, [other, 2], "{list}");
-            assert!(listed(&alice, list).await.is_empty());
-        }
-        ok(stand(&bob, "mutetopic", "go").await);
-        assert_eq!(listed(&bob, "/topics/followed").await, [other], "muting ends following");
-        for (list, expected) in [("/", vec![other, 3, 1]), ("/topic/rust", vec![3, 1]), ("/topic/go", vec![])]
-        {
-            assert_eq!(listed(&bob, list).await, expected, "{list}");
-        }
-        assert_eq!(listed(&bob, "/topic/go?hidden=1").await, [2]);
-        assert_eq!(called(&bob, "/api/getnews/top/0/30").await, (vec![other, 3, 1], 4));
-        assert_eq!(listed(&server.visitor(), "/").await, [other, 3, 2, 1]);
-        ok(stand(&bob, "unmutetopic", "go").await);
-        assert_eq!(listed(&bob, "/").await, [other, 3, 2, 1]);
-        ok(stand(&bob, "unfollowtopic", "databases").await);
-        ok(stand(&bob, "unfollowtopic", "databases").await);
-        assert!(page(&bob, "/topics/followed").await.links_to("/topics"));
-        for action in ["followtopic", "unfollowtopic", "mutetopic", "unmutetopic"] {
-            let answer = bob.post(&format!("/api/{action}"), &[("topic", "none")]).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action}");
-            refused(answer.json());
-        }
-    })
-    .await;
+    }
+    for list in ["/topics/followed", "/topics/followed/new"] {
+        assert_eq!(listed(&bob, list).await, [other, 2], "{list}");
+        assert!(listed(&alice, list).await.is_empty());
+    }
+    ok(stand(&bob, "mutetopic", "go").await);
+    assert_eq!(listed(&bob, "/topics/followed").await, [other], "muting ends following");
+    for (list, expected) in [("/", vec![other, 3, 1]), ("/topic/rust", vec![3, 1]), ("/topic/go", vec![])] {
+        assert_eq!(listed(&bob, list).await, expected, "{list}");
+    }
+    assert_eq!(listed(&bob, "/topic/go?hidden=1").await, [2]);
+    assert_eq!(called(&bob, "/api/getnews/top/0/30").await, (vec![other, 3, 1], 4));
+    assert_eq!(listed(&server.visitor(), "/").await, [other, 3, 2, 1]);
+    ok(stand(&bob, "unmutetopic", "go").await);
+    assert_eq!(listed(&bob, "/").await, [other, 3, 2, 1]);
+    ok(stand(&bob, "unfollowtopic", "databases").await);
+    ok(stand(&bob, "unfollowtopic", "databases").await);
+    assert!(page(&bob, "/topics/followed").await.links_to("/topics"));
+    for action in ["followtopic", "unfollowtopic", "mutetopic", "unmutetopic"] {
+        let answer = bob.post(&format!("/api/{action}"), &[("topic", "none")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{action}");
+        refused(answer.json());
+    }
 }
 
-#[tokio::test]
-async fn topics_are_followed_and_muted_by_forms_and_up_to_a_limit() {
-    let server = Server::start(Engine::Memory, &[("rates.follow_per_account", "0")]).await;
+#[in_memory(&[("rates.follow_per_account", "0")])]
+async fn topics_are_followed_and_muted_by_forms_and_up_to_a_limit(server: Server) {
     three_stories(&server).await;
     let bob = server.member("bob").await;
     for (action, next, gone) in [
@@ -497,43 +473,39 @@ async fn topics_are_followed_and_muted_by_forms_and_up_to_a_limit() {
     ok(stand(&bob, "unfollowtopic", "topic-3").await);
 }
 
-#[tokio::test]
-async fn administrators_describe_a_topic_in_a_sentence() {
-    each_engine(&[], async |server| {
-        let alice = three_stories(&server).await;
-        server.set_field("user:1", "flags", "a").await;
-        let bob = server.member("bob").await;
-        let describe = async |client: &Client, topic: &str, about: &str| {
-            client.api_post("/api/describetopic", &[("topic", topic), ("about", about)]).await
-        };
-        assert_eq!(refused(describe(&bob, "rust", "x").await), "Only administrators can do this.");
-        assert!(refused(describe(&alice, "rust", &"x".repeat(201)).await).contains("too long"));
-        assert!(refused(describe(&alice, "rust", "a\nb").await).contains("character"));
-        let form = page(&alice, "/topic/rust").await.form("/describetopic");
-        let answer = form.with("about", " A <b> language. ").send(&alice).await;
-        assert_eq!(redirects_to(&answer), "/topic/rust");
-        for path in ["/topic/rust", "/topic/rust/new", "/topic/go,rust", "/topics"] {
-            assert!(page(&bob, path).await.content().contains("A <b> language."), "{path}");
-        }
-        let feed = String::from_utf8(bob.get("/topic/rust/atom").await.body).unwrap();
-        assert!(feed.contains("<subtitle>A &lt;b&gt; language.</subtitle>"), "{feed}");
-        let topics = ok(bob.api_get("/api/topics").await);
-        assert_eq!(topics["topics"][0]["about"], "A <b> language.");
-        assert!(topics["topics"][1].get("about").is_none(), "{topics}");
-        // It moves with its topic.
-        let rename = [("topic", "rust"), ("name", "rustlang")];
-        ok(alice.api_post("/api/renametopic", &rename).await);
-        assert_eq!(server.hash("topics.about").await["rustlang"], "A <b> language.");
-        assert_eq!(server.hash("topics.about").await.len(), 1);
-        ok(describe(&alice, "rustlang", " ").await);
-        assert!(server.hash("topics.about").await.is_empty());
-    })
-    .await;
+#[each_engine]
+async fn administrators_describe_a_topic_in_a_sentence(server: Server) {
+    let alice = three_stories(&server).await;
+    server.set_field("user:1", "flags", "a").await;
+    let bob = server.member("bob").await;
+    let describe = async |client: &Client, topic: &str, about: &str| {
+        client.api_post("/api/describetopic", &[("topic", topic), ("about", about)]).await
+    };
+    assert_eq!(refused(describe(&bob, "rust", "x").await), "Only administrators can do this.");
+    assert!(refused(describe(&alice, "rust", &"x".repeat(201)).await).contains("too long"));
+    assert!(refused(describe(&alice, "rust", "a\nb").await).contains("character"));
+    let form = page(&alice, "/topic/rust").await.form("/describetopic");
+    let answer = form.with("about", " A <b> language. ").send(&alice).await;
+    assert_eq!(redirects_to(&answer), "/topic/rust");
+    for path in ["/topic/rust", "/topic/rust/new", "/topic/go,rust", "/topics"] {
+        assert!(page(&bob, path).await.content().contains("A <b> language."), "{path}");
+    }
+    let feed = String::from_utf8(bob.get("/topic/rust/atom").await.body).unwrap();
+    assert!(feed.contains("<subtitle>A &lt;b&gt; language.</subtitle>"), "{feed}");
+    let topics = ok(bob.api_get("/api/topics").await);
+    assert_eq!(topics["topics"][0]["about"], "A <b> language.");
+    assert!(topics["topics"][1].get("about").is_none(), "{topics}");
+    // It moves with its topic.
+    let rename = [("topic", "rust"), ("name", "rustlang")];
+    ok(alice.api_post("/api/renametopic", &rename).await);
+    assert_eq!(server.hash("topics.about").await["rustlang"], "A <b> language.");
+    assert_eq!(server.hash("topics.about").await.len(), 1);
+    ok(describe(&alice, "rustlang", " ").await);
+    assert!(server.hash("topics.about").await.is_empty());
 }
 
-#[tokio::test]
-async fn topics_are_combined_by_following_links() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn topics_are_combined_by_following_links(server: Server) {
     let alice = three_stories(&server).await;
     submit(&alice, "Other", "https://example.org/", "databases").await;
     let visitor = server.visitor();

@@ -6,7 +6,7 @@ use reqwest::{Method, Response, StatusCode};
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::pages::{error_message, page};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -70,41 +70,37 @@ impl Events {
     }
 }
 
-#[tokio::test]
-async fn new_tweets_of_those_one_follows_are_counted_as_they_come() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let carol = server.member("carol").await;
-        bob.tweet("Before").await;
-        alice.follow("bob").await;
-        let mut events = Events::of_home(&alice).await;
-        let headers = events.response.headers().clone();
-        assert_eq!(headers["content-type"], "text/event-stream");
-        assert_eq!(headers["cache-control"], "no-cache");
-        assert!(!headers.contains_key("content-encoding"), "{headers:?}");
-        assert_eq!(events.count().await, 0);
-        carol.tweet("Of nobody she follows").await;
-        for number in 1..=3 {
-            // The first at the second of the counting, the others later.
-            bob.tweet(&format!("Number {number}")).await;
-            events.until(number).await;
-            server.advance(1);
-        }
-        alice.tweet("Her own").await;
-        events.until(4).await;
+#[each_engine]
+async fn new_tweets_of_those_one_follows_are_counted_as_they_come(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let carol = server.member("carol").await;
+    bob.tweet("Before").await;
+    alice.follow("bob").await;
+    let mut events = Events::of_home(&alice).await;
+    let headers = events.response.headers().clone();
+    assert_eq!(headers["content-type"], "text/event-stream");
+    assert_eq!(headers["cache-control"], "no-cache");
+    assert!(!headers.contains_key("content-encoding"), "{headers:?}");
+    assert_eq!(events.count().await, 0);
+    carol.tweet("Of nobody she follows").await;
+    for number in 1..=3 {
+        // The first at the second of the counting, the others later.
+        bob.tweet(&format!("Number {number}")).await;
+        events.until(number).await;
+        server.advance(1);
+    }
+    alice.tweet("Her own").await;
+    events.until(4).await;
 
-        // A page that was opened earlier learns at once what it has missed.
-        let mut late = Events::open(&alice, "/home/events?since=1-1").await;
-        assert_eq!(late.count().await, 5);
-        let mut fresh = Events::of_home(&alice).await;
-        assert_eq!(fresh.count().await, 0);
-    })
-    .await;
+    // A page that was opened earlier learns at once what it has missed.
+    let mut late = Events::open(&alice, "/home/events?since=1-1").await;
+    assert_eq!(late.count().await, 5);
+    let mut fresh = Events::of_home(&alice).await;
+    assert_eq!(fresh.count().await, 0);
 }
 
-#[tokio::test]
-async fn a_page_without_tweets_hears_of_the_first() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_page_without_tweets_hears_of_the_first(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let mut events = Events::of_home(&alice).await;
     assert_eq!(events.count().await, 0);
@@ -114,9 +110,8 @@ async fn a_page_without_tweets_hears_of_the_first() {
     events.until(1).await;
 }
 
-#[tokio::test]
-async fn without_a_session_there_is_no_stream() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_a_session_there_is_no_stream(server: Server) {
     let alice = server.member("alice").await;
     for client in [server.visitor(), alice.with_secrets(Some(&"0".repeat(40)), None)] {
         let answer = client.get("/home/events").await;
@@ -128,9 +123,8 @@ async fn without_a_session_there_is_no_stream() {
     }
 }
 
-#[tokio::test]
-async fn an_account_has_five_streams_and_others_have_theirs() {
-    let server = Server::start(Engine::Memory, &[("rates.streams_per_account", "5")]).await;
+#[in_memory(&[("rates.streams_per_account", "5")])]
+async fn an_account_has_five_streams_and_others_have_theirs(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let mut open = Vec::new();
     for _ in 0..5 {
@@ -172,32 +166,29 @@ async fn an_address_has_twenty_streams_and_zero_is_no_limit() {
     }
 }
 
-#[tokio::test]
-async fn a_stream_ends_with_its_session() {
-    each_engine(&[], async |server| {
-        let bob = server.member("bob").await;
-        let mut of_bob = Events::of_home(&bob).await;
-        assert_eq!(of_bob.count().await, 0);
-        let new_password =
-            [("about", ""), ("email", ""), ("password", "another horse"), ("current_password", PASSWORD)];
-        for (name, path, fields) in [
-            ("leaver", "/api/logout", [].as_slice()),
-            ("changer", "/api/updateprofile", &new_password),
-            ("quitter", "/settings/deactivate", &[("password", PASSWORD)]),
-        ] {
-            let user = server.register(name).await;
-            let mut events = Events::of_home(&user).await;
-            assert_eq!(events.count().await, 0);
-            let answer = user.post(path, fields).await;
-            assert!(answer.status.is_success() || answer.status.is_redirection(), "{path} {answer:?}");
-            assert_eq!(events.next().await, None, "{path}");
-        }
-        // Those of others go on.
-        server.advance(1);
-        bob.tweet("Still here").await;
-        of_bob.until(1).await;
-    })
-    .await;
+#[each_engine]
+async fn a_stream_ends_with_its_session(server: Server) {
+    let bob = server.member("bob").await;
+    let mut of_bob = Events::of_home(&bob).await;
+    assert_eq!(of_bob.count().await, 0);
+    let new_password =
+        [("about", ""), ("email", ""), ("password", "another horse"), ("current_password", PASSWORD)];
+    for (name, path, fields) in [
+        ("leaver", "/api/logout", [].as_slice()),
+        ("changer", "/api/updateprofile", &new_password),
+        ("quitter", "/settings/deactivate", &[("password", PASSWORD)]),
+    ] {
+        let user = server.register(name).await;
+        let mut events = Events::of_home(&user).await;
+        assert_eq!(events.count().await, 0);
+        let answer = user.post(path, fields).await;
+        assert!(answer.status.is_success() || answer.status.is_redirection(), "{path} {answer:?}");
+        assert_eq!(events.next().await, None, "{path}");
+    }
+    // Those of others go on.
+    server.advance(1);
+    bob.tweet("Still here").await;
+    of_bob.until(1).await;
 }
 
 #[tokio::test]
@@ -211,9 +202,8 @@ async fn a_stream_ends_when_its_session_ends_on_another_server() {
     assert_eq!(events.next().await, None);
 }
 
-#[tokio::test]
-async fn streams_end_at_once_when_the_server_stops() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn streams_end_at_once_when_the_server_stops(server: Server) {
     let alice = server.member("alice").await;
     let mut events = Events::of_home(&alice).await;
     assert_eq!(events.count().await, 0);

@@ -11,7 +11,7 @@ use tidings_keyspace::Expiry;
 
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const WRONG: &str = "Wrong username or password.";
@@ -43,9 +43,8 @@ fn check_slowed_down(answer: &HttpResponse, seconds: u64, wait: &str) {
     assert_eq!(refused(answer.json()), format!("Too many failed logins. Try again in {wait}."));
 }
 
-#[tokio::test]
-async fn ten_failed_logins_slow_the_pair_of_account_and_address_down_and_no_other() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn ten_failed_logins_slow_the_pair_of_account_and_address_down_and_no_other(server: Server) {
     server.register("alice").await;
     server.register("bob").await;
     let here = from(&server, 1);
@@ -69,9 +68,8 @@ async fn ten_failed_logins_slow_the_pair_of_account_and_address_down_and_no_othe
     check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 60, "1 minute");
 }
 
-#[tokio::test]
-async fn thirty_failed_logins_slow_an_address_down_whoever_it_tries() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn thirty_failed_logins_slow_an_address_down_whoever_it_tries(server: Server) {
     server.register("alice").await;
     let (here, elsewhere) = (from(&server, 1), from(&server, 2));
     for number in 0..30 {
@@ -99,9 +97,8 @@ async fn an_exempt_address_is_slowed_down_for_one_account_only() {
     check_slowed_down(&log_in(&here, "alice", PASSWORD).await, 60, "1 minute");
 }
 
-#[tokio::test]
-async fn strangers_cannot_lock_an_owner_out() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn strangers_cannot_lock_an_owner_out(server: Server) {
     server.register("alice").await;
     for address in 2..60 {
         fail_times(&from(&server, address), "alice", 2).await;
@@ -109,9 +106,8 @@ async fn strangers_cannot_lock_an_owner_out() {
     ok(from(&server, 1).try_log_in("alice", PASSWORD).await);
 }
 
-#[tokio::test]
-async fn a_form_of_somebody_slowed_down_says_when_to_come_back() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "2/10m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "2/10m")])]
+async fn a_form_of_somebody_slowed_down_says_when_to_come_back(server: Server) {
     server.register("alice").await;
     fail_times(&server.visitor(), "alice", 2).await;
     let fields = [("username", "alice"), ("password", PASSWORD), ("next", "/")];
@@ -122,25 +118,22 @@ async fn a_form_of_somebody_slowed_down_says_when_to_come_back() {
     assert!(page.contains("Try again in 5 minutes.") && page.contains(r#"value="alice""#), "{page}");
 }
 
-#[tokio::test]
-async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers() {
-    each_engine(&[DEFAULT_RATE], async |server| {
-        server.register("alice").await;
-        let answers = at_once((0..100).map(|number| {
-            let visitor = server.visitor();
-            async move { log_in(&visitor, "alice", &format!("guess number {number}")).await }
-        }))
-        .await;
-        let answered: Vec<&HttpResponse> =
-            answers.iter().filter(|answer| answer.status == StatusCode::OK).collect();
-        assert_eq!(answered.len(), 10);
-        assert!(answered.iter().all(|answer| refused(answer.json()) == WRONG));
-        let others: Vec<&HttpResponse> =
-            answers.iter().filter(|answer| answer.status == StatusCode::TOO_MANY_REQUESTS).collect();
-        assert_eq!(others.len(), 90);
-        assert!(others.iter().all(|answer| answer.headers.contains_key("retry-after")));
-    })
+#[each_engine(&[DEFAULT_RATE])]
+async fn a_crowd_of_concurrent_guesses_gets_no_more_than_10_answers(server: Server) {
+    server.register("alice").await;
+    let answers = at_once((0..100).map(|number| {
+        let visitor = server.visitor();
+        async move { log_in(&visitor, "alice", &format!("guess number {number}")).await }
+    }))
     .await;
+    let answered: Vec<&HttpResponse> =
+        answers.iter().filter(|answer| answer.status == StatusCode::OK).collect();
+    assert_eq!(answered.len(), 10);
+    assert!(answered.iter().all(|answer| refused(answer.json()) == WRONG));
+    let others: Vec<&HttpResponse> =
+        answers.iter().filter(|answer| answer.status == StatusCode::TOO_MANY_REQUESTS).collect();
+    assert_eq!(others.len(), 90);
+    assert!(others.iter().all(|answer| answer.headers.contains_key("retry-after")));
 }
 
 #[tokio::test]
@@ -162,9 +155,8 @@ async fn two_servers_of_one_redis_count_together() {
     assert!(matches!(server.expiry(&key).await, Expiry::In(left) if left <= Duration::from_secs(600)));
 }
 
-#[tokio::test]
-async fn failed_logins_write_expiring_counters_and_nothing_else() {
-    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+#[in_memory(&[DEFAULT_RATE])]
+async fn failed_logins_write_expiring_counters_and_nothing_else(server: Server) {
     server.register("alice").await;
     let before = server.dump().await;
     let long = "x".repeat(5_000);
@@ -203,9 +195,8 @@ async fn pairs(server: &Server) -> Vec<String> {
     keys.filter(|key| key.starts_with("limit:failed_login:pair:127.0.0.1:")).collect()
 }
 
-#[tokio::test]
-async fn what_is_typed_as_a_name_at_a_failed_login_is_nowhere_in_the_store() {
-    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+#[in_memory(&[DEFAULT_RATE])]
+async fn what_is_typed_as_a_name_at_a_failed_login_is_nowhere_in_the_store(server: Server) {
     server.register("alice").await;
     for typed in ["Hunter2-and-More", "alice hunter2-and-more"] {
         refused(server.visitor().try_log_in(typed, "wrong horse").await);
@@ -215,9 +206,8 @@ async fn what_is_typed_as_a_name_at_a_failed_login_is_nowhere_in_the_store() {
     assert!(!dump.contains("hunter2"), "{dump}");
 }
 
-#[tokio::test]
-async fn a_48_of_ipv6_has_four_times_the_failed_logins_of_an_address() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_48_of_ipv6_has_four_times_the_failed_logins_of_an_address(server: Server) {
     for name in ["alice", "bob"] {
         server.register(name).await;
     }
@@ -235,9 +225,8 @@ async fn a_48_of_ipv6_has_four_times_the_failed_logins_of_an_address() {
     ok(server.visitor().forwarded_for("2001:db8:2::1").try_log_in("alice", PASSWORD).await);
 }
 
-#[tokio::test]
-async fn the_networks_that_log_in_to_an_account_are_remembered_and_go_with_it() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn the_networks_that_log_in_to_an_account_are_remembered_and_go_with_it(server: Server) {
     // The last administrator could not leave.
     server.register("root").await;
     let key = "user:2:networks";
@@ -306,9 +295,8 @@ async fn the_owner_is_told_when_20_addresses_have_failed_within_an_hour_once_a_d
     assert_eq!(relay.waiting(), 0);
 }
 
-#[tokio::test]
-async fn the_set_of_addresses_is_bounded() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn the_set_of_addresses_is_bounded(server: Server) {
     server.register("alice").await;
     for address in 0..25 {
         fail_times(&from(&server, address), "alice", 1).await;
@@ -317,9 +305,8 @@ async fn the_set_of_addresses_is_bounded() {
     assert!(server.string("limit:failed_login:told:1").await.is_some());
 }
 
-#[tokio::test]
-async fn a_guess_counts_even_if_nobody_waits_for_the_answer() {
-    let server = Server::start(Engine::Memory, &[DEFAULT_RATE]).await;
+#[in_memory(&[DEFAULT_RATE])]
+async fn a_guess_counts_even_if_nobody_waits_for_the_answer(server: Server) {
     server.register("alice").await;
     let site = server.app.site.clone();
     let now = server.app.now();
@@ -342,9 +329,8 @@ fn shape(answer: &Value) -> (String, usize) {
     (answer["status"].to_string(), answer.as_object().unwrap().len())
 }
 
-#[tokio::test]
-async fn a_refusal_in_the_api_has_the_usual_shape() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "1/1m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "1/1m")])]
+async fn a_refusal_in_the_api_has_the_usual_shape(server: Server) {
     fail_times(&server.visitor(), "alice", 1).await;
     let answer = log_in(&server.visitor(), "alice", "x").await;
     check_slowed_down(&answer, 60, "1 minute");

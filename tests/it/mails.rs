@@ -9,7 +9,7 @@ use tidings_domain::values::clock::Timestamp;
 
 use crate::client::{Client, PASSWORD, ok};
 use crate::pages::page;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::{ReceivedMessage, SmtpServer};
 
@@ -578,9 +578,8 @@ async fn a_reset_goes_to_an_address_that_nobody_has_confirmed() {
     assert_eq!(server.field("user:1", "confirmed_email").await, None);
 }
 
-#[tokio::test]
-async fn without_a_relay_nothing_waits() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_a_relay_nothing_waits(server: Server) {
     let [alice, bob] = alice_and_bob(&server).await;
     let news = alice.submit_text("A story", "text").await;
     bob.comment(news, "Text").await;

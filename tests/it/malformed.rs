@@ -11,7 +11,7 @@ use crate::addresses::{Address, REQUIRED, calls};
 use crate::client::{Client, FORM, HttpResponse, encoded, ok, refused};
 use crate::consistency::Dump;
 use crate::mails::send_all;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
 /// A site with alice, who is about to be misused, an item of hers, one of
@@ -572,9 +572,8 @@ async fn unusual_requests_get_a_response() {
     assert_eq!(target.dump().await, before);
 }
 
-#[tokio::test]
-async fn a_call_is_told_of_no_form() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_call_is_told_of_no_form(server: Server) {
     let alice = server.member("alice").await;
     let many: String = (0..70).map(|number| format!("f{number}=1&")).collect();
     let without = server.visitor().with_secrets(alice.auth.as_deref(), None);

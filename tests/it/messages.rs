@@ -8,7 +8,7 @@ use crate::mails::send_all;
 use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::store_check::demand_clean;
 
@@ -46,128 +46,122 @@ async fn warn(moderator: &Client, name: &str) -> String {
     ok(moderator.api_post("/api/moderate", &fields).await)["moderation_id"].to_string()
 }
 
-#[tokio::test]
-async fn a_member_writes_and_moderators_answer() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, carol] = people(&server).await;
-        assert!(threads(&bob).await.is_empty());
-        let (thread, number) = write(&bob, &[("text", "Why is my\npost <b>gone</b>?")]).await;
-        assert_eq!((thread.as_str(), number), ("1", 1));
-        assert_eq!(waiting(&moderator).await, ["message:1"]);
-        let queue = ok(moderator.api_get("/api/moderate/queue").await);
-        assert_eq!(
-            (&queue["items"][0]["why"], &queue["items"][0]["author"], &queue["items"][0]["text"]),
-            (&json!("message"), &json!("bob"), &json!("Why is my\npost <b>gone</b>?"))
-        );
-        server.advance(60);
-        let answer = [("text", "It was off topic."), ("thread", "1"), ("anonymous", "1")];
-        assert_eq!(write(&moderator, &answer).await, ("1".to_owned(), 2));
-        assert!(waiting(&moderator).await.is_empty());
-        let inbox = ok(bob.api_get("/api/inbox").await);
-        assert_eq!(
-            (&inbox["unread"], &inbox["entries"][0]["id"], &inbox["entries"][0]["text"]),
-            (&json!(1), &json!("moderation:message:1-2"), &json!("It was off topic."))
-        );
-        assert_eq!(inbox["entries"][0].get("username"), None);
-        // By name, without a question that waits.
-        server.advance(60);
-        write(&alice, &[("text", "You can post it again."), ("thread", "1")]).await;
-        let inbox = ok(bob.api_get("/api/inbox").await);
-        assert_eq!((&inbox["unread"], &inbox["entries"][0]["username"]), (&json!(2), &json!("alice")));
-        let read = threads(&bob).await;
-        assert_eq!(read.len(), 1);
-        assert_eq!((&read[0]["thread_id"], &read[0]["state"]), (&json!(1), &json!("answered")));
-        let from: Vec<&Value> =
-            read[0]["messages"].as_array().unwrap().iter().map(|message| &message["from"]).collect();
-        assert_eq!(from, ["bob", "the moderators", "alice"]);
-        assert!(read[0]["messages"][1].get("by").is_none());
-        // Administrators see who answered as the moderators.
-        assert_eq!(threads(&moderator).await[0]["messages"][1].get("by"), None);
-        assert_eq!(threads(&alice).await[0]["messages"][1]["by"], "mod");
-        // The page of the thread marks the answers as read.
-        let listed = page(&bob, "/inbox").await;
-        assert!(
-            listed.links_to("/messages/1#message-2") && listed.text().contains("The moderators answered you")
-        );
-        let shown = text_of(&bob.get("/messages/1").await);
-        assert!(shown.contains("&lt;b&gt;gone") && shown.contains("The moderators"), "{shown}");
+#[each_engine]
+async fn a_member_writes_and_moderators_answer(server: Server) {
+    let [alice, moderator, bob, carol] = people(&server).await;
+    assert!(threads(&bob).await.is_empty());
+    let (thread, number) = write(&bob, &[("text", "Why is my\npost <b>gone</b>?")]).await;
+    assert_eq!((thread.as_str(), number), ("1", 1));
+    assert_eq!(waiting(&moderator).await, ["message:1"]);
+    let queue = ok(moderator.api_get("/api/moderate/queue").await);
+    assert_eq!(
+        (&queue["items"][0]["why"], &queue["items"][0]["author"], &queue["items"][0]["text"]),
+        (&json!("message"), &json!("bob"), &json!("Why is my\npost <b>gone</b>?"))
+    );
+    server.advance(60);
+    let answer = [("text", "It was off topic."), ("thread", "1"), ("anonymous", "1")];
+    assert_eq!(write(&moderator, &answer).await, ("1".to_owned(), 2));
+    assert!(waiting(&moderator).await.is_empty());
+    let inbox = ok(bob.api_get("/api/inbox").await);
+    assert_eq!(
+        (&inbox["unread"], &inbox["entries"][0]["id"], &inbox["entries"][0]["text"]),
+        (&json!(1), &json!("moderation:message:1-2"), &json!("It was off topic."))
+    );
+    assert_eq!(inbox["entries"][0].get("username"), None);
+    // By name, without a question that waits.
+    server.advance(60);
+    write(&alice, &[("text", "You can post it again."), ("thread", "1")]).await;
+    let inbox = ok(bob.api_get("/api/inbox").await);
+    assert_eq!((&inbox["unread"], &inbox["entries"][0]["username"]), (&json!(2), &json!("alice")));
+    let read = threads(&bob).await;
+    assert_eq!(read.len(), 1);
+    assert_eq!((&read[0]["thread_id"], &read[0]["state"]), (&json!(1), &json!("answered")));
+    let from: Vec<&Value> =
+        read[0]["messages"].as_array().unwrap().iter().map(|message| &message["from"]).collect();
+    assert_eq!(from, ["bob", "the moderators", "alice"]);
+    assert!(read[0]["messages"][1].get("by").is_none());
+    // Administrators see who answered as the moderators.
+    assert_eq!(threads(&moderator).await[0]["messages"][1].get("by"), None);
+    assert_eq!(threads(&alice).await[0]["messages"][1]["by"], "mod");
+    // The page of the thread marks the answers as read.
+    let listed = page(&bob, "/inbox").await;
+    assert!(
+        listed.links_to("/messages/1#message-2") && listed.text().contains("The moderators answered you")
+    );
+    let shown = text_of(&bob.get("/messages/1").await);
+    assert!(shown.contains("&lt;b&gt;gone") && shown.contains("The moderators"), "{shown}");
+    tidings_testing::pause().await;
+    for _ in 0..50 {
+        if ok(bob.api_get("/api/inbox").await)["unread"] == 0 {
+            break;
+        }
         tidings_testing::pause().await;
-        for _ in 0..50 {
-            if ok(bob.api_get("/api/inbox").await)["unread"] == 0 {
-                break;
-            }
-            tidings_testing::pause().await;
-        }
-        assert_eq!(ok(bob.api_get("/api/inbox").await)["unread"], 0);
-        // The next message waits again, in the same thread.
-        assert_eq!(write(&bob, &[("text", "Thank you"), ("thread", "1")]).await.1, 4);
-        assert_eq!(waiting(&moderator).await, ["message:1"]);
-        // Nobody else knows of it.
-        assert!(threads(&carol).await.is_empty());
-        for path in ["/messages/1", "/messages/99"] {
-            assert_eq!(carol.get(path).await.status, StatusCode::NOT_FOUND);
-        }
-        for thread in ["1", "99"] {
-            let fields = [("text", "Me too"), ("thread", thread)];
-            assert!(refused(carol.api_post("/api/messages", &fields).await).contains("no such messages"));
-            let path = format!("/api/messages?thread={thread}");
-            assert!(refused(carol.api_get(&path).await).contains("no such messages"));
-        }
-        let log = text_of(&server.visitor().get("/moderations").await);
-        assert!(log.contains("messages 1 to the moderators") && !log.contains("off topic"), "{log}");
-        demand_clean(&server).await;
-    })
-    .await;
+    }
+    assert_eq!(ok(bob.api_get("/api/inbox").await)["unread"], 0);
+    // The next message waits again, in the same thread.
+    assert_eq!(write(&bob, &[("text", "Thank you"), ("thread", "1")]).await.1, 4);
+    assert_eq!(waiting(&moderator).await, ["message:1"]);
+    // Nobody else knows of it.
+    assert!(threads(&carol).await.is_empty());
+    for path in ["/messages/1", "/messages/99"] {
+        assert_eq!(carol.get(path).await.status, StatusCode::NOT_FOUND);
+    }
+    for thread in ["1", "99"] {
+        let fields = [("text", "Me too"), ("thread", thread)];
+        assert!(refused(carol.api_post("/api/messages", &fields).await).contains("no such messages"));
+        let path = format!("/api/messages?thread={thread}");
+        assert!(refused(carol.api_get(&path).await).contains("no such messages"));
+    }
+    let log = text_of(&server.visitor().get("/moderations").await);
+    assert!(log.contains("messages 1 to the moderators") && !log.contains("off topic"), "{log}");
+    demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn a_decision_has_one_thread_and_a_warning_can_be_answered() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let line = warn(&moderator, "bob").await;
-        let told = ok(bob.api_get("/api/inbox").await);
-        let told = told["entries"][0]["text"].as_str().unwrap();
-        assert!(told.ends_with(&format!("/moderators?moderation_id={line}")), "{told}");
-        let form = page(&bob, &format!("/moderators?moderation_id={line}")).await.form("/messages");
-        let sent = form.with("text", "I was quoting").send(&bob).await;
-        assert_eq!(redirects_to(&sent), "/messages/1#message-1");
-        let about = [("text", "Really"), ("moderation_id", &*line)];
-        assert_eq!(write(&bob, &about).await, ("1".to_owned(), 2));
-        assert_eq!(threads(&bob).await[0]["moderation_id"].to_string(), line);
-        assert_eq!(write(&bob, &[("text", "Something else")]).await.0, "2");
-        assert!(refused(carol.api_post("/api/messages", &about).await).contains("decisions about you"));
-        let both = [("text", "Really"), ("moderation_id", &*line), ("thread", "1")];
-        assert!(refused(bob.api_post("/api/messages", &both).await).contains("moderation_id"));
-        let shown = page(&moderator, "/moderate").await;
-        assert!(shown.links_to("/messages/1") && shown.text().contains("Decision: warn"));
-        // Closed without an answer, and undone.
-        let close = [("action", "close"), ("kind", "message"), ("id", "1"), ("reason", "answered by mail")];
-        let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
-        assert_eq!(waiting(&moderator).await, ["message:2"]);
-        assert_eq!(threads(&bob).await[1]["state"], "closed");
-        let told = ok(bob.api_get("/api/inbox").await);
-        let told = told["entries"][0]["text"].as_str().unwrap();
-        assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
-        assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("waiting for an answer"));
-        demand_clean(&server).await;
-        ok(undo(&moderator, closed).await);
-        assert_eq!(waiting(&moderator).await.len(), 2);
-        demand_clean(&server).await;
-        let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
-        write(&bob, &[("text", "No"), ("thread", "1")]).await;
-        assert!(refused(undo(&moderator, closed).await).contains("has changed since"));
-        // An answer to what has changed since the moderator read it.
-        let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
-        assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));
-        server.advance(1);
-        let form = page(&moderator, "/messages/1").await.form("/messages");
-        assert_eq!(redirects_to(&form.with("text", "Fine").send(&moderator).await), "/messages/1#message-4");
-        // The box is ticked: without a name.
-        let last = threads(&bob).await[0]["messages"].as_array().unwrap().last().unwrap().clone();
-        assert_eq!((&last["from"], &last["text"]), (&json!("the moderators"), &json!("Fine")));
-        demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let line = warn(&moderator, "bob").await;
+    let told = ok(bob.api_get("/api/inbox").await);
+    let told = told["entries"][0]["text"].as_str().unwrap();
+    assert!(told.ends_with(&format!("/moderators?moderation_id={line}")), "{told}");
+    let form = page(&bob, &format!("/moderators?moderation_id={line}")).await.form("/messages");
+    let sent = form.with("text", "I was quoting").send(&bob).await;
+    assert_eq!(redirects_to(&sent), "/messages/1#message-1");
+    let about = [("text", "Really"), ("moderation_id", &*line)];
+    assert_eq!(write(&bob, &about).await, ("1".to_owned(), 2));
+    assert_eq!(threads(&bob).await[0]["moderation_id"].to_string(), line);
+    assert_eq!(write(&bob, &[("text", "Something else")]).await.0, "2");
+    assert!(refused(carol.api_post("/api/messages", &about).await).contains("decisions about you"));
+    let both = [("text", "Really"), ("moderation_id", &*line), ("thread", "1")];
+    assert!(refused(bob.api_post("/api/messages", &both).await).contains("moderation_id"));
+    let shown = page(&moderator, "/moderate").await;
+    assert!(shown.links_to("/messages/1") && shown.text().contains("Decision: warn"));
+    // Closed without an answer, and undone.
+    let close = [("action", "close"), ("kind", "message"), ("id", "1"), ("reason", "answered by mail")];
+    let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+    assert_eq!(waiting(&moderator).await, ["message:2"]);
+    assert_eq!(threads(&bob).await[1]["state"], "closed");
+    let told = ok(bob.api_get("/api/inbox").await);
+    let told = told["entries"][0]["text"].as_str().unwrap();
+    assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
+    assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("waiting for an answer"));
+    demand_clean(&server).await;
+    ok(undo(&moderator, closed).await);
+    assert_eq!(waiting(&moderator).await.len(), 2);
+    demand_clean(&server).await;
+    let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
+    write(&bob, &[("text", "No"), ("thread", "1")]).await;
+    assert!(refused(undo(&moderator, closed).await).contains("has changed since"));
+    // An answer to what has changed since the moderator read it.
+    let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
+    assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));
+    server.advance(1);
+    let form = page(&moderator, "/messages/1").await.form("/messages");
+    assert_eq!(redirects_to(&form.with("text", "Fine").send(&moderator).await), "/messages/1#message-4");
+    // The box is ticked: without a name.
+    let last = threads(&bob).await[0]["messages"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["from"], &last["text"]), (&json!("the moderators"), &json!("Fine")));
+    demand_clean(&server).await;
 }
 
 #[tokio::test]
@@ -221,72 +215,66 @@ async fn somebody_silenced_or_banned_can_write_and_a_moderator_not_to_themselves
     demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn messages_are_bounded() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let long = "x".repeat(5_000);
-        write(&bob, &[("text", &long)]).await;
-        let longer = "x".repeat(5_001);
-        assert!(refused(bob.api_post("/api/messages", &[("text", &longer)]).await).contains("too long"));
-        assert!(
-            refused(bob.api_post("/api/messages", &[("text", " ")]).await).to_lowercase().contains("text")
-        );
-        for _ in 1..10 {
-            write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
-        }
-        let fields = [("text", "Hello?"), ("thread", "1")];
-        assert!(refused(bob.api_post("/api/messages", &fields).await).contains("10 messages"));
-        let form = page(&bob, "/messages/1").await.form("/messages").with("text", "Kept?");
-        let sent = form.send(&bob).await;
-        assert_eq!(sent.status, StatusCode::TOO_MANY_REQUESTS);
-        assert!(text_of(&sent).contains("Kept?"));
-        // Answers are not counted, and another day has room.
-        for number in 1..=11 {
-            write(&moderator, &[("text", &number.to_string()), ("thread", "1")]).await;
-        }
-        let counters = server.dump().await.into_keys().filter(|key| key.starts_with("limit:messages:"));
-        let counters: Vec<String> = counters.collect();
-        server.write(|batch| counters.iter().for_each(|key| batch.delete(key))).await;
+#[each_engine]
+async fn messages_are_bounded(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let long = "x".repeat(5_000);
+    write(&bob, &[("text", &long)]).await;
+    let longer = "x".repeat(5_001);
+    assert!(refused(bob.api_post("/api/messages", &[("text", &longer)]).await).contains("too long"));
+    assert!(refused(bob.api_post("/api/messages", &[("text", " ")]).await).to_lowercase().contains("text"));
+    for _ in 1..10 {
         write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
-        // The newest 20, and those before.
-        let read = ok(bob.api_get("/api/messages?thread=1").await);
-        let numbers: Vec<u64> = read["threads"][0]["messages"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|message| message["message_id"].as_u64().unwrap())
-            .collect();
-        assert_eq!(numbers, (3..=22).collect::<Vec<_>>());
-        assert_eq!(read["threads"][0]["earlier"], 3);
-        let read = ok(bob.api_get("/api/messages?thread=1&before=3").await);
-        assert_eq!(read["threads"][0]["messages"].as_array().unwrap().len(), 2);
-        let shown = page(&bob, "/messages/1").await;
-        assert!(shown.links_to("/messages/1?before=3"));
-        page(&bob, "/messages/1?before=3").await;
-        // A thread has 200 messages. The last is an answer.
-        let fill = |count: &'static str| server.set_field("messages:1", "count", count);
-        fill("199").await;
-        assert!(refused(bob.api_post("/api/messages", &fields).await).contains("200 messages"));
-        write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
-        assert!(refused(moderator.api_post("/api/messages", &fields).await).contains("200 messages"));
-        // A member has 100 threads.
-        server
-            .write(|batch| {
-                for id in 1_000..1_099 {
-                    batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
-                }
-            })
-            .await;
-        assert!(refused(bob.api_post("/api/messages", &[("text", "New")]).await).contains("100 threads"));
-        write(&carol, &[("text", "New")]).await;
-    })
-    .await;
+    }
+    let fields = [("text", "Hello?"), ("thread", "1")];
+    assert!(refused(bob.api_post("/api/messages", &fields).await).contains("10 messages"));
+    let form = page(&bob, "/messages/1").await.form("/messages").with("text", "Kept?");
+    let sent = form.send(&bob).await;
+    assert_eq!(sent.status, StatusCode::TOO_MANY_REQUESTS);
+    assert!(text_of(&sent).contains("Kept?"));
+    // Answers are not counted, and another day has room.
+    for number in 1..=11 {
+        write(&moderator, &[("text", &number.to_string()), ("thread", "1")]).await;
+    }
+    let counters = server.dump().await.into_keys().filter(|key| key.starts_with("limit:messages:"));
+    let counters: Vec<String> = counters.collect();
+    server.write(|batch| counters.iter().for_each(|key| batch.delete(key))).await;
+    write(&bob, &[("text", "Hello?"), ("thread", "1")]).await;
+    // The newest 20, and those before.
+    let read = ok(bob.api_get("/api/messages?thread=1").await);
+    let numbers: Vec<u64> = read["threads"][0]["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["message_id"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (3..=22).collect::<Vec<_>>());
+    assert_eq!(read["threads"][0]["earlier"], 3);
+    let read = ok(bob.api_get("/api/messages?thread=1&before=3").await);
+    assert_eq!(read["threads"][0]["messages"].as_array().unwrap().len(), 2);
+    let shown = page(&bob, "/messages/1").await;
+    assert!(shown.links_to("/messages/1?before=3"));
+    page(&bob, "/messages/1?before=3").await;
+    // A thread has 200 messages. The last is an answer.
+    let fill = |count: &'static str| server.set_field("messages:1", "count", count);
+    fill("199").await;
+    assert!(refused(bob.api_post("/api/messages", &fields).await).contains("200 messages"));
+    write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
+    assert!(refused(moderator.api_post("/api/messages", &fields).await).contains("200 messages"));
+    // A member has 100 threads.
+    server
+        .write(|batch| {
+            for id in 1_000..1_099 {
+                batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
+            }
+        })
+        .await;
+    assert!(refused(bob.api_post("/api/messages", &[("text", "New")]).await).contains("100 threads"));
+    write(&carol, &[("text", "New")]).await;
 }
 
-#[tokio::test]
-async fn threads_are_listed_in_parts_and_cost_few_rounds() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn threads_are_listed_in_parts_and_cost_few_rounds(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     for (who, count) in [(&bob, 9), (&carol, 4)] {
         for number in 0..count {
@@ -357,63 +345,59 @@ async fn answers_are_mailed_and_messages_go_with_the_account() {
     demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn the_page_of_a_person_has_everything_that_moderators_need() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_text("A story of <bob>", "text").await;
-        bob.comment(story, "A comment of bob").await;
-        bob.tweet("A post of bob").await;
-        let gone = bob.submit_text("A removed story", "text").await.to_string();
-        let of_carol = carol.submit_text("A story of carol", "text").await.to_string();
-        let posted = story.to_string();
-        for (who, id) in [(&carol, &posted), (&bob, &of_carol)] {
-            let flag = [("kind", "story"), ("id", id.as_str()), ("reason", "spam")];
-            ok(who.api_post("/api/flag", &flag).await);
-        }
-        let act = async |action: &str, (kind, id): (&str, &str)| {
-            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a <reason>")];
-            ok(moderator.api_post("/api/moderate", &fields).await);
-        };
-        act("keep", ("story", &of_carol)).await;
-        act("remove", ("story", &gone)).await;
-        act("warn", ("user", "bob")).await;
-        act("note", ("user", "bob")).await;
-        server
-            .write(|batch| {
-                batch.sorted_add("invites:by:3", "4", 1.0);
-                batch.set_field("user:4", "invited_by", "3");
-            })
-            .await;
-        write(&bob, &[("text", "Why?")]).await;
-        let shown = page(&moderator, "/moderate/person/BOB").await;
-        let text = shown.text();
-        for part in [
-            "A story of <bob>",
-            "A comment of bob",
-            "A post of bob",
-            "A removed story",
-            "1 flag, waiting: spam × 1",
-            "0 upheld, 1 rejected",
-            "a <reason>",
-            "mod warned",
-            "Invited 1 person: carol",
-            "Network",
-            "waits for an answer",
-        ] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-        assert!(shown.links_to("/messages/1"));
-        assert!(page(&alice, "/@bob").await.links_to("/moderate/person/bob"));
-        assert_eq!(bob.get("/moderate/person/carol").await.status, StatusCode::FORBIDDEN);
-        assert_eq!(moderator.get("/moderate/person/nobody").await.status, StatusCode::NOT_FOUND);
-    })
-    .await;
+#[each_engine]
+async fn the_page_of_a_person_has_everything_that_moderators_need(server: Server) {
+    let [alice, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_text("A story of <bob>", "text").await;
+    bob.comment(story, "A comment of bob").await;
+    bob.tweet("A post of bob").await;
+    let gone = bob.submit_text("A removed story", "text").await.to_string();
+    let of_carol = carol.submit_text("A story of carol", "text").await.to_string();
+    let posted = story.to_string();
+    for (who, id) in [(&carol, &posted), (&bob, &of_carol)] {
+        let flag = [("kind", "story"), ("id", id.as_str()), ("reason", "spam")];
+        ok(who.api_post("/api/flag", &flag).await);
+    }
+    let act = async |action: &str, (kind, id): (&str, &str)| {
+        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a <reason>")];
+        ok(moderator.api_post("/api/moderate", &fields).await);
+    };
+    act("keep", ("story", &of_carol)).await;
+    act("remove", ("story", &gone)).await;
+    act("warn", ("user", "bob")).await;
+    act("note", ("user", "bob")).await;
+    server
+        .write(|batch| {
+            batch.sorted_add("invites:by:3", "4", 1.0);
+            batch.set_field("user:4", "invited_by", "3");
+        })
+        .await;
+    write(&bob, &[("text", "Why?")]).await;
+    let shown = page(&moderator, "/moderate/person/BOB").await;
+    let text = shown.text();
+    for part in [
+        "A story of <bob>",
+        "A comment of bob",
+        "A post of bob",
+        "A removed story",
+        "1 flag, waiting: spam × 1",
+        "0 upheld, 1 rejected",
+        "a <reason>",
+        "mod warned",
+        "Invited 1 person: carol",
+        "Network",
+        "waits for an answer",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(shown.links_to("/messages/1"));
+    assert!(page(&alice, "/@bob").await.links_to("/moderate/person/bob"));
+    assert_eq!(bob.get("/moderate/person/carol").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(moderator.get("/moderate/person/nobody").await.status, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
-async fn the_page_of_a_person_takes_the_same_rounds_whatever_they_did() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_page_of_a_person_takes_the_same_rounds_whatever_they_did(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     let rounds = async || {
         server.clear_caches().await;

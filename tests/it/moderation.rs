@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 /// Lets somebody act on a thing.
 async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
@@ -37,72 +37,60 @@ pub async fn people(server: &Server) -> [Client; 4] {
     [alice, moderator, bob, carol]
 }
 
-#[tokio::test]
-async fn a_moderator_can_speak_as_such_which_is_marked_and_logged() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, _] = people(&server).await;
-        bob.submit_text("A story", "text").await;
-        let speak = async |client: &Client, speaking_as: &str| {
-            let fields =
-                [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Be kind")];
-            client
-                .api_post("/api/postcomment", &[&fields[..], &[("speaking_as", speaking_as)]].concat())
-                .await
-        };
-        assert!(refused(speak(&bob, "moderator").await).contains("moderators"));
-        ok(speak(&moderator, "").await);
-        ok(speak(&moderator, "moderator").await);
-        ok(bob.api_post("/api/votecomment", &[("comment_id", "1-2"), ("vote_type", "up")]).await);
-        let expected = ["2 mod speak comment 1-2 null", "1 alice make_moderator user mod null"];
-        assert_eq!(log(&server, &server.visitor(), "").await, expected);
-        let comments = bob.thread(1).await;
-        let spoken = |id: u64| comments.iter().find(|line| line["id"] == id).unwrap()["as"].clone();
-        assert_eq!((spoken(1), spoken(2)), (Value::Null, Value::from("moderator")));
-        let thread = page(&bob, "/news/1").await;
-        assert_eq!(thread.one("span", &[("class", "tag staff")]).text(), "moderator");
-        for (client, offered) in [(&moderator, 1), (&bob, 0)] {
-            let boxes = page(client, "/news/1").await.find("input", &[("name", "speaking_as")]).len();
-            assert_eq!(boxes, offered);
-        }
-        refused(undo(&moderator, 2).await);
-    })
-    .await;
+#[each_engine]
+async fn a_moderator_can_speak_as_such_which_is_marked_and_logged(server: Server) {
+    let [_, moderator, bob, _] = people(&server).await;
+    bob.submit_text("A story", "text").await;
+    let speak = async |client: &Client, speaking_as: &str| {
+        let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Be kind")];
+        client.api_post("/api/postcomment", &[&fields[..], &[("speaking_as", speaking_as)]].concat()).await
+    };
+    assert!(refused(speak(&bob, "moderator").await).contains("moderators"));
+    ok(speak(&moderator, "").await);
+    ok(speak(&moderator, "moderator").await);
+    ok(bob.api_post("/api/votecomment", &[("comment_id", "1-2"), ("vote_type", "up")]).await);
+    let expected = ["2 mod speak comment 1-2 null", "1 alice make_moderator user mod null"];
+    assert_eq!(log(&server, &server.visitor(), "").await, expected);
+    let comments = bob.thread(1).await;
+    let spoken = |id: u64| comments.iter().find(|line| line["id"] == id).unwrap()["as"].clone();
+    assert_eq!((spoken(1), spoken(2)), (Value::Null, Value::from("moderator")));
+    let thread = page(&bob, "/news/1").await;
+    assert_eq!(thread.one("span", &[("class", "tag staff")]).text(), "moderator");
+    for (client, offered) in [(&moderator, 1), (&bob, 0)] {
+        let boxes = page(client, "/news/1").await.find("input", &[("name", "speaking_as")]).len();
+        assert_eq!(boxes, offered);
+    }
+    refused(undo(&moderator, 2).await);
 }
 
-#[tokio::test]
-async fn an_action_has_a_line_and_an_undo_has_another() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await.to_string();
-        assert_eq!(ok(moderate(&moderator, "lock", ("story", &story), "").await)["moderation_id"], 2);
-        assert!(refused(carol.try_comment(1, None, "late").await).contains("locked: a reason"));
-        assert_eq!(ok(undo(&moderator, 2).await)["moderation_id"], 3);
-        carol.comment(1, "in time").await;
-        ok(moderate(&moderator, "silence", ("user", "BOB"), "24").await);
-        let expected = [
-            "4 mod silence user BOB null",
-            "3 mod unlock story 1 null",
-            "2 mod lock story 1 3",
-            "1 alice make_moderator user mod null",
-        ];
-        assert_eq!(log(&server, &server.visitor(), "").await, expected);
-        assert_eq!(log(&server, &alice, "?action=lock").await, expected[2..3]);
-        assert_eq!(log(&server, &alice, "?moderator=mod&kind=story&count=1").await, expected[1..2]);
-        assert_eq!(log(&server, &alice, "?before=3&count=1").await, expected[2..3]);
-        // Bob is told, and the restriction ends by itself.
-        assert!(
-            ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().contains("a reason")
-        );
-        server.advance(86_400);
-        let lifted = moderate(&moderator, "unsilence", ("user", "bob"), "").await;
-        assert!(refused(lifted).contains("no such restriction"));
-    })
-    .await;
+#[each_engine]
+async fn an_action_has_a_line_and_an_undo_has_another(server: Server) {
+    let [alice, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await.to_string();
+    assert_eq!(ok(moderate(&moderator, "lock", ("story", &story), "").await)["moderation_id"], 2);
+    assert!(refused(carol.try_comment(1, None, "late").await).contains("locked: a reason"));
+    assert_eq!(ok(undo(&moderator, 2).await)["moderation_id"], 3);
+    carol.comment(1, "in time").await;
+    ok(moderate(&moderator, "silence", ("user", "BOB"), "24").await);
+    let expected = [
+        "4 mod silence user BOB null",
+        "3 mod unlock story 1 null",
+        "2 mod lock story 1 3",
+        "1 alice make_moderator user mod null",
+    ];
+    assert_eq!(log(&server, &server.visitor(), "").await, expected);
+    assert_eq!(log(&server, &alice, "?action=lock").await, expected[2..3]);
+    assert_eq!(log(&server, &alice, "?moderator=mod&kind=story&count=1").await, expected[1..2]);
+    assert_eq!(log(&server, &alice, "?before=3&count=1").await, expected[2..3]);
+    // Bob is told, and the restriction ends by itself.
+    assert!(ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].as_str().unwrap().contains("a reason"));
+    server.advance(86_400);
+    let lifted = moderate(&moderator, "unsilence", ("user", "bob"), "").await;
+    assert!(refused(lifted).contains("no such restriction"));
 }
 
-#[tokio::test]
-async fn a_person_is_told_that_a_restriction_was_lifted() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_person_is_told_that_a_restriction_was_lifted(server: Server) {
     let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
     for (restrict, lift, sentence) in [
         ("silence", "unsilence", "A moderator has lifted your silence"),
@@ -117,9 +105,8 @@ async fn a_person_is_told_that_a_restriction_was_lifted() {
     }
 }
 
-#[tokio::test]
-async fn an_author_is_told_that_a_thread_was_locked_and_opened() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_author_is_told_that_a_thread_was_locked_and_opened(server: Server) {
     let (moderator, bob) = (server.register("alice").await, server.register("bob").await);
     let story = bob.submit_text("A story", "text").await;
     for (action, sentence) in [
@@ -132,9 +119,8 @@ async fn an_author_is_told_that_a_thread_was_locked_and_opened() {
     }
 }
 
-#[tokio::test]
-async fn the_feed_has_the_lines_as_everybody_sees_them() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_feed_has_the_lines_as_everybody_sees_them(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     bob.submit_text("A <b> story", "text").await;
     let fields =
@@ -165,9 +151,8 @@ async fn the_feed_has_the_lines_as_everybody_sees_them() {
     assert!(moderators.contains("removed comment 1 by bob on “A <b> story”"), "{moderators}");
 }
 
-#[tokio::test]
-async fn moderators_undo_from_the_log() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn moderators_undo_from_the_log(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     bob.submit_text("A story", "text").await;
     ok(moderate(&moderator, "lock", ("story", "1"), "").await);
@@ -180,9 +165,8 @@ async fn moderators_undo_from_the_log() {
     assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
 }
 
-#[tokio::test]
-async fn what_a_moderator_may_not_do_leaves_no_trace() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_a_moderator_may_not_do_leaves_no_trace(server: Server) {
     let [alice, moderator, bob, carol] = people(&server).await;
     let own = moderator.submit_text("Of the moderator", "text").await.to_string();
     bob.submit_text("Of bob", "text").await;
@@ -216,27 +200,23 @@ async fn what_a_moderator_may_not_do_leaves_no_trace() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn two_moderators_at_once_do_the_same_thing_once() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, _] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await.to_string();
-        let thing = ("story", story.as_str());
-        let (first, second) =
-            tokio::join!(moderate(&alice, "lock", thing, ""), moderate(&moderator, "lock", thing, ""));
-        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{first} {second}");
-        let (first, second) = tokio::join!(undo(&alice, 2), undo(&moderator, 2));
-        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{first} {second}");
-        assert_eq!(log(&server, &alice, "").await.len(), 3);
-    })
-    .await;
+#[each_engine]
+async fn two_moderators_at_once_do_the_same_thing_once(server: Server) {
+    let [alice, moderator, bob, _] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await.to_string();
+    let thing = ("story", story.as_str());
+    let (first, second) =
+        tokio::join!(moderate(&alice, "lock", thing, ""), moderate(&moderator, "lock", thing, ""));
+    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{first} {second}");
+    let (first, second) = tokio::join!(undo(&alice, 2), undo(&moderator, 2));
+    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{first} {second}");
+    assert_eq!(log(&server, &alice, "").await.len(), 3);
 }
 
-#[tokio::test]
-async fn an_unnamed_moderator_is_named_to_administrators_only() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_unnamed_moderator_is_named_to_administrators_only(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     bob.submit_text("A story", "text").await;
     let fields = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r"), ("anonymous", "1")];
@@ -253,9 +233,8 @@ async fn an_unnamed_moderator_is_named_to_administrators_only() {
     assert_eq!(log(&server, &alice, "?moderator=mod").await.len(), 1);
 }
 
-#[tokio::test]
-async fn a_lift_that_is_undone_restores_the_end() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_lift_that_is_undone_restores_the_end(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     ok(moderate(&moderator, "silence", ("user", "bob"), "48").await);
     let end = json!(server.now() + 48 * 3_600);
@@ -277,84 +256,80 @@ async fn a_lift_that_is_undone_restores_the_end() {
     );
 }
 
-#[tokio::test]
-async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_administrators_undo_it() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, _] = people(&server).await;
-        let link = bob.submit_link("A link", "http://example.com/a").await;
-        let text = bob.submit_text("A text", "old words").await;
-        bob.comment(link, "a comment").await;
-        let tweet = bob.tweet("a tweet").await.to_string();
-        let removed = "removed:by an administrator";
-        let steps = [
-            ("edit story", "A better title"),
-            ("edit story", "new words"),
-            ("edit comment", "better words"),
-            ("remove comment", removed),
-            ("remove story", removed),
-            ("remove tweet", removed),
-        ];
-        for (number, (action, stored)) in steps.into_iter().enumerate() {
-            let before = crate::removals::state(&server).await;
-            let answer = match number {
-                0 => alice.edit(link, "A better title", "http://example.com/a", "").await,
-                1 => alice.edit(text, "A text", "", "new words").await,
-                2 => alice.edit_comment(link, 1, "better words").await,
-                3 => alice.edit_comment(link, 1, "").await,
-                4 => alice.delete(link).await,
-                _ => alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await,
-            };
-            ok(answer);
-            server.finish_jobs().await;
-            assert!(format!("{:?}", server.dump().await).contains(stored), "{action}: {stored}");
-            let line = ok(server.visitor().api_get("/api/moderations?count=1").await)["entries"][0].clone();
-            let done = format!("{} {}", line["action"].as_str().unwrap(), line["kind"].as_str().unwrap());
-            assert_eq!((&*done, &line["moderator"]), (action, &json!("alice")));
-            assert_eq!(line["reason"], "by an administrator");
-            let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
-            assert!(told.contains("by an administrator"), "{told}");
-            // A moderator undoes only what moderators have decided, whatever the way.
-            let id = line["id"].as_u64().unwrap();
-            let thing = (line["kind"].as_str().unwrap(), line["target"].as_str().unwrap());
-            let by_moderator = match line["action"].as_str() {
-                Some("remove") => {
-                    [undo(&moderator, id).await, moderate(&moderator, "restore", thing, "").await]
-                }
-                _ => [undo(&moderator, id).await, undo(&moderator, id).await],
-            };
-            for refusal in by_moderator {
-                assert!(refused(refusal).contains("Only an administrator can undo it"));
-            }
-            ok(undo(&alice, id).await);
-            crate::removals::assert_same(&crate::removals::state(&server).await, &before);
-        }
-        let fields =
-            [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("days", "1"), ("reason", "spam")];
-        ok(alice.api_post("/api/moderate", &fields).await);
+#[each_engine]
+async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_administrators_undo_it(
+    server: Server,
+) {
+    let [alice, moderator, bob, _] = people(&server).await;
+    let link = bob.submit_link("A link", "http://example.com/a").await;
+    let text = bob.submit_text("A text", "old words").await;
+    bob.comment(link, "a comment").await;
+    let tweet = bob.tweet("a tweet").await.to_string();
+    let removed = "removed:by an administrator";
+    let steps = [
+        ("edit story", "A better title"),
+        ("edit story", "new words"),
+        ("edit comment", "better words"),
+        ("remove comment", removed),
+        ("remove story", removed),
+        ("remove tweet", removed),
+    ];
+    for (number, (action, stored)) in steps.into_iter().enumerate() {
+        let before = crate::removals::state(&server).await;
+        let answer = match number {
+            0 => alice.edit(link, "A better title", "http://example.com/a", "").await,
+            1 => alice.edit(text, "A text", "", "new words").await,
+            2 => alice.edit_comment(link, 1, "better words").await,
+            3 => alice.edit_comment(link, 1, "").await,
+            4 => alice.delete(link).await,
+            _ => alice.api_post("/api/deltweet", &[("tweet_id", &tweet)]).await,
+        };
+        ok(answer);
         server.finish_jobs().await;
-        for thing in [("story", "1"), ("comment", "1-1")] {
-            let refusal = refused(moderate(&moderator, "restore", thing, "").await);
-            assert!(refusal.contains("Only an administrator can undo it"), "{refusal}");
-            ok(moderate(&alice, "restore", thing, "").await);
+        assert!(format!("{:?}", server.dump().await).contains(stored), "{action}: {stored}");
+        let line = ok(server.visitor().api_get("/api/moderations?count=1").await)["entries"][0].clone();
+        let done = format!("{} {}", line["action"].as_str().unwrap(), line["kind"].as_str().unwrap());
+        assert_eq!((&*done, &line["moderator"]), (action, &json!("alice")));
+        assert_eq!(line["reason"], "by an administrator");
+        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+        assert!(told.contains("by an administrator"), "{told}");
+        // A moderator undoes only what moderators have decided, whatever the way.
+        let id = line["id"].as_u64().unwrap();
+        let thing = (line["kind"].as_str().unwrap(), line["target"].as_str().unwrap());
+        let by_moderator = match line["action"].as_str() {
+            Some("remove") => [undo(&moderator, id).await, moderate(&moderator, "restore", thing, "").await],
+            _ => [undo(&moderator, id).await, undo(&moderator, id).await],
+        };
+        for refusal in by_moderator {
+            assert!(refused(refusal).contains("Only an administrator can undo it"));
         }
-        // Others are refused, and what is one's own is nobody's business.
-        for refusal in [moderator.delete(link).await, moderator.edit_comment(link, 1, "").await] {
-            assert!(refused(refusal).starts_with("Only the author can"));
-        }
-        let lines = log(&server, &alice, "").await.len();
-        let own = alice.submit_text("Mine", "text").await;
-        alice.comment(own, "mine").await;
-        ok(alice.edit(own, "Still mine", "", "text").await);
-        ok(alice.edit_comment(own, 1, "").await);
-        ok(alice.delete(own).await);
-        assert_eq!(log(&server, &alice, "").await.len(), lines);
-    })
-    .await;
+        ok(undo(&alice, id).await);
+        crate::removals::assert_same(&crate::removals::state(&server).await, &before);
+    }
+    let fields =
+        [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("days", "1"), ("reason", "spam")];
+    ok(alice.api_post("/api/moderate", &fields).await);
+    server.finish_jobs().await;
+    for thing in [("story", "1"), ("comment", "1-1")] {
+        let refusal = refused(moderate(&moderator, "restore", thing, "").await);
+        assert!(refusal.contains("Only an administrator can undo it"), "{refusal}");
+        ok(moderate(&alice, "restore", thing, "").await);
+    }
+    // Others are refused, and what is one's own is nobody's business.
+    for refusal in [moderator.delete(link).await, moderator.edit_comment(link, 1, "").await] {
+        assert!(refused(refusal).starts_with("Only the author can"));
+    }
+    let lines = log(&server, &alice, "").await.len();
+    let own = alice.submit_text("Mine", "text").await;
+    alice.comment(own, "mine").await;
+    ok(alice.edit(own, "Still mine", "", "text").await);
+    ok(alice.edit_comment(own, 1, "").await);
+    ok(alice.delete(own).await);
+    assert_eq!(log(&server, &alice, "").await.len(), lines);
 }
 
-#[tokio::test]
-async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others(server: Server) {
     let [alice, _, bob, _] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
     bob.comment(story, "a comment").await;
@@ -373,9 +348,8 @@ async fn pages_offer_no_unlogged_edit_or_deletion_of_posts_of_others() {
     }
 }
 
-#[tokio::test]
-async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has_changed_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has_changed_it(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
     bob.comment(story, "some words").await;

@@ -3,7 +3,7 @@
 
 use crate::client::{Client, ok, refused};
 use crate::pages::{page, redirects_saying};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 use serde_json::{Value, json};
 
 /// The mutes of somebody, as pairs of kind and value, in the order of the list.
@@ -33,46 +33,41 @@ async fn badge(server: &Server, client: &Client) -> i64 {
     server.number(&format!("user:{}", client.user_id), "replies").await
 }
 
-#[tokio::test]
-async fn four_kinds_are_muted_and_unmuted_in_one_list() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
-        server.set_karma(&alice, 100).await;
-        alice.submit_on("sport", "A story").await;
-        for (what, value) in [
-            ("user", "@bob"),
-            ("domain", "https://www.Example.com/x"),
-            ("topic", "sport"),
-            ("word", " Two  Words "),
-        ] {
-            server.advance(1);
-            ok(mute(&alice, what, value).await);
-        }
-        let expected =
-            [("word", "two words"), ("topic", "sport"), ("domain", "example.com"), ("user", "Bob")];
-        let expected: Vec<_> = expected.map(|(what, value)| (what.to_owned(), value.to_owned())).into();
-        let list = ok(alice.api_get("/api/mutes").await);
-        assert_eq!(listed(&list), expected);
-        assert_eq!(list["mutes"][0]["since"], server.now());
-        // Twice is as once, and both answers are the list.
-        assert_eq!(listed(&ok(mute(&alice, "user", "BOB").await)), expected);
-        assert!(listed(&ok(bob.api_get("/api/mutes").await)).is_empty());
-        // The earlier calls change the same list.
-        ok(alice.api_post("/api/unmutetopic", &[("topic", "sport")]).await);
-        assert_eq!(listed(&ok(alice.api_get("/api/mutes").await)).len(), 3);
-        ok(alice.api_post("/api/mutetopic", &[("topic", "sport")]).await);
-        assert_eq!(listed(&ok(unmute(&alice, "topic", "sport").await)).len(), 3);
-        for (what, value) in [("user", "bob"), ("domain", "EXAMPLE.com"), ("word", "TWO words")] {
-            ok(unmute(&alice, what, value).await);
-        }
-        assert!(listed(&ok(unmute(&alice, "word", "never muted").await)).is_empty());
-    })
-    .await;
+#[each_engine]
+async fn four_kinds_are_muted_and_unmuted_in_one_list(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("Bob").await);
+    server.set_karma(&alice, 100).await;
+    alice.submit_on("sport", "A story").await;
+    for (what, value) in [
+        ("user", "@bob"),
+        ("domain", "https://www.Example.com/x"),
+        ("topic", "sport"),
+        ("word", " Two  Words "),
+    ] {
+        server.advance(1);
+        ok(mute(&alice, what, value).await);
+    }
+    let expected = [("word", "two words"), ("topic", "sport"), ("domain", "example.com"), ("user", "Bob")];
+    let expected: Vec<_> = expected.map(|(what, value)| (what.to_owned(), value.to_owned())).into();
+    let list = ok(alice.api_get("/api/mutes").await);
+    assert_eq!(listed(&list), expected);
+    assert_eq!(list["mutes"][0]["since"], server.now());
+    // Twice is as once, and both answers are the list.
+    assert_eq!(listed(&ok(mute(&alice, "user", "BOB").await)), expected);
+    assert!(listed(&ok(bob.api_get("/api/mutes").await)).is_empty());
+    // The earlier calls change the same list.
+    ok(alice.api_post("/api/unmutetopic", &[("topic", "sport")]).await);
+    assert_eq!(listed(&ok(alice.api_get("/api/mutes").await)).len(), 3);
+    ok(alice.api_post("/api/mutetopic", &[("topic", "sport")]).await);
+    assert_eq!(listed(&ok(unmute(&alice, "topic", "sport").await)).len(), 3);
+    for (what, value) in [("user", "bob"), ("domain", "EXAMPLE.com"), ("word", "TWO words")] {
+        ok(unmute(&alice, what, value).await);
+    }
+    assert!(listed(&ok(unmute(&alice, "word", "never muted").await)).is_empty());
 }
 
-#[tokio::test]
-async fn what_cannot_be_muted_or_blocked_is_refused() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_cannot_be_muted_or_blocked_is_refused(server: Server) {
     let alice = server.member("alice").await;
     for (what, value, message) in [
         ("user", "alice", "can't mute yourself"),
@@ -96,9 +91,8 @@ async fn what_cannot_be_muted_or_blocked_is_refused() {
     assert!(refused(server.visitor().api_get("/api/mutes").await).contains("logged in"));
 }
 
-#[tokio::test]
-async fn nobody_mutes_or_blocks_more_than_the_limits() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn nobody_mutes_or_blocks_more_than_the_limits(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let words = (0..500).map(|number| (format!("word:number {number}"), "1"));
     let people = (1_000..1_500).map(|id: u64| (id.to_string(), "1"));
@@ -114,88 +108,81 @@ async fn nobody_mutes_or_blocks_more_than_the_limits() {
     assert_eq!(alice.get("/settings/mutes").await.status, 200);
 }
 
-#[tokio::test]
-async fn who_is_blocked_neither_follows_nor_replies_nor_mentions() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
-        let (alice, bob, carol) = (alice.await, bob.await, carol.await);
-        bob.follow("alice").await;
-        alice.follow("bob").await;
-        let story = alice.submit_text("Of Alice", "text").await;
-        let others = carol.submit_text("Of Carol", "text").await;
-        let (by_alice, by_carol) = (alice.comment(others, "Mine").await, carol.comment(story, "Hers").await);
-        ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
-        ok(block(&alice, "bob").await);
-        ok(block(&alice, "BOB").await);
-        assert_eq!(badge(&server, &alice).await, 0);
+#[each_engine]
+async fn who_is_blocked_neither_follows_nor_replies_nor_mentions(server: Server) {
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
+    let (alice, bob, carol) = (alice.await, bob.await, carol.await);
+    bob.follow("alice").await;
+    alice.follow("bob").await;
+    let story = alice.submit_text("Of Alice", "text").await;
+    let others = carol.submit_text("Of Carol", "text").await;
+    let (by_alice, by_carol) = (alice.comment(others, "Mine").await, carol.comment(story, "Hers").await);
+    ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
+    ok(block(&alice, "bob").await);
+    ok(block(&alice, "BOB").await);
+    assert_eq!(badge(&server, &alice).await, 0);
 
-        // The follow of the blocked person has ended, and the other one has not.
-        let names = |answer: Value| -> Vec<String> {
-            answer["users"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|user| user["username"].as_str().unwrap().to_owned())
-                .collect()
-        };
-        assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty());
-        assert_eq!(names(ok(alice.api_get("/api/followers/bob").await)), ["alice"]);
-        let blocked = "has blocked you";
-        assert!(refused(bob.api_post("/api/follow", &[("username", "alice")]).await).contains(blocked));
-        assert!(refused(bob.try_comment(story, None, "Hello").await).contains(blocked));
-        assert!(refused(bob.try_comment(others, Some(by_alice), "Hello").await).contains(blocked));
+    // The follow of the blocked person has ended, and the other one has not.
+    let names = |answer: Value| -> Vec<String> {
+        answer["users"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|user| user["username"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty());
+    assert_eq!(names(ok(alice.api_get("/api/followers/bob").await)), ["alice"]);
+    let blocked = "has blocked you";
+    assert!(refused(bob.api_post("/api/follow", &[("username", "alice")]).await).contains(blocked));
+    assert!(refused(bob.try_comment(story, None, "Hello").await).contains(blocked));
+    assert!(refused(bob.try_comment(others, Some(by_alice), "Hello").await).contains(blocked));
 
-        // Answers to others are possible, also on her story, and she hears of none of it.
-        bob.reply(story, by_carol, "Hello Carol and @alice").await;
-        bob.comment(others, "Hello @alice").await;
-        bob.tweet("Hello @alice").await;
-        assert_eq!(badge(&server, &alice).await, 0);
-        assert_eq!(server.sorted(&format!("user:{}:mentions", alice.user_id)).await, []);
-        let inbox = ok(alice.api_get("/api/inbox").await);
-        let by_bob = |entry: &&Value| entry["username"] == "bob";
-        assert_eq!(inbox["entries"].as_array().unwrap().iter().find(by_bob), None);
+    // Answers to others are possible, also on her story, and she hears of none of it.
+    bob.reply(story, by_carol, "Hello Carol and @alice").await;
+    bob.comment(others, "Hello @alice").await;
+    bob.tweet("Hello @alice").await;
+    assert_eq!(badge(&server, &alice).await, 0);
+    assert_eq!(server.sorted(&format!("user:{}:mentions", alice.user_id)).await, []);
+    let inbox = ok(alice.api_get("/api/inbox").await);
+    let by_bob = |entry: &&Value| entry["username"] == "bob";
+    assert_eq!(inbox["entries"].as_array().unwrap().iter().find(by_bob), None);
 
-        ok(unblock(&alice, "bob").await);
-        assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty(), "it does not come back");
-        bob.follow("alice").await;
-        bob.comment(story, "Hello again").await;
-        // Of a follow people are told once a day.
-        assert_eq!(badge(&server, &alice).await, 1);
-    })
-    .await;
+    ok(unblock(&alice, "bob").await);
+    assert!(names(ok(alice.api_get("/api/followers/alice").await)).is_empty(), "it does not come back");
+    bob.follow("alice").await;
+    bob.comment(story, "Hello again").await;
+    // Of a follow people are told once a day.
+    assert_eq!(badge(&server, &alice).await, 1);
 }
 
-#[tokio::test]
-async fn the_muted_raise_no_badge_and_earlier_entries_say_nothing() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let story = alice.submit_text("Of Alice", "text").await;
-        bob.comment(story, "Before the mute").await;
-        let read = bob.comment(story, "Read before the mute").await;
-        ok(alice.api_post("/api/readinbox", &[("id", &format!("reply:{story}-{read}"))]).await);
-        ok(mute(&alice, "user", "bob").await);
-        bob.comment(story, "After the mute, @alice").await;
-        bob.tweet("A tweet for @alice").await;
-        assert_eq!(badge(&server, &alice).await, 1);
-        let inbox = ok(alice.api_get("/api/inbox").await);
-        let entries = inbox["entries"].as_array().unwrap();
-        assert_eq!(entries.len(), 1, "{inbox}");
-        assert!(entries[0].get("text").is_none() && entries[0]["username"].is_null(), "{inbox}");
-        let html = page(&alice, "/inbox").await;
-        assert!(html.text().contains("Something by someone you muted"), "{}", html.text());
-        ok(alice.api_post("/api/readinbox", &[("id", entries[0]["id"].as_str().unwrap())]).await);
-        assert_eq!(ok(alice.api_get("/api/inbox").await)["entries"], json!([]));
-        ok(unmute(&alice, "user", "bob").await);
-        assert!(ok(alice.api_get("/api/inbox").await)["entries"].as_array().unwrap().len() >= 2);
-        bob.comment(story, "After all").await;
-        assert_eq!(badge(&server, &alice).await, 1);
-    })
-    .await;
+#[each_engine]
+async fn the_muted_raise_no_badge_and_earlier_entries_say_nothing(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let story = alice.submit_text("Of Alice", "text").await;
+    bob.comment(story, "Before the mute").await;
+    let read = bob.comment(story, "Read before the mute").await;
+    ok(alice.api_post("/api/readinbox", &[("id", &format!("reply:{story}-{read}"))]).await);
+    ok(mute(&alice, "user", "bob").await);
+    bob.comment(story, "After the mute, @alice").await;
+    bob.tweet("A tweet for @alice").await;
+    assert_eq!(badge(&server, &alice).await, 1);
+    let inbox = ok(alice.api_get("/api/inbox").await);
+    let entries = inbox["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 1, "{inbox}");
+    assert!(entries[0].get("text").is_none() && entries[0]["username"].is_null(), "{inbox}");
+    let html = page(&alice, "/inbox").await;
+    assert!(html.text().contains("Something by someone you muted"), "{}", html.text());
+    ok(alice.api_post("/api/readinbox", &[("id", entries[0]["id"].as_str().unwrap())]).await);
+    assert_eq!(ok(alice.api_get("/api/inbox").await)["entries"], json!([]));
+    ok(unmute(&alice, "user", "bob").await);
+    assert!(ok(alice.api_get("/api/inbox").await)["entries"].as_array().unwrap().len() >= 2);
+    bob.comment(story, "After all").await;
+    assert_eq!(badge(&server, &alice).await, 1);
 }
 
-#[tokio::test]
-async fn a_muted_comment_is_a_line_above_its_replies() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_muted_comment_is_a_line_above_its_replies(server: Server) {
     let [alice, bob, carol] = ["alice", "bob", "carol"].map(async |name| server.member(name).await);
     let (alice, bob, carol) = (alice.await, bob.await, carol.await);
     let story = carol.submit_text("A story", "text").await;
@@ -213,9 +200,8 @@ async fn a_muted_comment_is_a_line_above_its_replies() {
     assert!(text.contains("a comment with a word you muted") && text.contains("Words of Bob"), "{text}");
 }
 
-#[tokio::test]
-async fn the_forms_of_pages_mute_and_block_and_say_what_is_wrong() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_forms_of_pages_mute_and_block_and_say_what_is_wrong(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     bob.submit_link("A link", "http://news.example.com/").await;
     for (address, action) in [("/@bob", "/mute"), ("/@bob", "/block"), ("/site/news.example.com", "/mute")] {

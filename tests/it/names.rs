@@ -12,7 +12,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::original;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const TAKEN: &str = "This username is taken. Choose another.";
 const ALIKE: &str = "This username looks too much like another one. Choose another.";
@@ -26,66 +26,59 @@ async fn set_full_name(client: &Client, fullname: &str) -> Value {
     client.api_post("/api/updateprofile", &[("about", ""), ("email", ""), ("fullname", fullname)]).await
 }
 
-#[tokio::test]
-async fn a_name_that_looks_like_another_is_refused_and_writes_nothing() {
-    each_engine(&[], async |server| {
-        server.register("Alice").await;
-        server.register("b0b-1l").await;
-        let before = server.dump().await;
-        for (name, reason) in [
-            ("alice", TAKEN),
-            ("ALICE", TAKEN),
-            ("aIice", ALIKE),
-            ("A1iCE", ALIKE),
-            ("Al1ce", ALIKE),
-            ("al1ce", ALIKE),
-            ("bob-11", ALIKE),
-            ("alice_", ALIKE),
-            ("Al-ice", ALIKE),
-            ("b0b1l", ALIKE),
-            ("BOB-Il", ALIKE),
-            ("B0B-1L", TAKEN),
-        ] {
-            assert_eq!(refused(register(&server, name).await), reason, "{name}");
-        }
-        assert_eq!(server.dump().await, before);
-        for name in ["alicia", "bob-12", "Bob"] {
-            ok(register(&server, name).await);
-        }
-        assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("1"));
-        assert_eq!(server.string("username.folded:bobll").await.as_deref(), Some("2"));
-        assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
-    })
-    .await;
+#[each_engine]
+async fn a_name_that_looks_like_another_is_refused_and_writes_nothing(server: Server) {
+    server.register("Alice").await;
+    server.register("b0b-1l").await;
+    let before = server.dump().await;
+    for (name, reason) in [
+        ("alice", TAKEN),
+        ("ALICE", TAKEN),
+        ("aIice", ALIKE),
+        ("A1iCE", ALIKE),
+        ("Al1ce", ALIKE),
+        ("al1ce", ALIKE),
+        ("bob-11", ALIKE),
+        ("alice_", ALIKE),
+        ("Al-ice", ALIKE),
+        ("b0b1l", ALIKE),
+        ("BOB-Il", ALIKE),
+        ("B0B-1L", TAKEN),
+    ] {
+        assert_eq!(refused(register(&server, name).await), reason, "{name}");
+    }
+    assert_eq!(server.dump().await, before);
+    for name in ["alicia", "bob-12", "Bob"] {
+        ok(register(&server, name).await);
+    }
+    assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("1"));
+    assert_eq!(server.string("username.folded:bobll").await.as_deref(), Some("2"));
+    assert_eq!(server.string("usernames.folded").await.as_deref(), Some("5"));
 }
 
-#[tokio::test]
-async fn of_names_that_look_alike_one_is_created_when_all_are_asked_for_at_once() {
-    each_engine(&[], async |server| {
-        server.register("first").await;
-        let names = ["lilo", "Ii10", "1ilo", "LILO", "lil0", "liIo"];
-        let answers = at_once(names.map(|name| {
-            let visitor = server.visitor();
-            async move {
-                let fields = [("username", name), ("password", PASSWORD)];
-                visitor.api_post("/api/create_account", &fields).await
-            }
-        }))
-        .await;
-        let folds = names.map(tidings_domain::values::lookalikes::folded);
-        let different: std::collections::BTreeSet<&String> = folds.iter().collect();
-        let created = answers.iter().filter(|answer| answer["status"] == "ok").count();
-        assert!((1..=different.len()).contains(&created), "{created} of {different:?}");
-        let keys = server.dump().await;
-        let folded = keys.keys().filter(|key| key.starts_with("username.folded:")).count();
-        assert_eq!(folded, created + 1);
-    })
+#[each_engine]
+async fn of_names_that_look_alike_one_is_created_when_all_are_asked_for_at_once(server: Server) {
+    server.register("first").await;
+    let names = ["lilo", "Ii10", "1ilo", "LILO", "lil0", "liIo"];
+    let answers = at_once(names.map(|name| {
+        let visitor = server.visitor();
+        async move {
+            let fields = [("username", name), ("password", PASSWORD)];
+            visitor.api_post("/api/create_account", &fields).await
+        }
+    }))
     .await;
+    let folds = names.map(tidings_domain::values::lookalikes::folded);
+    let different: std::collections::BTreeSet<&String> = folds.iter().collect();
+    let created = answers.iter().filter(|answer| answer["status"] == "ok").count();
+    assert!((1..=different.len()).contains(&created), "{created} of {different:?}");
+    let keys = server.dump().await;
+    let folded = keys.keys().filter(|key| key.starts_with("username.folded:")).count();
+    assert_eq!(folded, created + 1);
 }
 
-#[tokio::test]
-async fn the_name_of_a_deactivated_account_stays_taken_with_those_that_look_like_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_name_of_a_deactivated_account_stays_taken_with_those_that_look_like_it(server: Server) {
     server.register("admin").await;
     let alice = server.register("alice").await;
     assert_eq!(alice.post("/settings/deactivate", &[("password", PASSWORD)]).await.status, 303);
@@ -112,9 +105,8 @@ async fn names_of_an_older_store_count_from_the_first_sign_up_on() {
     assert_eq!(refused(register(&server, "mo11y").await), ALIKE);
 }
 
-#[tokio::test]
-async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_entry() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_entry(server: Server) {
     server
         .write(|batch| {
             batch.set("users.count", "1200");
@@ -135,9 +127,8 @@ async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_ent
     assert_eq!(refused(register(&server, "user-12O0").await), ALIKE);
 }
 
-#[tokio::test]
-async fn imported_people_get_names_that_nobody_confuses() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn imported_people_get_names_that_nobody_confuses(server: Server) {
     server.register("alice").await;
     let people: Vec<(String, Username)> = ["aIice", "Alice", "b0b", "bob", "carol"]
         .iter()
@@ -170,9 +161,8 @@ async fn an_operator_cannot_add_a_name_that_looks_like_another() {
     assert!(!added && reason.contains("looks too much like another one"), "{reason}");
 }
 
-#[tokio::test]
-async fn a_full_name_never_looks_like_the_username_of_somebody_else() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_full_name_never_looks_like_the_username_of_somebody_else(server: Server) {
     let alice = server.register("alice").await;
     server.register("c0c0").await;
     server.register("rnary").await;
@@ -192,105 +182,95 @@ async fn a_full_name_never_looks_like_the_username_of_somebody_else() {
     }
 }
 
-#[tokio::test]
-async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals() {
-    each_engine(&[], async |server| {
-        for name in ["igor", "alice", "Ian", "i1"] {
-            server.register(name).await;
-        }
-        // Lamer News allowed other names once.
-        server.write(|batch| batch.set("username.to.id:\u{fc}n\u{ef} x", "2")).await;
-        let carol = server.register("carol").await;
-        for name in [
-            "Igor",
-            "IGOR",
-            "iGOR",
-            "lgor",
-            "ALICE",
-            "AlIcE",
-            " Alice ",
-            "ian",
-            "IAN",
-            "I1",
-            "\u{dc}n\u{ef} X",
-            // Fullwidth, mathematical bold, Lisu, and a dotless i.
-            "\u{ff29}\u{ff47}\u{ff4f}\u{ff52}",
-            "\u{1d408}\u{1d420}\u{1d428}\u{1d42b}",
-            "\u{a4f2}\u{a4d6}\u{a4f3}\u{a4e3}",
-            "\u{131}an",
-        ] {
-            let reason = "Your full name looks like another user's username. Choose another.";
-            assert_eq!(refused(set_full_name(&carol, name).await), reason, "{name}");
-        }
-        for name in ["Carol", "CAROL", "Igor B.", "Alicia", "Gil", "\u{dc}n\u{ef}"] {
-            ok(set_full_name(&carol, name).await);
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_full_name_is_not_the_username_of_somebody_else_in_capitals(server: Server) {
+    for name in ["igor", "alice", "Ian", "i1"] {
+        server.register(name).await;
+    }
+    // Lamer News allowed other names once.
+    server.write(|batch| batch.set("username.to.id:\u{fc}n\u{ef} x", "2")).await;
+    let carol = server.register("carol").await;
+    for name in [
+        "Igor",
+        "IGOR",
+        "iGOR",
+        "lgor",
+        "ALICE",
+        "AlIcE",
+        " Alice ",
+        "ian",
+        "IAN",
+        "I1",
+        "\u{dc}n\u{ef} X",
+        // Fullwidth, mathematical bold, Lisu, and a dotless i.
+        "\u{ff29}\u{ff47}\u{ff4f}\u{ff52}",
+        "\u{1d408}\u{1d420}\u{1d428}\u{1d42b}",
+        "\u{a4f2}\u{a4d6}\u{a4f3}\u{a4e3}",
+        "\u{131}an",
+    ] {
+        let reason = "Your full name looks like another user's username. Choose another.";
+        assert_eq!(refused(set_full_name(&carol, name).await), reason, "{name}");
+    }
+    for name in ["Carol", "CAROL", "Igor B.", "Alicia", "Gil", "\u{dc}n\u{ef}"] {
+        ok(set_full_name(&carol, name).await);
+    }
 }
 
 /// Accounts of earlier versions of Tidings get the fields that Lamer News needs.
-#[tokio::test]
-async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_indexed() {
-    each_engine(&[], async |server| {
-        server.register("first").await;
-        let digest = "5".repeat(40);
-        let wrapped = format!("old-digest:{}", server.field("user:1", "password").await.unwrap());
-        server
-            .write(|batch| {
-                batch.set("users.count", "7");
-                batch.set_fields("user:2", [("id", "2"), ("deactivated", "5"), ("password", "")]);
-                for (id, name, password) in [
-                    (3, "carol", "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"),
-                    (4, "dave", &digest),
-                    (5, "erin", &wrapped),
-                    (6, "frank", ""),
-                ] {
-                    let id = id.to_string();
-                    let fields = [("id", &*id), ("username", name), ("password", password)];
-                    batch.set_fields(format!("user:{id}"), fields);
-                }
-                let deactivated = [("id", "7"), ("username", "[deleted user]"), ("deactivated", "6")];
-                batch.set_fields("user:7", deactivated);
-                batch.set_field("user:7", "salt", "x");
-            })
-            .await;
-        let site = &server.app.site;
-        assert!(fold_usernames(site, u64::MAX).await.unwrap());
-        assert_eq!(server.field("user:2", "username").await.as_deref(), Some("[deleted user]"));
-        for id in [2, 3, 6] {
-            assert_eq!(server.field(&format!("user:{id}"), "salt").await.unwrap().len(), 40, "{id}");
-        }
-        // Without a salt, a digest of 2011 is verified with that of the site.
-        for id in [4, 5] {
-            assert_eq!(server.field(&format!("user:{id}"), "salt").await, None, "{id}");
-        }
-        assert_eq!(server.field("user:7", "salt").await.as_deref(), Some("x"));
-        let after = server.dump().await;
-        assert!(!after.contains_key("username.folded:[deleted user]"));
-        assert!(fold_usernames(site, u64::MAX).await.unwrap());
-        assert_eq!(server.dump().await, after);
-    })
-    .await;
+#[each_engine]
+async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_indexed(server: Server) {
+    server.register("first").await;
+    let digest = "5".repeat(40);
+    let wrapped = format!("old-digest:{}", server.field("user:1", "password").await.unwrap());
+    server
+        .write(|batch| {
+            batch.set("users.count", "7");
+            batch.set_fields("user:2", [("id", "2"), ("deactivated", "5"), ("password", "")]);
+            for (id, name, password) in [
+                (3, "carol", "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"),
+                (4, "dave", &digest),
+                (5, "erin", &wrapped),
+                (6, "frank", ""),
+            ] {
+                let id = id.to_string();
+                let fields = [("id", &*id), ("username", name), ("password", password)];
+                batch.set_fields(format!("user:{id}"), fields);
+            }
+            let deactivated = [("id", "7"), ("username", "[deleted user]"), ("deactivated", "6")];
+            batch.set_fields("user:7", deactivated);
+            batch.set_field("user:7", "salt", "x");
+        })
+        .await;
+    let site = &server.app.site;
+    assert!(fold_usernames(site, u64::MAX).await.unwrap());
+    assert_eq!(server.field("user:2", "username").await.as_deref(), Some("[deleted user]"));
+    for id in [2, 3, 6] {
+        assert_eq!(server.field(&format!("user:{id}"), "salt").await.unwrap().len(), 40, "{id}");
+    }
+    // Without a salt, a digest of 2011 is verified with that of the site.
+    for id in [4, 5] {
+        assert_eq!(server.field(&format!("user:{id}"), "salt").await, None, "{id}");
+    }
+    assert_eq!(server.field("user:7", "salt").await.as_deref(), Some("x"));
+    let after = server.dump().await;
+    assert!(!after.contains_key("username.folded:[deleted user]"));
+    assert!(fold_usernames(site, u64::MAX).await.unwrap());
+    assert_eq!(server.dump().await, after);
 }
 
-#[tokio::test]
-async fn an_account_of_an_earlier_version_gets_a_salt_at_the_next_login() {
-    each_engine(&[], async |server| {
-        server.register("alice").await;
-        server.write(|batch| batch.delete_field("user:1", "salt")).await;
-        server.visitor().log_in("alice", PASSWORD).await;
-        let salt = server.field("user:1", "salt").await;
-        assert_eq!(salt.as_ref().map(String::len), Some(40));
-        server.visitor().log_in("alice", PASSWORD).await;
-        assert_eq!(server.field("user:1", "salt").await, salt);
-    })
-    .await;
+#[each_engine]
+async fn an_account_of_an_earlier_version_gets_a_salt_at_the_next_login(server: Server) {
+    server.register("alice").await;
+    server.write(|batch| batch.delete_field("user:1", "salt")).await;
+    server.visitor().log_in("alice", PASSWORD).await;
+    let salt = server.field("user:1", "salt").await;
+    assert_eq!(salt.as_ref().map(String::len), Some(40));
+    server.visitor().log_in("alice", PASSWORD).await;
+    assert_eq!(server.field("user:1", "salt").await, salt);
 }
 
-#[tokio::test]
-async fn a_full_name_has_one_script_and_no_invisible_marks() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_full_name_has_one_script_and_no_invisible_marks(server: Server) {
     let alice = server.register("alice").await;
     for (name, reason) in [
         (
@@ -316,9 +296,8 @@ async fn a_full_name_has_one_script_and_no_invisible_marks() {
     }
 }
 
-#[tokio::test]
-async fn a_person_may_switch_their_gravatar_off() {
-    let server = Server::start(Engine::Memory, &[("web.gravatars", "true")]).await;
+#[in_memory(&[("web.gravatars", "true")])]
+async fn a_person_may_switch_their_gravatar_off(server: Server) {
     let alice = server.register("alice").await;
     let shows = async || {
         let page = server.visitor().get("/@alice").await;
@@ -349,36 +328,32 @@ async fn a_person_may_switch_their_gravatar_off() {
 
 const RESERVED: &str = "This username is reserved. Choose another.";
 
-#[tokio::test]
-async fn reserved_names_are_for_the_operator_and_the_first_account() {
-    each_engine(&[], async |server| {
-        ok(register(&server, "administrator").await);
-        let before = server.dump().await;
-        for name in ["admin", "Adm1n", "ad-min_", "moderator", "ROOT", "support"] {
-            assert_eq!(refused(register(&server, name).await), RESERVED, "{name}");
-        }
-        assert_eq!(server.dump().await, before);
-        server.member("moderator").await;
-        let bob = server.register("bob").await;
-        for name in ["admin", "Admin \u{2713}", "\u{2605} A D M I N", "adm\u{131}n", "a moderator"] {
-            let error = refused(set_full_name(&bob, name).await);
-            assert_eq!(error, "Your full name looks like a reserved name. Choose another.", "{name}");
-        }
-        let alike = "Your full name looks like another user's username. Choose another.";
-        server.register("alice").await;
-        for name in ["alice \u{2713}", "A l i c e", "\u{1f600}alice\u{1f600}"] {
-            assert_eq!(refused(set_full_name(&bob, name).await), alike, "{name}");
-        }
-        // One's own name is another matter.
-        let moderator = server.client_of(2).await;
-        ok(set_full_name(&moderator, "Moderator").await);
-    })
-    .await;
+#[each_engine]
+async fn reserved_names_are_for_the_operator_and_the_first_account(server: Server) {
+    ok(register(&server, "administrator").await);
+    let before = server.dump().await;
+    for name in ["admin", "Adm1n", "ad-min_", "moderator", "ROOT", "support"] {
+        assert_eq!(refused(register(&server, name).await), RESERVED, "{name}");
+    }
+    assert_eq!(server.dump().await, before);
+    server.member("moderator").await;
+    let bob = server.register("bob").await;
+    for name in ["admin", "Admin \u{2713}", "\u{2605} A D M I N", "adm\u{131}n", "a moderator"] {
+        let error = refused(set_full_name(&bob, name).await);
+        assert_eq!(error, "Your full name looks like a reserved name. Choose another.", "{name}");
+    }
+    let alike = "Your full name looks like another user's username. Choose another.";
+    server.register("alice").await;
+    for name in ["alice \u{2713}", "A l i c e", "\u{1f600}alice\u{1f600}"] {
+        assert_eq!(refused(set_full_name(&bob, name).await), alike, "{name}");
+    }
+    // One's own name is another matter.
+    let moderator = server.client_of(2).await;
+    ok(set_full_name(&moderator, "Moderator").await);
 }
 
-#[tokio::test]
-async fn the_operator_chooses_which_names_are_reserved() {
-    let server = Server::start(Engine::Memory, &[("accounts.reserved_names", "gazette, The Editor")]).await;
+#[in_memory(&[("accounts.reserved_names", "gazette, The Editor")])]
+async fn the_operator_chooses_which_names_are_reserved(server: Server) {
     ok(register(&server, "first").await);
     for name in ["Gazette", "the-editor", "TheEd1tor"] {
         assert_eq!(refused(register(&server, name).await), RESERVED, "{name}");
@@ -387,45 +362,41 @@ async fn the_operator_chooses_which_names_are_reserved() {
 }
 
 /// Names that look alike only since hyphens do not count stay as they are.
-#[tokio::test]
-async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both() {
-    each_engine(&[], async |server| {
-        server.register("first").await;
-        server
-            .write(|batch| {
-                batch.set("users.count", "5");
-                batch.set("usernames.folded", "5");
-                for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
-                    batch.set_fields(
-                        format!("user:{id}"),
-                        [("id", id.to_string()), ("username", name.to_owned())],
-                    );
-                    batch.set_field(format!("user:{id}"), "salt", "x");
-                    batch.set(format!("username.to.id:{name}"), id.to_string());
-                    batch.set(format!("username.folded:{name}"), id.to_string());
-                }
-                // A deactivated account, whose name stays taken.
-                let gone = [("id", "4"), ("username", "[deleted user]"), ("deactivated", "5"), ("salt", "x")];
-                batch.set_fields("user:4", gone);
-                batch.set("username.to.id:b-ob", "4");
-                batch.set("username.folded:b-ob", "4");
-            })
-            .await;
-        let site = &server.app.site;
-        let earlier =
-            migrations::StoreState { layout: 1, unreadable_layout: None, keys: 1, unfinished: None };
-        for _ in 0..2 {
-            server.write(|batch| batch.set("layout:version", "1")).await;
-            migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
-            assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("2"));
-            assert_eq!(server.string("username.folded:bob").await.as_deref(), Some("4"));
-        }
-        for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
-            assert_eq!(server.field(&format!("user:{id}"), "username").await.as_deref(), Some(name));
-        }
-        for name in ["a-lice", "bob", "b_o_b"] {
-            assert_eq!(refused(register(&server, name).await), ALIKE, "{name}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both(server: Server) {
+    server.register("first").await;
+    server
+        .write(|batch| {
+            batch.set("users.count", "5");
+            batch.set("usernames.folded", "5");
+            for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
+                batch.set_fields(
+                    format!("user:{id}"),
+                    [("id", id.to_string()), ("username", name.to_owned())],
+                );
+                batch.set_field(format!("user:{id}"), "salt", "x");
+                batch.set(format!("username.to.id:{name}"), id.to_string());
+                batch.set(format!("username.folded:{name}"), id.to_string());
+            }
+            // A deactivated account, whose name stays taken.
+            let gone = [("id", "4"), ("username", "[deleted user]"), ("deactivated", "5"), ("salt", "x")];
+            batch.set_fields("user:4", gone);
+            batch.set("username.to.id:b-ob", "4");
+            batch.set("username.folded:b-ob", "4");
+        })
+        .await;
+    let site = &server.app.site;
+    let earlier = migrations::StoreState { layout: 1, unreadable_layout: None, keys: 1, unfinished: None };
+    for _ in 0..2 {
+        server.write(|batch| batch.set("layout:version", "1")).await;
+        migrations::migrate(site, &earlier, &migrations::MIGRATIONS, &|_, _| {}).await.unwrap();
+        assert_eq!(server.string("username.folded:allce").await.as_deref(), Some("2"));
+        assert_eq!(server.string("username.folded:bob").await.as_deref(), Some("4"));
+    }
+    for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
+        assert_eq!(server.field(&format!("user:{id}"), "username").await.as_deref(), Some(name));
+    }
+    for name in ["a-lice", "bob", "b_o_b"] {
+        assert_eq!(refused(register(&server, name).await), ALIKE, "{name}");
+    }
 }

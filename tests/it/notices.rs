@@ -5,7 +5,7 @@ use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::moderation::{people, undo};
 use crate::pages::{page, redirects_saying, redirects_to};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// Parameters that say, or once said, that something was done. The line 1 of the log is alice's.
 const CLAIMS: [&str; 2] = [
@@ -75,9 +75,8 @@ async fn no_page_says_what_nobody_did() {
     assert!(tried > 250, "{tried}");
 }
 
-#[tokio::test]
-async fn a_line_is_told_to_its_writer_for_ten_minutes() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_line_is_told_to_its_writer_for_ten_minutes(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     let story = bob.submit_text("A story", "text").await;
     let path = format!("/news/{story}");

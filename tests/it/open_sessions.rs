@@ -13,7 +13,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::original::{self, ACCOUNTS, APISECRET, AUTH, LEGACY_SALT};
 use crate::pages::{error_message, page, redirects_saying};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const HTTPS: (&str, &str) = ("site.url", "https://news.example.com");
 const DAY: u64 = 86_400;
@@ -41,100 +41,90 @@ async fn end(client: &Client, session: &str) -> Value {
     client.api_post("/api/endsession", &[("session", session)]).await
 }
 
-#[tokio::test]
-async fn sessions_are_listed_with_what_the_owner_needs_to_recognise_them() {
-    each_engine(&[], async |server| {
-        let first = server.visitor().with_header("user-agent", "Tool/1.0").register("alice").await;
-        server.advance(10);
-        let agent = format!("{}\t{}", "x".repeat(200), "y".repeat(200));
-        let second = server.visitor().with_header("user-agent", &agent).log_in("alice", PASSWORD).await;
-        let now = server.now();
-        let expected = |current: &str| {
-            let session = |client: &Client, since: u64, agent: &str| {
-                json!({
-                    "id": id(client), "since": since, "last_seen": since, "agent": agent,
-                    "address": "127.0.0.1", "current": id(client) == current,
-                })
-            };
-            let agent = agent.replace('\t', "");
-            [session(&second, now, &agent[..256]), session(&first, now - 10, "Tool/1.0")]
+#[each_engine]
+async fn sessions_are_listed_with_what_the_owner_needs_to_recognise_them(server: Server) {
+    let first = server.visitor().with_header("user-agent", "Tool/1.0").register("alice").await;
+    server.advance(10);
+    let agent = format!("{}\t{}", "x".repeat(200), "y".repeat(200));
+    let second = server.visitor().with_header("user-agent", &agent).log_in("alice", PASSWORD).await;
+    let now = server.now();
+    let expected = |current: &str| {
+        let session = |client: &Client, since: u64, agent: &str| {
+            json!({
+                "id": id(client), "since": since, "last_seen": since, "agent": agent,
+                "address": "127.0.0.1", "current": id(client) == current,
+            })
         };
-        assert_eq!(sessions(&first).await, expected(&id(&first)));
-        assert_eq!(sessions(&second).await, expected(&id(&second)));
-        assert_eq!(refused(server.visitor().api_get("/api/sessions").await), "You must be logged in.");
-        let shown = page(&first, "/settings/sessions").await;
-        assert!(shown.content().contains("Tool (this one)") && shown.content().contains("127.0.0.1"));
-        // Neither page nor list contains what would let somebody use the other session.
-        for path in ["/settings/sessions", "/api/sessions"] {
-            let text = String::from_utf8(first.get(path).await.body).unwrap();
-            assert!(!text.contains(&hash(&second)) && !text.contains(second.auth.as_deref().unwrap()));
-        }
-        assert!(!has_session(&second.with_secrets(Some(&id(&second)), None)).await);
-    })
-    .await;
+        let agent = agent.replace('\t', "");
+        [session(&second, now, &agent[..256]), session(&first, now - 10, "Tool/1.0")]
+    };
+    assert_eq!(sessions(&first).await, expected(&id(&first)));
+    assert_eq!(sessions(&second).await, expected(&id(&second)));
+    assert_eq!(refused(server.visitor().api_get("/api/sessions").await), "You must be logged in.");
+    let shown = page(&first, "/settings/sessions").await;
+    assert!(shown.content().contains("Tool (this one)") && shown.content().contains("127.0.0.1"));
+    // Neither page nor list contains what would let somebody use the other session.
+    for path in ["/settings/sessions", "/api/sessions"] {
+        let text = String::from_utf8(first.get(path).await.body).unwrap();
+        assert!(!text.contains(&hash(&second)) && !text.contains(second.auth.as_deref().unwrap()));
+    }
+    assert!(!has_session(&second.with_secrets(Some(&id(&second)), None)).await);
 }
 
-#[tokio::test]
-async fn ending_one_session_leaves_the_others_and_their_forms() {
-    each_engine(&[], async |server| {
-        let first = server.register("alice").await;
-        let second = server.visitor().log_in("alice", PASSWORD).await;
-        let third = server.visitor().log_in("alice", PASSWORD).await;
-        let bob = server.member("bob").await;
-        assert_ne!(first.auth, second.auth);
-        assert!(second.is_logged_in().await);
+#[each_engine]
+async fn ending_one_session_leaves_the_others_and_their_forms(server: Server) {
+    let first = server.register("alice").await;
+    let second = server.visitor().log_in("alice", PASSWORD).await;
+    let third = server.visitor().log_in("alice", PASSWORD).await;
+    let bob = server.member("bob").await;
+    assert_ne!(first.auth, second.auth);
+    assert!(second.is_logged_in().await);
 
-        // Nobody ends the sessions of others, nor without the secret of forms.
-        assert!(refused(end(&bob, &id(&second)).await).contains("no such session"));
-        let without_secret = first.with_secrets(first.auth.as_deref(), Some("wrong"));
-        assert!(refused(end(&without_secret, &id(&second)).await).contains("apisecret"));
-        for wrong in ["", "0000000000000000", "earlier", &hash(&second), second.auth.as_deref().unwrap()] {
-            assert!(refused(end(&first, wrong).await).contains("no such session"), "{wrong}");
-        }
-        assert!(second.is_logged_in().await);
+    // Nobody ends the sessions of others, nor without the secret of forms.
+    assert!(refused(end(&bob, &id(&second)).await).contains("no such session"));
+    let without_secret = first.with_secrets(first.auth.as_deref(), Some("wrong"));
+    assert!(refused(end(&without_secret, &id(&second)).await).contains("apisecret"));
+    for wrong in ["", "0000000000000000", "earlier", &hash(&second), second.auth.as_deref().unwrap()] {
+        assert!(refused(end(&first, wrong).await).contains("no such session"), "{wrong}");
+    }
+    assert!(second.is_logged_in().await);
 
-        assert_eq!(end(&first, &id(&second)).await, json!({"status": "ok"}));
-        assert!(!has_session(&second).await);
-        assert_eq!(server.expiry(&format!("session:{}", hash(&second))).await, Expiry::Absent);
-        assert_eq!(sessions(&first).await.len(), 2);
-        ok(third.api_post("/api/logout", &[]).await);
-        assert!(!has_session(&third).await);
-        assert!(first.is_logged_in().await && bob.is_logged_in().await);
-        // One's own session may be ended, too.
-        ok(end(&first, &id(&first)).await);
-        assert!(!has_session(&first).await);
-        assert!(server.sorted("user:1:sessions").await.is_empty());
-    })
-    .await;
+    assert_eq!(end(&first, &id(&second)).await, json!({"status": "ok"}));
+    assert!(!has_session(&second).await);
+    assert_eq!(server.expiry(&format!("session:{}", hash(&second))).await, Expiry::Absent);
+    assert_eq!(sessions(&first).await.len(), 2);
+    ok(third.api_post("/api/logout", &[]).await);
+    assert!(!has_session(&third).await);
+    assert!(first.is_logged_in().await && bob.is_logged_in().await);
+    // One's own session may be ended, too.
+    ok(end(&first, &id(&first)).await);
+    assert!(!has_session(&first).await);
+    assert!(server.sorted("user:1:sessions").await.is_empty());
 }
 
-#[tokio::test]
-async fn ending_all_others_replaces_the_secret_and_keeps_the_open_forms_of_this_session() {
-    each_engine(&[], async |server| {
-        let first = server.register("alice").await;
-        let second = server.visitor().log_in("alice", PASSWORD).await;
-        let before = page(&first, "/settings/sessions").await;
-        let form = before.forms().into_iter().find(|form| form.value("session") == Some("others")).unwrap();
-        redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
-        assert!(!has_session(&second).await && has_session(&first).await);
-        assert_eq!(sessions(&first).await.len(), 1);
-        let secret = server.field("user:1", "apisecret").await.unwrap();
-        assert_ne!(Some(&secret), first.apisecret.as_ref());
-        // Forms from before, plain and masked, and from now on.
-        assert!(first.is_logged_in().await);
-        redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
-        assert!(first.with_secrets(first.auth.as_deref(), Some(&secret)).is_logged_in().await);
-        // In another session the former secret is worth nothing.
-        let third = server.visitor().log_in("alice", PASSWORD).await;
-        assert!(!third.with_secrets(third.auth.as_deref(), first.apisecret.as_deref()).is_logged_in().await);
-        assert!(third.is_logged_in().await);
-    })
-    .await;
+#[each_engine]
+async fn ending_all_others_replaces_the_secret_and_keeps_the_open_forms_of_this_session(server: Server) {
+    let first = server.register("alice").await;
+    let second = server.visitor().log_in("alice", PASSWORD).await;
+    let before = page(&first, "/settings/sessions").await;
+    let form = before.forms().into_iter().find(|form| form.value("session") == Some("others")).unwrap();
+    redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
+    assert!(!has_session(&second).await && has_session(&first).await);
+    assert_eq!(sessions(&first).await.len(), 1);
+    let secret = server.field("user:1", "apisecret").await.unwrap();
+    assert_ne!(Some(&secret), first.apisecret.as_ref());
+    // Forms from before, plain and masked, and from now on.
+    assert!(first.is_logged_in().await);
+    redirects_saying(&form.send(&first).await, "/settings/sessions", "sessions_ended");
+    assert!(first.with_secrets(first.auth.as_deref(), Some(&secret)).is_logged_in().await);
+    // In another session the former secret is worth nothing.
+    let third = server.visitor().log_in("alice", PASSWORD).await;
+    assert!(!third.with_secrets(third.auth.as_deref(), first.apisecret.as_deref()).is_logged_in().await);
+    assert!(third.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn the_page_ends_one_session() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_page_ends_one_session(server: Server) {
     let first = server.register("alice").await;
     let second = server.visitor().log_in("alice", PASSWORD).await;
     let shown = page(&first, "/settings/sessions").await;
@@ -170,9 +160,8 @@ async fn a_session_ends_60_days_after_the_last_visit() {
     }
 }
 
-#[tokio::test]
-async fn a_visit_is_written_and_the_cookie_renewed_once_an_hour() {
-    let server = Server::start(Engine::Memory, &[HTTPS]).await;
+#[in_memory(&[HTTPS])]
+async fn a_visit_is_written_and_the_cookie_renewed_once_an_hour(server: Server) {
     let alice = server.register("alice").await;
     let key = format!("session:{}", hash(&alice));
     let life = Expiry::In(Duration::from_secs(60 * DAY));
@@ -203,48 +192,42 @@ async fn a_visit_is_written_and_the_cookie_renewed_once_an_hour() {
     assert!(cookies[0].to_str().unwrap().starts_with("__Host-auth=; "), "{cookies:?}");
 }
 
-#[tokio::test]
-async fn an_account_has_20_sessions_and_one_more_login_ends_the_oldest() {
-    each_engine(&[], async |server| {
-        let mut clients = vec![server.register("alice").await];
-        for _ in 1..20 {
-            clients.push(server.visitor().log_in("alice", PASSWORD).await);
+#[each_engine]
+async fn an_account_has_20_sessions_and_one_more_login_ends_the_oldest(server: Server) {
+    let mut clients = vec![server.register("alice").await];
+    for _ in 1..20 {
+        clients.push(server.visitor().log_in("alice", PASSWORD).await);
+    }
+    assert_eq!(sessions(&clients[0]).await.len(), 20);
+    for (ended, _) in (0..2).zip(0..) {
+        let newest = server.visitor().log_in("alice", PASSWORD).await;
+        for (number, client) in clients.iter().enumerate() {
+            assert_eq!(has_session(client).await, number > ended, "number {number}");
         }
-        assert_eq!(sessions(&clients[0]).await.len(), 20);
-        for (ended, _) in (0..2).zip(0..) {
-            let newest = server.visitor().log_in("alice", PASSWORD).await;
-            for (number, client) in clients.iter().enumerate() {
-                assert_eq!(has_session(client).await, number > ended, "number {number}");
-            }
-            assert_eq!(sessions(&newest).await.len(), 20);
-        }
-    })
-    .await;
+        assert_eq!(sessions(&newest).await.len(), 20);
+    }
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn logins_at_the_same_time_leave_20_sessions_at_most() {
-    each_engine(&[], async |server| {
-        server.register("alice").await;
-        let logins = (0..30).map(|_| {
-            let visitor = server.visitor();
-            async move { visitor.log_in("alice", PASSWORD).await }
-        });
-        let clients = at_once(logins).await;
-        let listed = server.sorted("user:1:sessions").await.len();
-        assert_eq!(listed, 20);
-        let mut live = 0;
-        for client in clients {
-            live += usize::from(has_session(&client).await);
-        }
-        assert_eq!(live, 20);
-    })
-    .await;
+async fn logins_at_the_same_time_leave_20_sessions_at_most(server: Server) {
+    server.register("alice").await;
+    let logins = (0..30).map(|_| {
+        let visitor = server.visitor();
+        async move { visitor.log_in("alice", PASSWORD).await }
+    });
+    let clients = at_once(logins).await;
+    let listed = server.sorted("user:1:sessions").await.len();
+    assert_eq!(listed, 20);
+    let mut live = 0;
+    for client in clients {
+        live += usize::from(has_session(&client).await);
+    }
+    assert_eq!(live, 20);
 }
 
-#[tokio::test]
-async fn sessions_that_have_expired_do_not_count_among_the_20() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn sessions_that_have_expired_do_not_count_among_the_20(server: Server) {
     server.register("alice").await;
     for _ in 0..10 {
         server.visitor().log_in("alice", PASSWORD).await;
@@ -404,24 +387,21 @@ async fn a_session_of_lamer_news_ends_with_the_password() {
     server.visitor().log_in(ACCOUNTS[0].0, "battery staple").await;
 }
 
-#[tokio::test]
-async fn a_token_of_lamer_news_counts_only_while_it_is_the_users() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let stray = "9".repeat(40);
-        server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
-        let with_stray = server.visitor().with_secrets(Some(&stray), alice.apisecret.as_deref());
-        assert!(has_session(&with_stray).await);
-        server.write(|batch| batch.set_field("user:1", "auth", "8".repeat(40))).await;
-        assert!(!has_session(&with_stray).await);
-        server.write(|batch| batch.set_field("user:1", "auth", &stray)).await;
-        assert!(has_session(&with_stray).await);
-        ok(alice.update_profile("", "", "battery staple").await);
-        assert!(!has_session(&with_stray).await);
-        server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
-        assert!(!has_session(&with_stray).await);
-    })
-    .await;
+#[each_engine]
+async fn a_token_of_lamer_news_counts_only_while_it_is_the_users(server: Server) {
+    let alice = server.register("alice").await;
+    let stray = "9".repeat(40);
+    server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
+    let with_stray = server.visitor().with_secrets(Some(&stray), alice.apisecret.as_deref());
+    assert!(has_session(&with_stray).await);
+    server.write(|batch| batch.set_field("user:1", "auth", "8".repeat(40))).await;
+    assert!(!has_session(&with_stray).await);
+    server.write(|batch| batch.set_field("user:1", "auth", &stray)).await;
+    assert!(has_session(&with_stray).await);
+    ok(alice.update_profile("", "", "battery staple").await);
+    assert!(!has_session(&with_stray).await);
+    server.write(|batch| batch.set(format!("auth:{stray}"), "1")).await;
+    assert!(!has_session(&with_stray).await);
 }
 
 #[tokio::test]
@@ -440,29 +420,24 @@ async fn a_session_that_is_ended_on_one_server_is_over_on_the_others() {
     assert!(!has_session(&elsewhere).await && has_session(&first.at(there.address)).await);
 }
 
-#[tokio::test]
-async fn a_login_that_overlaps_with_a_new_password_has_no_session_afterwards() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        for round in 0..5 {
-            let (old, new) = (format!("{PASSWORD} {round}"), format!("{PASSWORD} {}", round + 1));
-            if round == 0 {
-                ok(alice.update_profile("", "", &old).await);
-            }
-            let mut owner = server.visitor().log_in("alice", &old).await;
-            owner.user_id = 1;
-            let fields = [("about", ""), ("email", ""), ("password", &*new), ("current_password", &*old)];
-            let visitor = server.visitor();
-            let (changed, login) = tokio::join!(
-                owner.api_post("/api/updateprofile", &fields),
-                visitor.try_log_in("alice", &old)
-            );
-            ok(changed);
-            if login["status"] == "ok" {
-                let auth = login["auth"].as_str();
-                assert!(!has_session(&server.visitor().with_secrets(auth, None)).await, "round {round}");
-            }
+#[each_engine]
+async fn a_login_that_overlaps_with_a_new_password_has_no_session_afterwards(server: Server) {
+    let alice = server.register("alice").await;
+    for round in 0..5 {
+        let (old, new) = (format!("{PASSWORD} {round}"), format!("{PASSWORD} {}", round + 1));
+        if round == 0 {
+            ok(alice.update_profile("", "", &old).await);
         }
-    })
-    .await;
+        let mut owner = server.visitor().log_in("alice", &old).await;
+        owner.user_id = 1;
+        let fields = [("about", ""), ("email", ""), ("password", &*new), ("current_password", &*old)];
+        let visitor = server.visitor();
+        let (changed, login) =
+            tokio::join!(owner.api_post("/api/updateprofile", &fields), visitor.try_log_in("alice", &old));
+        ok(changed);
+        if login["status"] == "ok" {
+            let auth = login["auth"].as_str();
+            assert!(!has_session(&server.visitor().with_secrets(auth, None)).await, "round {round}");
+        }
+    }
 }

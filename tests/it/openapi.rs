@@ -12,7 +12,7 @@ use crate::api_document::{Call, DOCUMENT, matches};
 use crate::authenticator::code;
 use crate::client::{Client, Fields, HttpResponse, PASSWORD, ok};
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, START, Server, http_client};
+use crate::server::{START, Server, http_client, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const VOTER: &str = "beda0000-0822-4342-0990-b92d94d9489a";
@@ -466,9 +466,8 @@ fn the_document_describes_the_fields_of_each_form() {
     }
 }
 
-#[tokio::test]
-async fn an_answer_with_more_or_less_than_the_document_says_is_noticed() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_answer_with_more_or_less_than_the_document_says_is_noticed(server: Server) {
     let alice = server.member("alice").await;
     alice.submit_text("A text", "The text").await;
     let path = "/api/getnews/latest/0/1";

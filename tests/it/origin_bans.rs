@@ -6,7 +6,7 @@ use crate::client::{Client, ok, refused};
 use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 use crate::signups::sign_up;
 
 const PROXY: &[(&str, &str)] = &[("web.trusted_proxies", "127.0.0.1")];
@@ -21,48 +21,44 @@ async fn ban(by: &Client, fields: [(&str, &str); 3], more: &[(&str, &str)]) -> V
     by.api_post("/api/moderate/bans", &[&[what, scope, reason], more].concat()).await
 }
 
-#[tokio::test]
-async fn nobody_signs_up_or_posts_from_a_banned_network() {
-    each_engine(PROXY, async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        let story = bob.submit_text("A story", "text").await;
-        for (value, inside, outside) in [
-            ("192.0.2.0/24", "192.0.2.77", "192.0.3.1"),
-            ("2001:db8:1::/48", "2001:db8:1:2::3", "2001:db8:2::1"),
-            ("198.51.100.7", "198.51.100.7", "198.51.100.8"),
+#[each_engine(PROXY)]
+async fn nobody_signs_up_or_posts_from_a_banned_network(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let story = bob.submit_text("A story", "text").await;
+    for (value, inside, outside) in [
+        ("192.0.2.0/24", "192.0.2.77", "192.0.3.1"),
+        ("2001:db8:1::/48", "2001:db8:1:2::3", "2001:db8:2::1"),
+        ("198.51.100.7", "198.51.100.7", "198.51.100.8"),
+    ] {
+        let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
+        let made = ok(ban(&alice, fields, &[("value", value)]).await);
+        let stranger = from(&server.visitor(), inside);
+        let error = refused(sign_up(&stranger, "mallory", &[]).await);
+        assert_eq!(error, "New accounts from your network are not accepted here at the moment: a flood.");
+        let inside = from(&bob, inside);
+        for refusal in [
+            inside.try_submit_on("rust", "Another").await,
+            inside.try_comment(story, None, "a comment").await,
+            inside.try_tweet("a post").await,
         ] {
-            let fields = [("what", "network"), ("scope", "both"), ("reason", "a flood")];
-            let made = ok(ban(&alice, fields, &[("value", value)]).await);
-            let stranger = from(&server.visitor(), inside);
-            let error = refused(sign_up(&stranger, "mallory", &[]).await);
-            assert_eq!(error, "New accounts from your network are not accepted here at the moment: a flood.");
-            let inside = from(&bob, inside);
-            for refusal in [
-                inside.try_submit_on("rust", "Another").await,
-                inside.try_comment(story, None, "a comment").await,
-                inside.try_tweet("a post").await,
-            ] {
-                let error = "Posts from your network are not accepted here at the moment: a flood.";
-                assert_eq!(refused(refusal), error, "{value}");
-            }
-            ok(from(&bob, outside).try_comment(story, None, "a comment").await);
-            // Staff is never locked out.
-            ok(from(&alice, "192.0.2.77").try_comment(story, None, "a comment").await);
-            let list = ok(alice.api_get("/api/moderate/bans").await);
-            assert_eq!(list["bans"][0]["stopped"], 4, "{list}");
-            ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
-            ok(inside.try_comment(story, None, "again").await);
-            assert_eq!(ok(alice.api_get("/api/moderate/bans").await)["bans"], json!([]));
+            let error = "Posts from your network are not accepted here at the moment: a flood.";
+            assert_eq!(refused(refusal), error, "{value}");
         }
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+        ok(from(&bob, outside).try_comment(story, None, "a comment").await);
+        // Staff is never locked out.
+        ok(from(&alice, "192.0.2.77").try_comment(story, None, "a comment").await);
+        let list = ok(alice.api_get("/api/moderate/bans").await);
+        assert_eq!(list["bans"][0]["stopped"], 4, "{list}");
+        ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+        ok(inside.try_comment(story, None, "again").await);
+        assert_eq!(ok(alice.api_get("/api/moderate/bans").await)["bans"], json!([]));
+    }
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn a_ban_covers_what_it_says_and_ends() {
-    let server = Server::start(Engine::Memory, PROXY).await;
+#[in_memory(PROXY)]
+async fn a_ban_covers_what_it_says_and_ends(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     let story = bob.submit_text("A story", "text").await;
@@ -113,9 +109,8 @@ async fn a_ban_covers_what_it_says_and_ends() {
     );
 }
 
-#[tokio::test]
-async fn a_domain_of_another_script_is_banned_however_it_is_written() {
-    let server = Server::start(Engine::Memory, PROXY).await;
+#[in_memory(PROXY)]
+async fn a_domain_of_another_script_is_banned_however_it_is_written(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     let story = bob.submit_text("A story", "text").await;
@@ -141,49 +136,45 @@ async fn a_domain_of_another_script_is_banned_however_it_is_written() {
     assert_eq!(server.field("user:3", "email").await.as_deref(), Some("Frank@xn--mller-kva.example"));
 }
 
-#[tokio::test]
-async fn a_trial_counts_those_whom_a_ban_would_stop() {
-    each_engine(PROXY, async |server| {
-        let alice = server.register("alice").await;
-        let people = server.members(4).await;
-        let addresses = ["192.0.2.1", "192.0.2.2", "192.0.3.1", "2001:db8:1::1"];
-        for (person, address) in people.iter().zip(addresses) {
-            from(person, address).submit_text("A story", "text").await;
-        }
-        let stops = async |value| {
-            let fields = [("what", "network"), ("scope", "both"), ("reason", "r")];
-            ok(ban(&alice, fields, &[("value", value), ("dry_run", "1")]).await)["stops"].clone()
-        };
-        for (value, count) in [
-            ("192.0.2.0/24", json!(2)),
-            ("192.0.2.1", json!(1)),
-            ("192.0.2.128/25", json!(0)),
-            ("192.0.0.0/16", json!(3)),
-            ("2001:db8:1::/48", json!(1)),
-            ("2001:db8::/40", json!(1)),
-            ("2001:db8::/32", Value::Null),
-        ] {
-            assert_eq!(stops(value).await, count, "{value}");
-        }
-        assert_eq!(server.hash("bans:origins").await.len(), 0);
-        let fields = [
-            ("what", "network"),
-            ("value", "192.0.2.0/24"),
-            ("scope", "both"),
-            ("reason", "r"),
-            ("dry_run", "1"),
-        ];
-        let tried = alice.post("/moderate/bans", &fields).await;
-        assert!(text_of(&tried).contains("This ban stops 2 members"), "{}", text_of(&tried));
-        server.advance(8 * 86_400);
-        assert_eq!(stops("192.0.2.0/24").await, json!(0));
-    })
-    .await;
+#[each_engine(PROXY)]
+async fn a_trial_counts_those_whom_a_ban_would_stop(server: Server) {
+    let alice = server.register("alice").await;
+    let people = server.members(4).await;
+    let addresses = ["192.0.2.1", "192.0.2.2", "192.0.3.1", "2001:db8:1::1"];
+    for (person, address) in people.iter().zip(addresses) {
+        from(person, address).submit_text("A story", "text").await;
+    }
+    let stops = async |value| {
+        let fields = [("what", "network"), ("scope", "both"), ("reason", "r")];
+        ok(ban(&alice, fields, &[("value", value), ("dry_run", "1")]).await)["stops"].clone()
+    };
+    for (value, count) in [
+        ("192.0.2.0/24", json!(2)),
+        ("192.0.2.1", json!(1)),
+        ("192.0.2.128/25", json!(0)),
+        ("192.0.0.0/16", json!(3)),
+        ("2001:db8:1::/48", json!(1)),
+        ("2001:db8::/40", json!(1)),
+        ("2001:db8::/32", Value::Null),
+    ] {
+        assert_eq!(stops(value).await, count, "{value}");
+    }
+    assert_eq!(server.hash("bans:origins").await.len(), 0);
+    let fields = [
+        ("what", "network"),
+        ("value", "192.0.2.0/24"),
+        ("scope", "both"),
+        ("reason", "r"),
+        ("dry_run", "1"),
+    ];
+    let tried = alice.post("/moderate/bans", &fields).await;
+    assert!(text_of(&tried).contains("This ban stops 2 members"), "{}", text_of(&tried));
+    server.advance(8 * 86_400);
+    assert_eq!(stops("192.0.2.0/24").await, json!(0));
 }
 
-#[tokio::test]
-async fn only_administrators_ban_and_the_log_does_not_say_what() {
-    let server = Server::start(Engine::Memory, PROXY).await;
+#[in_memory(PROXY)]
+async fn only_administrators_ban_and_the_log_does_not_say_what(server: Server) {
     let alice = server.register("alice").await;
     let moderator = server.member("moderator").await;
     server.set_field("user:2", "flags", "m").await;
@@ -212,35 +203,32 @@ async fn only_administrators_ban_and_the_log_does_not_say_what() {
     assert!(page(&alice, "/moderate/bans").await.content().contains("Nothing is banned."));
 }
 
-#[tokio::test]
-async fn the_same_origin_is_banned_once() {
-    each_engine(PROXY, async |server| {
-        let alice = server.register("alice").await;
-        for (what, value, again) in
-            [("domain", "spam.example", "@Spam.Example"), ("network", "192.0.2.0/24", "192.0.2.77/24")]
-        {
-            let fields = [("what", what), ("scope", "both"), ("reason", "a flood")];
-            let made = ok(ban(&alice, fields, &[("value", value), ("hours", "1")]).await);
-            let other = [("what", what), ("scope", "signup"), ("reason", "again")];
-            let why = refused(ban(&alice, other, &[("value", again)]).await);
-            assert_eq!(why, format!("This is already banned: see ban {} in the list.", made["ban_id"]));
-            // A lifted ban does not come back beside another, and keeps its reason and its end.
-            let before = server.hash("bans:origins").await;
-            let lift = [("ban_id", &*made["ban_id"].to_string()), ("reason", "over")];
-            let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
-            let second = ok(ban(&alice, other, &[("value", again)]).await);
-            let lifted = lifted["moderation_id"].as_u64().unwrap();
-            assert!(refused(undo(&alice, lifted).await).contains("already banned"));
-            ok(undo(&alice, second["moderation_id"].as_u64().unwrap()).await);
-            server.advance(60);
-            ok(undo(&alice, lifted).await);
-            assert_eq!(server.hash("bans:origins").await, before);
-            let line = &ok(alice.api_get("/api/moderations").await)["entries"][0];
-            assert!(line["action"] == "bar" && line["until"].is_u64(), "{line}");
-            // One that has ended makes room.
-            server.advance(3_600);
-            ok(ban(&alice, other, &[("value", again)]).await);
-        }
-    })
-    .await;
+#[each_engine(PROXY)]
+async fn the_same_origin_is_banned_once(server: Server) {
+    let alice = server.register("alice").await;
+    for (what, value, again) in
+        [("domain", "spam.example", "@Spam.Example"), ("network", "192.0.2.0/24", "192.0.2.77/24")]
+    {
+        let fields = [("what", what), ("scope", "both"), ("reason", "a flood")];
+        let made = ok(ban(&alice, fields, &[("value", value), ("hours", "1")]).await);
+        let other = [("what", what), ("scope", "signup"), ("reason", "again")];
+        let why = refused(ban(&alice, other, &[("value", again)]).await);
+        assert_eq!(why, format!("This is already banned: see ban {} in the list.", made["ban_id"]));
+        // A lifted ban does not come back beside another, and keeps its reason and its end.
+        let before = server.hash("bans:origins").await;
+        let lift = [("ban_id", &*made["ban_id"].to_string()), ("reason", "over")];
+        let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
+        let second = ok(ban(&alice, other, &[("value", again)]).await);
+        let lifted = lifted["moderation_id"].as_u64().unwrap();
+        assert!(refused(undo(&alice, lifted).await).contains("already banned"));
+        ok(undo(&alice, second["moderation_id"].as_u64().unwrap()).await);
+        server.advance(60);
+        ok(undo(&alice, lifted).await);
+        assert_eq!(server.hash("bans:origins").await, before);
+        let line = &ok(alice.api_get("/api/moderations").await)["entries"][0];
+        assert!(line["action"] == "bar" && line["until"].is_u64(), "{line}");
+        // One that has ended makes room.
+        server.advance(3_600);
+        ok(ban(&alice, other, &[("value", again)]).await);
+    }
 }

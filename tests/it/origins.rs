@@ -11,7 +11,7 @@ use crate::client::{Client, HttpResponse, PASSWORD, encoded, ok};
 use crate::community::Community;
 use crate::pages::{error_message, page, redirects_to};
 use crate::routes::{post_routes, routes_where};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 const SITE: (&str, &str) = ("site.url", "https://news.example.com");
 
@@ -84,9 +84,8 @@ async fn no_call_that_changes_something_is_taken_from_another_site() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn the_forms_without_a_session_are_not_taken_from_another_site() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn the_forms_without_a_session_are_not_taken_from_another_site(server: Server) {
     let fields = [("username", "alice"), ("password", PASSWORD), ("email", "a@example.org")];
     let query = encoded(&fields);
     let elsewhere = server.visitor().with_header("sec-fetch-site", "cross-site");
@@ -109,9 +108,8 @@ async fn the_forms_without_a_session_are_not_taken_from_another_site() {
     assert_eq!(elsewhere.get("/login").await.status, StatusCode::OK);
 }
 
-#[tokio::test]
-async fn a_site_that_is_used_at_a_literal_address_takes_its_own_forms() {
-    let server = Server::start(Engine::Memory, &[SITE]).await;
+#[in_memory(&[SITE])]
+async fn a_site_that_is_used_at_a_literal_address_takes_its_own_forms(server: Server) {
     server.register("alice").await;
     let fields = [("username", "alice"), ("password", PASSWORD)];
     let here = server.address;

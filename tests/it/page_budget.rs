@@ -9,7 +9,7 @@ use crate::bench_dataset::{Random, words};
 use crate::client::{Client, ok};
 use crate::community::{Community, PAGES};
 use crate::html::Page;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// The most bytes of a page with its style sheet, script and images, compressed.
 const BUDGET: usize = 60_000;
@@ -56,9 +56,8 @@ async fn every_page_is_one_document_one_style_sheet_and_one_script() {
     }
 }
 
-#[tokio::test]
-async fn a_full_front_page_and_a_thread_stay_within_the_budget() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_full_front_page_and_a_thread_stay_within_the_budget(server: Server) {
     let mut random = Random::of("page budget", 1);
     let members = server.members(10).await;
     for member in &members {

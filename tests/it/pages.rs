@@ -14,7 +14,7 @@ use crate::community::{Access, COUNTS_REQUESTS, Community, GONE, PAGES};
 use crate::html::Page;
 use crate::outage::{STORE_TIMEOUT, wait_for};
 use crate::routes::filled;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// The page at an address, which must be there.
 #[track_caller]
@@ -397,9 +397,8 @@ async fn a_list_beyond_its_end_is_empty_and_links_back() {
     }
 }
 
-#[tokio::test]
-async fn lists_go_on_from_page_to_page() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn lists_go_on_from_page_to_page(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..101 {
         alice.submit_text(&format!("Number {number}"), "text").await;
@@ -489,9 +488,8 @@ async fn badge(client: &Client, path: &str) -> Option<String> {
     page.find("span", &[("class", "badge")]).first().map(|badge| badge.text().to_owned())
 }
 
-#[tokio::test]
-async fn comments_with_the_same_id_on_two_stories_have_different_anchors() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn comments_with_the_same_id_on_two_stories_have_different_anchors(server: Server) {
     let alice = server.member("alice").await;
     for title in ["One", "Two"] {
         let news = alice.submit_text(title, "text").await;

@@ -14,7 +14,7 @@ use crate::authenticator::{Authenticator, Key, code};
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_saying, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::two_factor::Protected;
 
 const ORIGIN: &str = "https://news.example.com";
@@ -75,69 +75,60 @@ fn check_not_accepted(answer: &HttpResponse, message: &str) {
     assert_eq!(Page::of(answer).alert(), Some(message));
 }
 
-#[tokio::test]
-async fn a_passkey_logs_in_alone_and_as_the_second_step() {
-    each_engine(&SETTINGS, async |server| {
-        let alice = server.register("alice").await;
-        let (mut authenticator, added) = add(&alice, "My \"phone\"").await;
-        // It is the first second factor, so there are recovery codes.
-        let codes = shown(&added);
-        assert_eq!(codes.all("code").count(), 10);
-        let overview = page(&alice, "/settings/two-factor").await;
-        assert!(overview.text().contains("My \"phone\"") && overview.text().contains("not used yet"));
+#[each_engine(&SETTINGS)]
+async fn a_passkey_logs_in_alone_and_as_the_second_step(server: Server) {
+    let alice = server.register("alice").await;
+    let (mut authenticator, added) = add(&alice, "My \"phone\"").await;
+    // It is the first second factor, so there are recovery codes.
+    let codes = shown(&added);
+    assert_eq!(codes.all("code").count(), 10);
+    let overview = page(&alice, "/settings/two-factor").await;
+    assert!(overview.text().contains("My \"phone\"") && overview.text().contains("not used yet"));
 
-        let visitor = server.visitor();
-        let (form, options_alone) = alone(&visitor).await;
-        assert_eq!(options_alone["userVerification"], "required");
-        assert_eq!(options_alone["rpId"], HOST);
-        assert_eq!(options_alone["allowCredentials"].as_array().map(Vec::len), Some(0));
-        let done = form.with("passkey", &authenticator.get(&options_alone)).send(&visitor).await;
-        assert_eq!(redirects_to(&done), "/latest/0");
-        assert!(done.headers.contains_key("set-cookie"));
-        assert!(page(&alice, "/settings/two-factor").await.text().contains("last used"));
+    let visitor = server.visitor();
+    let (form, options_alone) = alone(&visitor).await;
+    assert_eq!(options_alone["userVerification"], "required");
+    assert_eq!(options_alone["rpId"], HOST);
+    assert_eq!(options_alone["allowCredentials"].as_array().map(Vec::len), Some(0));
+    let done = form.with("passkey", &authenticator.get(&options_alone)).send(&visitor).await;
+    assert_eq!(redirects_to(&done), "/latest/0");
+    assert!(done.headers.contains_key("set-cookie"));
+    assert!(page(&alice, "/settings/two-factor").await.text().contains("last used"));
 
-        // The password alone is not enough any more.
-        let answer = visitor.post("/api/login", &[("username", "alice"), ("password", PASSWORD)]).await;
-        assert_eq!(
-            (answer.status, &answer.json()["code_required"]),
-            (StatusCode::UNAUTHORIZED, &Value::Bool(true))
-        );
-        let step = second_step(&visitor).await;
-        let options = options(&step, "/login/code");
-        assert_eq!(options["allowCredentials"].as_array().map(Vec::len), Some(1));
-        let done = finish(&visitor, &step, &authenticator.get(&options)).await;
-        assert_eq!(redirects_to(&done), "/");
-        let text = page(&alice, "/settings/sessions").await.text().to_owned();
-        assert!(
-            text.contains("with a passkey") && text.contains("with your password and a passkey"),
-            "{text}"
-        );
+    // The password alone is not enough any more.
+    let answer = visitor.post("/api/login", &[("username", "alice"), ("password", PASSWORD)]).await;
+    assert_eq!(
+        (answer.status, &answer.json()["code_required"]),
+        (StatusCode::UNAUTHORIZED, &Value::Bool(true))
+    );
+    let step = second_step(&visitor).await;
+    let options = options(&step, "/login/code");
+    assert_eq!(options["allowCredentials"].as_array().map(Vec::len), Some(1));
+    let done = finish(&visitor, &step, &authenticator.get(&options)).await;
+    assert_eq!(redirects_to(&done), "/");
+    let text = page(&alice, "/settings/sessions").await.text().to_owned();
+    assert!(text.contains("with a passkey") && text.contains("with your password and a passkey"), "{text}");
 
-        // A recovery code stands in for it.
-        let recovery = codes.all("code").next().unwrap().text().to_owned();
-        let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*recovery)];
-        ok(visitor.api_post("/api/login", &fields).await);
-    })
-    .await;
+    // A recovery code stands in for it.
+    let recovery = codes.all("code").next().unwrap().text().to_owned();
+    let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*recovery)];
+    ok(visitor.api_post("/api/login", &fields).await);
 }
 
-#[tokio::test]
-async fn a_use_of_a_passkey_counts_once_and_for_five_minutes() {
-    each_engine(&SETTINGS, async |server| {
-        let alice = server.register("alice").await;
-        let (mut authenticator, _) = add(&alice, "phone").await;
-        let visitor = server.visitor();
-        let (form, options) = alone(&visitor).await;
-        let form = form.with("passkey", &authenticator.get(&options));
-        redirects_to(&form.clone().send(&visitor).await);
-        check_not_accepted(&form.send(&visitor).await, NOT_ACCEPTED);
+#[each_engine(&SETTINGS)]
+async fn a_use_of_a_passkey_counts_once_and_for_five_minutes(server: Server) {
+    let alice = server.register("alice").await;
+    let (mut authenticator, _) = add(&alice, "phone").await;
+    let visitor = server.visitor();
+    let (form, options) = alone(&visitor).await;
+    let form = form.with("passkey", &authenticator.get(&options));
+    redirects_to(&form.clone().send(&visitor).await);
+    check_not_accepted(&form.send(&visitor).await, NOT_ACCEPTED);
 
-        let (form, options) = alone(&visitor).await;
-        server.advance(301);
-        let late = form.with("passkey", &authenticator.get(&options)).send(&visitor).await;
-        check_not_accepted(&late, "Your login took too long. Log in again.");
-    })
-    .await;
+    let (form, options) = alone(&visitor).await;
+    server.advance(301);
+    let late = form.with("passkey", &authenticator.get(&options)).send(&visitor).await;
+    check_not_accepted(&late, "Your login took too long. Log in again.");
 }
 
 /// Tries each mistake of an authenticator, alone and as the second step.
@@ -168,9 +159,8 @@ async fn refuse_mistakes(visitor: &Client, right: &Authenticator, takes_another_
     }
 }
 
-#[tokio::test]
-async fn what_is_not_right_about_a_passkey_is_refused() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn what_is_not_right_about_a_passkey_is_refused(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.register("bob").await;
     let (right, _) = add(&alice, "phone").await;
@@ -195,9 +185,8 @@ async fn what_is_not_right_about_a_passkey_is_refused() {
     redirects_to(&form.with("passkey", &right.clone().get(&options)).send(&visitor).await);
 }
 
-#[tokio::test]
-async fn a_copy_of_a_passkey_that_counts_is_noticed() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_copy_of_a_passkey_that_counts_is_noticed(server: Server) {
     let alice = server.register("alice").await;
     let mut authenticator = Authenticator::new(ORIGIN, HOST);
     authenticator.counter = 5;
@@ -212,9 +201,8 @@ async fn a_copy_of_a_passkey_that_counts_is_noticed() {
     check_not_accepted(&form.with("passkey", &copy.get(&options)).send(&visitor).await, NOT_ACCEPTED);
 }
 
-#[tokio::test]
-async fn a_key_without_a_pin_is_a_second_step_only() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_key_without_a_pin_is_a_second_step_only(server: Server) {
     let alice = server.register("alice").await;
     let (mut key, _) = add(&alice, "key").await;
     key.verifies = false;
@@ -234,9 +222,8 @@ async fn a_key_without_a_pin_is_a_second_step_only() {
     check_not_accepted(&finish(&visitor, &step, &passkey).await, NOT_ACCEPTED);
 }
 
-#[tokio::test]
-async fn a_passkey_of_somebody_else_is_no_second_step() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_passkey_of_somebody_else_is_no_second_step(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.register("bob").await;
     add(&alice, "phone").await;
@@ -247,9 +234,8 @@ async fn a_passkey_of_somebody_else_is_no_second_step() {
     check_not_accepted(&finish(&visitor, &step, &passkey).await, NOT_ACCEPTED);
 }
 
-#[tokio::test]
-async fn a_passkey_is_added_by_its_owner_with_the_password_and_once() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_passkey_is_added_by_its_owner_with_the_password_and_once(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.register("bob").await;
     let form = page(&alice, ADD).await.form(ADD).with("name", "phone");
@@ -283,9 +269,8 @@ async fn a_passkey_is_added_by_its_owner_with_the_password_and_once() {
     }
 }
 
-#[tokio::test]
-async fn an_account_has_ten_passkeys_at_most() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn an_account_has_ten_passkeys_at_most(server: Server) {
     let alice = server.register("alice").await;
     for number in 0..10 {
         add(&alice, &format!("key {number}")).await;
@@ -297,41 +282,37 @@ async fn an_account_has_ten_passkeys_at_most() {
     assert_eq!(page(&alice, "/settings/two-factor").await.all("strong").count(), 10);
 }
 
-#[tokio::test]
-async fn a_passkey_is_removed_with_the_password() {
-    each_engine(&SETTINGS, async |server| {
-        let Protected { client, secret, .. } = Protected::register(&server, "alice").await;
-        let (mut authenticator, added) = add(&client, "phone").await;
-        // There are recovery codes already.
-        redirects_saying(&added, "/settings/two-factor", "factors_changed");
-        let overview = page(&client, "/settings/two-factor").await;
-        let link =
-            overview.all("a").filter_map(|link| link.attribute("href")).find(|link| link.starts_with(REMOVE));
-        let form = page(&client, link.unwrap()).await.form(REMOVE);
-        let refusal = Page::of(&form.clone().with("current_password", "wrong horse").send(&client).await);
-        assert!(refusal.alert().unwrap().contains("wrong"));
-        let form = form.with("current_password", PASSWORD);
-        redirects_saying(&form.clone().send(&client).await, "/settings/two-factor", "factors_changed");
-        let again = form.without("request").send(&client).await;
-        assert_eq!(again.status, StatusCode::NOT_FOUND);
-        let visitor = server.visitor();
-        let (form, options) = alone(&visitor).await;
-        check_not_accepted(
-            &form.with("passkey", &authenticator.get(&options)).send(&visitor).await,
-            NOT_ACCEPTED,
-        );
-        // The app is still needed.
-        assert_eq!(server.field("user:1", "two_factor").await.as_deref(), Some("totp"));
-        let now = code(&secret, server.now());
-        let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*now)];
-        ok(visitor.api_post("/api/login", &fields).await);
-    })
-    .await;
+#[each_engine(&SETTINGS)]
+async fn a_passkey_is_removed_with_the_password(server: Server) {
+    let Protected { client, secret, .. } = Protected::register(&server, "alice").await;
+    let (mut authenticator, added) = add(&client, "phone").await;
+    // There are recovery codes already.
+    redirects_saying(&added, "/settings/two-factor", "factors_changed");
+    let overview = page(&client, "/settings/two-factor").await;
+    let link =
+        overview.all("a").filter_map(|link| link.attribute("href")).find(|link| link.starts_with(REMOVE));
+    let form = page(&client, link.unwrap()).await.form(REMOVE);
+    let refusal = Page::of(&form.clone().with("current_password", "wrong horse").send(&client).await);
+    assert!(refusal.alert().unwrap().contains("wrong"));
+    let form = form.with("current_password", PASSWORD);
+    redirects_saying(&form.clone().send(&client).await, "/settings/two-factor", "factors_changed");
+    let again = form.without("request").send(&client).await;
+    assert_eq!(again.status, StatusCode::NOT_FOUND);
+    let visitor = server.visitor();
+    let (form, options) = alone(&visitor).await;
+    check_not_accepted(
+        &form.with("passkey", &authenticator.get(&options)).send(&visitor).await,
+        NOT_ACCEPTED,
+    );
+    // The app is still needed.
+    assert_eq!(server.field("user:1", "two_factor").await.as_deref(), Some("totp"));
+    let now = code(&secret, server.now());
+    let fields = [("username", "alice"), ("password", PASSWORD), ("code", &*now)];
+    ok(visitor.api_post("/api/login", &fields).await);
 }
 
-#[tokio::test]
-async fn a_passkey_of_a_deactivated_account_is_refused() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn a_passkey_of_a_deactivated_account_is_refused(server: Server) {
     server.register("admin").await;
     let alice = server.register("alice").await;
     let (mut authenticator, _) = add(&alice, "phone").await;
@@ -345,9 +326,8 @@ async fn a_passkey_of_a_deactivated_account_is_refused() {
     );
 }
 
-#[tokio::test]
-async fn a_site_at_a_network_address_offers_no_passkeys() {
-    let server = Server::start(Engine::Memory, &[("site.url", "http://127.0.0.1:8080")]).await;
+#[in_memory(&[("site.url", "http://127.0.0.1:8080")])]
+async fn a_site_at_a_network_address_offers_no_passkeys(server: Server) {
     let alice = server.register("alice").await;
     assert!(!page(&server.visitor(), "/login").await.text().contains("passkey"));
     assert!(!page(&alice, "/settings/two-factor").await.links_to(ADD));
@@ -409,38 +389,34 @@ async fn give_earlier_passkeys(server: &Server, user_id: u64) -> Vec<Authenticat
     earlier_keys().into_iter().map(authenticator).collect()
 }
 
-#[tokio::test]
-async fn passkeys_of_the_version_before_go_on_working() {
-    each_engine(&SETTINGS, async |server| {
-        let alice = server.register("alice").await;
-        let authenticators = give_earlier_passkeys(&server, 1).await;
-        crate::store_check::demand_clean(&server).await;
-        assert_eq!(page(&alice, "/settings/two-factor").await.all("strong").count(), 3);
-        let visitor = server.visitor();
-        for mut authenticator in authenticators {
-            // A copy that has counted no further is noticed.
-            let mut copy = authenticator.clone();
-            let (form, options_alone) = alone(&visitor).await;
-            let done = form.with("passkey", &authenticator.get(&options_alone)).send(&visitor).await;
-            assert_eq!(redirects_to(&done), "/latest/0");
-            let (form, options_alone) = alone(&visitor).await;
-            let answer = form.with("passkey", &copy.get(&options_alone)).send(&visitor).await;
-            check_not_accepted(&answer, NOT_ACCEPTED);
-            // Some browsers do not say whose passkey it is.
-            authenticator.forget_user();
-            let step = second_step(&visitor).await;
-            let options = options(&step, "/login/code");
-            assert_eq!(options["allowCredentials"].as_array().map(Vec::len), Some(3));
-            assert_eq!(redirects_to(&finish(&visitor, &step, &authenticator.get(&options)).await), "/");
-        }
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine(&SETTINGS)]
+async fn passkeys_of_the_version_before_go_on_working(server: Server) {
+    let alice = server.register("alice").await;
+    let authenticators = give_earlier_passkeys(&server, 1).await;
+    crate::store_check::demand_clean(&server).await;
+    assert_eq!(page(&alice, "/settings/two-factor").await.all("strong").count(), 3);
+    let visitor = server.visitor();
+    for mut authenticator in authenticators {
+        // A copy that has counted no further is noticed.
+        let mut copy = authenticator.clone();
+        let (form, options_alone) = alone(&visitor).await;
+        let done = form.with("passkey", &authenticator.get(&options_alone)).send(&visitor).await;
+        assert_eq!(redirects_to(&done), "/latest/0");
+        let (form, options_alone) = alone(&visitor).await;
+        let answer = form.with("passkey", &copy.get(&options_alone)).send(&visitor).await;
+        check_not_accepted(&answer, NOT_ACCEPTED);
+        // Some browsers do not say whose passkey it is.
+        authenticator.forget_user();
+        let step = second_step(&visitor).await;
+        let options = options(&step, "/login/code");
+        assert_eq!(options["allowCredentials"].as_array().map(Vec::len), Some(3));
+        assert_eq!(redirects_to(&finish(&visitor, &step, &authenticator.get(&options)).await), "/");
+    }
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn what_is_not_right_about_a_passkey_of_another_kind_is_refused() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn what_is_not_right_about_a_passkey_of_another_kind_is_refused(server: Server) {
     server.register("alice").await;
     let authenticators = give_earlier_passkeys(&server, 1).await;
     let visitor = server.visitor();
@@ -449,9 +425,8 @@ async fn what_is_not_right_about_a_passkey_of_another_kind_is_refused() {
     refuse_mistakes(&visitor, of_rsa, &|passkey| passkey.take_key_of(of_ed25519)).await;
 }
 
-#[tokio::test]
-async fn new_passkeys_are_of_the_kinds_that_the_site_asks_for() {
-    let server = Server::start(Engine::Memory, &SETTINGS).await;
+#[in_memory(&SETTINGS)]
+async fn new_passkeys_are_of_the_kinds_that_the_site_asks_for(server: Server) {
     let alice = server.register("alice").await;
     for (number, key) in earlier_keys() {
         let begun = begin(&alice, "key").await;

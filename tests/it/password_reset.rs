@@ -7,7 +7,7 @@ use tidings_domain::values::text::NewPassword;
 use tidings_keyspace::Expiry;
 
 use crate::client::{PASSWORD, ok, refused};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
 
 const SITE: &str = "https://news.example.com";
@@ -172,9 +172,8 @@ async fn the_link_is_made_from_the_configured_address_and_not_from_the_requests_
     mailed_token(&mut relay).await;
 }
 
-#[tokio::test]
-async fn without_a_relay_the_answer_says_so_and_nothing_happens() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_a_relay_the_answer_says_so_and_nothing_happens(server: Server) {
     ok(server.register("alice").await.update_profile("", "alice@example.org", "").await);
     let before = server.dump().await;
     let fields = [("username", "alice"), ("email", "alice@example.org")];

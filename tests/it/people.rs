@@ -15,7 +15,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::two_factor::Protected;
 
@@ -57,39 +57,35 @@ async fn people(server: &Server) -> [Client; 3] {
     [alice, moderator, server.visitor().log_in("bob", PASSWORD).await]
 }
 
-#[tokio::test]
-async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob] = people(&server).await;
-        let other = server.visitor().log_in("bob", PASSWORD).await;
-        let story = bob.submit_text("Of bob", "text").await;
-        // The sessions are cached now.
-        assert!(bob.is_logged_in().await && other.is_logged_in().await);
-        ok(act(&moderator, "ban", "bob", "2").await);
-        assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
-        assert_eq!(refused(bob.try_tweet("Still here").await), "You must be logged in.");
-        let told = refused(bob.try_log_in("bob", PASSWORD).await);
-        let expected = "You are banned until 15 Jan 2027, 10:00 UTC: a reason. \
+#[each_engine]
+async fn a_ban_ends_the_sessions_and_refuses_logins_until_its_end(server: Server) {
+    let [_, moderator, bob] = people(&server).await;
+    let other = server.visitor().log_in("bob", PASSWORD).await;
+    let story = bob.submit_text("Of bob", "text").await;
+    // The sessions are cached now.
+    assert!(bob.is_logged_in().await && other.is_logged_in().await);
+    ok(act(&moderator, "ban", "bob", "2").await);
+    assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
+    assert_eq!(refused(bob.try_tweet("Still here").await), "You must be logged in.");
+    let told = refused(bob.try_log_in("bob", PASSWORD).await);
+    let expected = "You are banned until 15 Jan 2027, 10:00 UTC: a reason. \
                         You can appeal against this decision, line 2 of the moderation log.";
-        assert_eq!(told, expected);
-        // A person who does not know the password learns nothing.
-        let told = refused(bob.try_log_in("bob", "a wrong password").await);
-        assert_eq!(told, "Wrong username or password.");
-        // Bob's posts stay.
-        assert_eq!(server.visitor().news(story).await["username"], "bob");
-        server.advance(7_199);
-        refused(bob.try_log_in("bob", PASSWORD).await);
-        server.advance(1);
-        assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
-        // The old sessions stay ended.
-        assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
-    })
-    .await;
+    assert_eq!(told, expected);
+    // A person who does not know the password learns nothing.
+    let told = refused(bob.try_log_in("bob", "a wrong password").await);
+    assert_eq!(told, "Wrong username or password.");
+    // Bob's posts stay.
+    assert_eq!(server.visitor().news(story).await["username"], "bob");
+    server.advance(7_199);
+    refused(bob.try_log_in("bob", PASSWORD).await);
+    server.advance(1);
+    assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
+    // The old sessions stay ended.
+    assert!(!bob.is_logged_in().await && !other.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn the_feed_of_an_inbox_does_not_answer_while_its_owner_is_banned() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_feed_of_an_inbox_does_not_answer_while_its_owner_is_banned(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
     page(&bob, "/inbox").await.form("/inbox/feed").send(&bob).await;
@@ -118,79 +114,69 @@ async fn a_session_counts_for_nothing_while_its_owner_is_banned() {
     assert!(session.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn a_ban_is_lifted_and_the_lift_is_undone() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        ok(act(&moderator, "ban", "bob", "0").await);
-        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until further notice: a reason"));
-        ok(act(&alice, "unban", "bob", "").await);
-        ok(bob.try_log_in("bob", PASSWORD).await);
-        assert!(refused(undo(&moderator, 3).await).contains("Only an administrator can undo it"));
-        ok(undo(&alice, 3).await);
-        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("a reason"));
-        ok(undo(&alice, 4).await);
-        let bob = bob.log_in("bob", PASSWORD).await;
-        assert!(bob.is_logged_in().await);
-        // A later ban replaces the earlier one, which is back when the later is undone.
-        ok(act(&moderator, "ban", "bob", "10").await);
-        ok(act(&moderator, "ban", "bob", "1").await);
-        assert!(refused(undo(&moderator, 6).await).contains("see line 7"));
-        ok(undo(&moderator, 7).await);
-        server.advance(3_600);
-        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 15 Jan 2027, 18:00 UTC"));
-    })
-    .await;
+#[each_engine]
+async fn a_ban_is_lifted_and_the_lift_is_undone(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "ban", "bob", "0").await);
+    assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until further notice: a reason"));
+    ok(act(&alice, "unban", "bob", "").await);
+    ok(bob.try_log_in("bob", PASSWORD).await);
+    assert!(refused(undo(&moderator, 3).await).contains("Only an administrator can undo it"));
+    ok(undo(&alice, 3).await);
+    assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("a reason"));
+    ok(undo(&alice, 4).await);
+    let bob = bob.log_in("bob", PASSWORD).await;
+    assert!(bob.is_logged_in().await);
+    // A later ban replaces the earlier one, which is back when the later is undone.
+    ok(act(&moderator, "ban", "bob", "10").await);
+    ok(act(&moderator, "ban", "bob", "1").await);
+    assert!(refused(undo(&moderator, 6).await).contains("see line 7"));
+    ok(undo(&moderator, 7).await);
+    server.advance(3_600);
+    assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 15 Jan 2027, 18:00 UTC"));
 }
 
-#[tokio::test]
-async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob] = people(&server).await;
-        ok(act(&moderator, "ban", "bob", "1").await);
-        ok(act(&moderator, "unban", "bob", "").await);
-        let bob = bob.log_in("bob", PASSWORD).await;
-        server.advance(3_600);
-        let before = server.hash("user:3").await;
-        let error = refused(undo(&moderator, 3).await);
-        assert_eq!(error, "Nothing to do: it would already have ended.");
-        assert_eq!(server.hash("user:3").await, before);
-        assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
-        assert!(bob.is_logged_in().await);
-    })
-    .await;
+#[each_engine]
+async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out(server: Server) {
+    let [_, moderator, bob] = people(&server).await;
+    ok(act(&moderator, "ban", "bob", "1").await);
+    ok(act(&moderator, "unban", "bob", "").await);
+    let bob = bob.log_in("bob", PASSWORD).await;
+    server.advance(3_600);
+    let before = server.hash("user:3").await;
+    let error = refused(undo(&moderator, 3).await);
+    assert_eq!(error, "Nothing to do: it would already have ended.");
+    assert_eq!(server.hash("user:3").await, before);
+    assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
+    assert!(bob.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn the_last_administrator_cannot_leave() {
-    each_engine(&[], async |server| {
-        let [alice, _, bob] = people(&server).await;
-        let before = server.hash("user:1").await;
-        let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
-        assert_eq!(answer.status, StatusCode::FORBIDDEN);
-        let said = Page::of(&answer).alert().unwrap().to_owned();
-        let sentence = "This is the last administrator. Make someone else an administrator first.";
-        assert!(said.contains(sentence), "{said}");
-        assert_eq!(server.hash("user:1").await, before);
-        // Somebody who is banned does not count.
-        let (site, now) = (&server.app.site, server.app.now());
-        roles::set_role(site, now, UserId(3), (GivenRole::Administrator, true)).await.unwrap();
-        server.set_field("user:3", "banned", "0:1:spam").await;
-        let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
-        assert_eq!(answer.status, StatusCode::FORBIDDEN);
-        server.write(|batch| batch.delete_field("user:3", "banned")).await;
-        assert_eq!(
-            redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await),
-            "/settings/deactivated"
-        );
-        assert!(bob.is_logged_in().await);
-    })
-    .await;
+#[each_engine]
+async fn the_last_administrator_cannot_leave(server: Server) {
+    let [alice, _, bob] = people(&server).await;
+    let before = server.hash("user:1").await;
+    let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    let said = Page::of(&answer).alert().unwrap().to_owned();
+    let sentence = "This is the last administrator. Make someone else an administrator first.";
+    assert!(said.contains(sentence), "{said}");
+    assert_eq!(server.hash("user:1").await, before);
+    // Somebody who is banned does not count.
+    let (site, now) = (&server.app.site, server.app.now());
+    roles::set_role(site, now, UserId(3), (GivenRole::Administrator, true)).await.unwrap();
+    server.set_field("user:3", "banned", "0:1:spam").await;
+    let answer = alice.post("/settings/deactivate", &[("password", PASSWORD)]).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN);
+    server.write(|batch| batch.delete_field("user:3", "banned")).await;
+    assert_eq!(
+        redirects_to(&alice.post("/settings/deactivate", &[("password", PASSWORD)]).await),
+        "/settings/deactivated"
+    );
+    assert!(bob.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn the_login_page_says_why_and_takes_the_appeal() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_login_page_says_why_and_takes_the_appeal(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "2").await);
     let visitor = server.visitor();
@@ -217,51 +203,47 @@ async fn the_login_page_says_why_and_takes_the_appeal() {
     assert!(bob.log_in("bob", PASSWORD).await.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let sum = async || server.number("link:good.com", "sum_of_votes").await;
-        let vote = [("link", "good.com"), ("vote", "1")];
-        ok(alice.api_post("/api/sites/vote", &vote).await);
-        ok(bob.api_post("/api/sites/vote", &vote).await);
-        assert_eq!(sum().await, 2);
-        ok(act(&moderator, "ban", "bob", "1").await);
-        server.finish_jobs().await;
-        assert_eq!(sum().await, 1);
-        server.finish_jobs().await;
-        server.advance(3_599);
-        server.finish_jobs().await;
-        assert_eq!(sum().await, 1);
-        server.advance(1);
-        server.finish_jobs().await;
-        // The server may be ending the ban at the same time.
-        let ended = async {
-            while !server.sorted("bans:ending").await.is_empty() {
-                tidings_testing::pause().await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
-        assert_eq!(sum().await, 2);
+#[each_engine]
+async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let sum = async || server.number("link:good.com", "sum_of_votes").await;
+    let vote = [("link", "good.com"), ("vote", "1")];
+    ok(alice.api_post("/api/sites/vote", &vote).await);
+    ok(bob.api_post("/api/sites/vote", &vote).await);
+    assert_eq!(sum().await, 2);
+    ok(act(&moderator, "ban", "bob", "1").await);
+    server.finish_jobs().await;
+    assert_eq!(sum().await, 1);
+    server.finish_jobs().await;
+    server.advance(3_599);
+    server.finish_jobs().await;
+    assert_eq!(sum().await, 1);
+    server.advance(1);
+    server.finish_jobs().await;
+    // The server may be ending the ban at the same time.
+    let ended = async {
+        while !server.sorted("bans:ending").await.is_empty() {
+            tidings_testing::pause().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+    assert_eq!(sum().await, 2);
 
-        // Lifting puts them back as well; a ban by an administrator of the sites stays.
-        ok(act(&moderator, "ban", "bob", "0").await);
-        server.finish_jobs().await;
-        let voter = server.field("user:3", "voter").await.unwrap();
-        ok(alice.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
-        ok(act(&moderator, "unban", "bob", "").await);
-        server.finish_jobs().await;
-        assert_eq!(sum().await, 1);
-        ok(alice.api_post("/api/sites/admin/unban", &[("user_id", &voter)]).await);
-        assert_eq!(sum().await, 2);
-        crate::consistency::check_site(&server).await;
-    })
-    .await;
+    // Lifting puts them back as well; a ban by an administrator of the sites stays.
+    ok(act(&moderator, "ban", "bob", "0").await);
+    server.finish_jobs().await;
+    let voter = server.field("user:3", "voter").await.unwrap();
+    ok(alice.api_post("/api/sites/admin/ban", &[("user_id", &voter)]).await);
+    ok(act(&moderator, "unban", "bob", "").await);
+    server.finish_jobs().await;
+    assert_eq!(sum().await, 1);
+    ok(alice.api_post("/api/sites/admin/unban", &[("user_id", &voter)]).await);
+    assert_eq!(sum().await, 2);
+    crate::consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(bob.api_post("/api/sites/vote", &[("link", "good.com"), ("vote", "1")]).await);
     ok(act(&moderator, "ban", "bob", "1").await);
@@ -273,59 +255,51 @@ async fn the_first_vote_on_a_site_after_a_ban_does_not_wait_for_the_worker() {
     assert_eq!(server.number("link:other.com", "sum_of_votes").await, -1);
 }
 
-#[tokio::test]
-async fn an_appeal_is_sent_once_and_answered_by_somebody_else() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let carol = server.member("carol").await;
-        ok(act(&moderator, "silence", "bob", "0").await);
-        for (who, id, text, expected) in [
-            (&carol, 2, "For bob", "only against decisions about you"),
-            (&bob, 1, "Not mine", "only against decisions about you"),
-            (&bob, 99, "None", "no such line"),
-            (&bob, 2, " ", "enter"),
-            (&server.visitor(), 2, "Who?", "must be logged in"),
-        ] {
-            let told = refused(appeal(who, id, text).await);
-            assert!(told.to_lowercase().contains(expected), "{told}");
-        }
-        assert!(refused(appeal(&bob, 2, &"x".repeat(2_001)).await).contains("too long"));
-        ok(appeal(&bob, 2, "I did not shout").await);
-        assert!(refused(appeal(&bob, 2, "Really").await).contains("already appealed"));
-        let shown = page(&bob, "/appeal/2").await;
-        assert!(
-            shown.text().contains("I did not shout") && shown.text().contains("is waiting for a moderator")
-        );
-        assert_eq!(carol.get("/appeal/2").await.status, StatusCode::FORBIDDEN);
+#[each_engine]
+async fn an_appeal_is_sent_once_and_answered_by_somebody_else(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let carol = server.member("carol").await;
+    ok(act(&moderator, "silence", "bob", "0").await);
+    for (who, id, text, expected) in [
+        (&carol, 2, "For bob", "only against decisions about you"),
+        (&bob, 1, "Not mine", "only against decisions about you"),
+        (&bob, 99, "None", "no such line"),
+        (&bob, 2, " ", "enter"),
+        (&server.visitor(), 2, "Who?", "must be logged in"),
+    ] {
+        let told = refused(appeal(who, id, text).await);
+        assert!(told.to_lowercase().contains(expected), "{told}");
+    }
+    assert!(refused(appeal(&bob, 2, &"x".repeat(2_001)).await).contains("too long"));
+    ok(appeal(&bob, 2, "I did not shout").await);
+    assert!(refused(appeal(&bob, 2, "Really").await).contains("already appealed"));
+    let shown = page(&bob, "/appeal/2").await;
+    assert!(shown.text().contains("I did not shout") && shown.text().contains("is waiting for a moderator"));
+    assert_eq!(carol.get("/appeal/2").await.status, StatusCode::FORBIDDEN);
 
-        assert!(
-            refused(decide(&moderator, "reject", ("appeal", "2"), "").await)
-                .contains("ou can't decide an appeal")
-        );
-        assert!(refused(decide(&carol, "approve", ("appeal", "2"), "").await).contains("Only moderators"));
-        ok(decide(&alice, "approve", ("appeal", "2"), "").await);
-        bob.tweet("Quietly").await;
-        assert!(last_message(&bob).await.contains("was granted: the decision has been undone. a reason"));
-        let log = ok(bob.api_get("/api/moderations").await);
-        let line = &log["entries"][0];
-        assert_eq!(
-            (&line["action"], &line["kind"], &line["undoes"]),
-            (&json!("approve"), &json!("appeal"), &json!(2))
-        );
-        assert_eq!(log["entries"][1]["undone_by"], 3);
-        assert!(server.sorted("review:queue").await.is_empty());
-        assert!(
-            refused(decide(&alice, "reject", ("appeal", "2"), "").await).contains("already been decided")
-        );
-        assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
-        assert!(refused(undo(&alice, 3).await).contains("can't be undone"));
-    })
-    .await;
+    assert!(
+        refused(decide(&moderator, "reject", ("appeal", "2"), "").await)
+            .contains("ou can't decide an appeal")
+    );
+    assert!(refused(decide(&carol, "approve", ("appeal", "2"), "").await).contains("Only moderators"));
+    ok(decide(&alice, "approve", ("appeal", "2"), "").await);
+    bob.tweet("Quietly").await;
+    assert!(last_message(&bob).await.contains("was granted: the decision has been undone. a reason"));
+    let log = ok(bob.api_get("/api/moderations").await);
+    let line = &log["entries"][0];
+    assert_eq!(
+        (&line["action"], &line["kind"], &line["undoes"]),
+        (&json!("approve"), &json!("appeal"), &json!(2))
+    );
+    assert_eq!(log["entries"][1]["undone_by"], 3);
+    assert!(server.sorted("review:queue").await.is_empty());
+    assert!(refused(decide(&alice, "reject", ("appeal", "2"), "").await).contains("already been decided"));
+    assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
+    assert!(refused(undo(&alice, 3).await).contains("can't be undone"));
 }
 
-#[tokio::test]
-async fn a_rejected_appeal_can_be_reopened() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_rejected_appeal_can_be_reopened(server: Server) {
     let [alice, moderator, bob] = people(&server).await;
     ok(act(&moderator, "silence", "bob", "0").await);
     ok(appeal(&bob, 2, "I did not shout").await);
@@ -342,9 +316,8 @@ async fn a_rejected_appeal_can_be_reopened() {
     bob.tweet("Quietly").await;
 }
 
-#[tokio::test]
-async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisions() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisions(server: Server) {
     let [alice, _, bob] = people(&server).await;
     ok(act(&alice, "silence", "bob", "0").await);
     ok(appeal(&bob, 2, "I did not shout").await);
@@ -357,22 +330,19 @@ async fn an_administrator_who_is_alone_answers_appeals_against_their_own_decisio
     bob.tweet("Quietly").await;
 }
 
-#[tokio::test]
-async fn two_moderators_answer_an_appeal_once() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let second = server.member("second").await;
-        ok(act(&alice, "make_moderator", "second", "").await);
-        ok(act(&moderator, "silence", "bob", "0").await);
-        ok(appeal(&bob, 3, "I did not shout").await);
-        let (first, other) = tokio::join!(
-            decide(&alice, "approve", ("appeal", "3"), ""),
-            decide(&second, "reject", ("appeal", "3"), "")
-        );
-        let done = [&first, &other].into_iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{first} {other}");
-    })
-    .await;
+#[each_engine]
+async fn two_moderators_answer_an_appeal_once(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let second = server.member("second").await;
+    ok(act(&alice, "make_moderator", "second", "").await);
+    ok(act(&moderator, "silence", "bob", "0").await);
+    ok(appeal(&bob, 3, "I did not shout").await);
+    let (first, other) = tokio::join!(
+        decide(&alice, "approve", ("appeal", "3"), ""),
+        decide(&second, "reject", ("appeal", "3"), "")
+    );
+    let done = [&first, &other].into_iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{first} {other}");
 }
 
 #[tokio::test]
@@ -390,9 +360,8 @@ async fn the_answer_is_mailed_to_who_cannot_read_it() {
     assert!(mail.text().contains("was rejected") && mail.text().contains("a reason"), "{}", mail.text());
 }
 
-#[tokio::test]
-async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login() {
-    let server = Server::start(Engine::Memory, &[("rates.failed_login_per_address", "30/10m")]).await;
+#[in_memory(&[("rates.failed_login_per_address", "30/10m")])]
+async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login(server: Server) {
     let [_, moderator, _] = people(&server).await;
     ok(act(&moderator, "ban", "bob", "0").await);
     let fields = [("moderation_id", "2"), ("text", "Why?"), ("username", "bob"), ("password", "wrong")];
@@ -404,52 +373,45 @@ async fn a_wrong_password_in_an_appeal_counts_as_a_failed_login() {
     assert!(server.hash("appeal:2").await.is_empty());
 }
 
-#[tokio::test]
-async fn without_a_session_an_appeal_and_a_message_take_the_second_factor_too() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob] = people(&server).await;
-        let Protected { secret, recovery_codes, .. } = Protected::set_up(&server, bob).await;
-        ok(act(&moderator, "ban", "bob", "0").await);
-        let visitor = server.visitor();
-        for (call, recovery) in ["/api/appeal", "/api/messages"].into_iter().zip(&recovery_codes) {
-            let send = async |code: Option<&str>, line: &str| {
-                let known = [("username", "bob"), ("password", PASSWORD), ("moderation_id", line)];
-                let fields: Vec<_> = known
-                    .into_iter()
-                    .chain([("text", "Why?")])
-                    .chain(code.map(|code| ("code", code)))
-                    .collect();
-                visitor.post(call, &fields).await
-            };
-            let before = server.dump().await;
-            for no_code in [None, Some("")] {
-                let answer = send(no_code, "2").await;
-                assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{call}");
-                assert_eq!(answer.json()["code_required"], true, "{call}");
-            }
-            assert!(refused(send(Some("000000"), "2").await.json()).contains("code is wrong"), "{call}");
-            let written = |dump: &BTreeMap<String, _>| {
-                dump.keys().filter(|key| key.starts_with("appeal:") || key.starts_with("messages:")).count()
-            };
-            assert_eq!(written(&server.dump().await), written(&before), "{call}");
-            server.advance(90);
-            let now = code(&secret, server.now());
-            ok(send(Some(&now), "2").await.json());
-            // The code was used up.
-            assert!(refused(send(Some(&now), "2").await.json()).contains("code is wrong"), "{call}");
-            // A recovery code stands in for it; one of a refused action is not used up.
-            let again = send(Some(recovery), "9").await.json();
-            assert!(refused(again).contains("no such"), "{call}");
-            assert!(send(Some(recovery), "2").await.status.is_success(), "{call}");
+#[each_engine]
+async fn without_a_session_an_appeal_and_a_message_take_the_second_factor_too(server: Server) {
+    let [_, moderator, bob] = people(&server).await;
+    let Protected { secret, recovery_codes, .. } = Protected::set_up(&server, bob).await;
+    ok(act(&moderator, "ban", "bob", "0").await);
+    let visitor = server.visitor();
+    for (call, recovery) in ["/api/appeal", "/api/messages"].into_iter().zip(&recovery_codes) {
+        let send = async |code: Option<&str>, line: &str| {
+            let known = [("username", "bob"), ("password", PASSWORD), ("moderation_id", line)];
+            let fields: Vec<_> =
+                known.into_iter().chain([("text", "Why?")]).chain(code.map(|code| ("code", code))).collect();
+            visitor.post(call, &fields).await
+        };
+        let before = server.dump().await;
+        for no_code in [None, Some("")] {
+            let answer = send(no_code, "2").await;
+            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{call}");
+            assert_eq!(answer.json()["code_required"], true, "{call}");
         }
-        assert_eq!(server.hash("appeal:2").await["text"], "Why?");
-    })
-    .await;
+        assert!(refused(send(Some("000000"), "2").await.json()).contains("code is wrong"), "{call}");
+        let written = |dump: &BTreeMap<String, _>| {
+            dump.keys().filter(|key| key.starts_with("appeal:") || key.starts_with("messages:")).count()
+        };
+        assert_eq!(written(&server.dump().await), written(&before), "{call}");
+        server.advance(90);
+        let now = code(&secret, server.now());
+        ok(send(Some(&now), "2").await.json());
+        // The code was used up.
+        assert!(refused(send(Some(&now), "2").await.json()).contains("code is wrong"), "{call}");
+        // A recovery code stands in for it; one of a refused action is not used up.
+        let again = send(Some(recovery), "9").await.json();
+        assert!(refused(again).contains("no such"), "{call}");
+        assert!(send(Some(recovery), "2").await.status.is_success(), "{call}");
+    }
+    assert_eq!(server.hash("appeal:2").await["text"], "Why?");
 }
 
-#[tokio::test]
-async fn with_a_second_factor_the_page_of_a_ban_comes_after_it_and_asks_for_a_code() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn with_a_second_factor_the_page_of_a_ban_comes_after_it_and_asks_for_a_code(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     let Protected { secret, .. } = Protected::set_up(&server, bob).await;
     ok(act(&moderator, "ban", "bob", "0").await);
@@ -473,9 +435,8 @@ async fn with_a_second_factor_the_page_of_a_ban_comes_after_it_and_asks_for_a_co
     assert_eq!(server.hash("appeal:2").await["text"], "It was not me");
 }
 
-#[tokio::test]
-async fn a_warning_arrives_and_stays() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_warning_arrives_and_stays(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
     assert!(last_message(&bob).await.starts_with("A moderator has warned you: a reason\n\nYou can answer: "));
@@ -483,62 +444,55 @@ async fn a_warning_arrives_and_stays() {
     assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
 }
 
-#[tokio::test]
-async fn a_note_is_for_moderators_and_its_undo_deletes_it() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let note = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "argues <b>a lot</b>")];
+#[each_engine]
+async fn a_note_is_for_moderators_and_its_undo_deletes_it(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let note = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "argues <b>a lot</b>")];
+    ok(moderator.api_post("/api/moderate", &note).await);
+    let log = server.visitor().get("/api/moderations").await;
+    assert!(!String::from_utf8_lossy(&log.body).contains("argues"));
+    for reader in [&moderator, &alice] {
+        assert!(page(reader, "/@bob").await.text().contains("argues <b>a lot</b>"));
+    }
+    for reader in [&bob, &server.visitor()] {
+        let shown = String::from_utf8(reader.get("/@bob").await.body).unwrap();
+        assert!(!shown.contains("argues") && !shown.contains("Notes"), "{shown}");
+    }
+    let inbox = ok(bob.api_get("/api/inbox").await);
+    assert_eq!(inbox["entries"].as_array().unwrap().len(), 0, "{inbox}");
+    ok(undo(&alice, 2).await);
+    assert!(server.hash("user:3:notes").await.is_empty());
+    assert!(!page(&moderator, "/@bob").await.text().contains("argues"));
+    for _ in 0..100 {
         ok(moderator.api_post("/api/moderate", &note).await);
-        let log = server.visitor().get("/api/moderations").await;
-        assert!(!String::from_utf8_lossy(&log.body).contains("argues"));
-        for reader in [&moderator, &alice] {
-            assert!(page(reader, "/@bob").await.text().contains("argues <b>a lot</b>"));
-        }
-        for reader in [&bob, &server.visitor()] {
-            let shown = String::from_utf8(reader.get("/@bob").await.body).unwrap();
-            assert!(!shown.contains("argues") && !shown.contains("Notes"), "{shown}");
-        }
-        let inbox = ok(bob.api_get("/api/inbox").await);
-        assert_eq!(inbox["entries"].as_array().unwrap().len(), 0, "{inbox}");
-        ok(undo(&alice, 2).await);
-        assert!(server.hash("user:3:notes").await.is_empty());
-        assert!(!page(&moderator, "/@bob").await.text().contains("argues"));
-        for _ in 0..100 {
-            ok(moderator.api_post("/api/moderate", &note).await);
-        }
-        assert!(refused(moderator.api_post("/api/moderate", &note).await).contains("100 notes"));
-    })
-    .await;
+    }
+    assert!(refused(moderator.api_post("/api/moderate", &note).await).contains("100 notes"));
 }
 
-#[tokio::test]
-async fn an_administrator_remains() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let site = &server.app.site;
-        let admin = GivenRole::Administrator;
-        let now = server.app.now();
-        let last = roles::set_role(site, now, UserId(1), (admin, false)).await.unwrap_err();
-        assert!(last.to_string().contains("last administrator"), "{last}");
-        let bob = server.member("bob").await;
-        assert!(roles::set_role(site, now, UserId(2), (admin, true)).await.unwrap());
-        // Both ban each other at once: one remains.
-        let (first, second) = tokio::join!(act(&alice, "ban", "bob", "0"), act(&bob, "ban", "alice", "0"));
-        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-        assert_eq!(done, 1, "{first} {second}");
-        // An administrator who is banned does not count.
-        let banned = if first["status"] == "ok" { 2 } else { 1 };
-        let last = roles::set_role(site, now, UserId(3 - banned), (admin, false)).await.unwrap_err();
-        assert!(last.to_string().contains("last administrator"), "{last}");
-        assert!(roles::set_role(site, now, UserId(banned), (admin, false)).await.unwrap());
-        assert!(refused(act(&alice, "ban", "alice", "0").await).len() > 10);
-    })
-    .await;
+#[each_engine]
+async fn an_administrator_remains(server: Server) {
+    let alice = server.register("alice").await;
+    let site = &server.app.site;
+    let admin = GivenRole::Administrator;
+    let now = server.app.now();
+    let last = roles::set_role(site, now, UserId(1), (admin, false)).await.unwrap_err();
+    assert!(last.to_string().contains("last administrator"), "{last}");
+    let bob = server.member("bob").await;
+    assert!(roles::set_role(site, now, UserId(2), (admin, true)).await.unwrap());
+    // Both ban each other at once: one remains.
+    let (first, second) = tokio::join!(act(&alice, "ban", "bob", "0"), act(&bob, "ban", "alice", "0"));
+    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+    assert_eq!(done, 1, "{first} {second}");
+    // An administrator who is banned does not count.
+    let banned = if first["status"] == "ok" { 2 } else { 1 };
+    let last = roles::set_role(site, now, UserId(3 - banned), (admin, false)).await.unwrap_err();
+    assert!(last.to_string().contains("last administrator"), "{last}");
+    assert!(roles::set_role(site, now, UserId(banned), (admin, false)).await.unwrap());
+    assert!(refused(act(&alice, "ban", "alice", "0").await).len() > 10);
 }
 
-#[tokio::test]
-async fn operators_make_moderators() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn operators_make_moderators(server: Server) {
     let [_, _, bob] = people(&server).await;
     let (site, now) = (&server.app.site, server.app.now());
     let role = GivenRole::Moderator;
@@ -551,9 +505,8 @@ async fn operators_make_moderators() {
     assert!(roles::set_role(site, now, UserId(99), (role, true)).await.is_err());
 }
 
-#[tokio::test]
-async fn a_moderator_who_is_silenced_or_banned_does_not_moderate() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_moderator_who_is_silenced_or_banned_does_not_moderate(server: Server) {
     let [alice, moderator, _] = people(&server).await;
     ok(act(&alice, "silence", "mod", "0").await);
     assert!(refused(act(&moderator, "warn", "bob", "").await).contains("You are silenced"));
@@ -563,9 +516,8 @@ async fn a_moderator_who_is_silenced_or_banned_does_not_moderate() {
     assert!(refused(act(&moderator, "warn", "bob", "").await).contains("Only moderators"));
 }
 
-#[tokio::test]
-async fn the_page_of_an_appeal_sends_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_page_of_an_appeal_sends_it(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "hold", "bob", "5").await);
     assert!(last_message(&bob).await.contains("/appeal/2"));
@@ -577,49 +529,46 @@ async fn the_page_of_an_appeal_sends_it() {
     assert!(page(&bob, "/appeal/2").await.text().contains("Let me post"));
 }
 
-#[tokio::test]
-async fn moderators_see_who_shares_a_network_and_administrators_the_addresses() {
-    each_engine(&[("web.trusted_proxies", "127.0.0.0/8")], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let [carol, dave] = [server.member("carol").await, server.member("dave").await];
-        bob.clone().forwarded_for("203.0.113.7").tweet("One").await;
-        carol.clone().forwarded_for("203.0.113.200").submit_text("Two", "text").await;
-        dave.forwarded_for("198.51.100.1").comment(1, "Three").await;
-        let path = "/api/moderate/network/bob";
-        let seen = ok(moderator.api_get(path).await);
-        assert_eq!(seen["others"], json!(["carol"]), "{seen}");
-        assert!(seen.get("addresses").is_none() && !seen.to_string().contains("203.0"), "{seen}");
-        let of_carol = ok(moderator.api_get("/api/moderate/network/CAROL").await);
-        assert_eq!((&of_carol["tag"], &of_carol["others"]), (&seen["tag"], &json!(["bob"])));
-        let of_dave = ok(moderator.api_get("/api/moderate/network/dave").await);
-        assert!(of_dave["tag"] != seen["tag"] && of_dave["others"] == json!([]), "{of_dave}");
-        let seen = ok(alice.api_get(path).await);
-        let expected = json!([{"address": "203.0.113.7", "last_used": server.now()}]);
-        assert_eq!(seen["addresses"][0], expected[0], "{seen}");
-        assert!(refused(bob.api_get(path).await).contains("Only moderators"));
-        assert_eq!(moderator.get("/api/moderate/network/nobody").await.status, StatusCode::NOT_FOUND);
-        // The page says the same.
-        let shown = page(&moderator, "/@bob").await;
-        assert!(shown.text().contains("carol") && !shown.text().contains("203.0.113"));
-        assert!(page(&alice, "/@bob").await.text().contains("203.0.113.7"));
-        // The store itself forgets, no later than after 30 days.
-        for key in
-            server.dump().await.keys().filter(|key| key.contains("network:") || key.contains(":addresses:"))
-        {
-            let Expiry::In(left) = server.expiry(key).await else { panic!("{key} stays for ever") };
-            assert!(left.as_secs() <= 30 * 86_400 && left.as_secs() > 28 * 86_400, "{key} {left:?}");
-        }
-        server.advance(30 * 86_400);
-        assert_eq!(ok(alice.api_get(path).await)["tag"], Value::Null);
-        if server.store().is_shared() {
-            // The clock of Redis cannot be advanced.
-            return;
-        }
-        for key in server.dump().await.into_keys().filter(|key| key.contains(":addresses:")) {
-            assert_eq!(server.expiry(&key).await, Expiry::Absent, "{key}");
-        }
-    })
-    .await;
+#[each_engine(&[("web.trusted_proxies", "127.0.0.0/8")])]
+async fn moderators_see_who_shares_a_network_and_administrators_the_addresses(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let [carol, dave] = [server.member("carol").await, server.member("dave").await];
+    bob.clone().forwarded_for("203.0.113.7").tweet("One").await;
+    carol.clone().forwarded_for("203.0.113.200").submit_text("Two", "text").await;
+    dave.forwarded_for("198.51.100.1").comment(1, "Three").await;
+    let path = "/api/moderate/network/bob";
+    let seen = ok(moderator.api_get(path).await);
+    assert_eq!(seen["others"], json!(["carol"]), "{seen}");
+    assert!(seen.get("addresses").is_none() && !seen.to_string().contains("203.0"), "{seen}");
+    let of_carol = ok(moderator.api_get("/api/moderate/network/CAROL").await);
+    assert_eq!((&of_carol["tag"], &of_carol["others"]), (&seen["tag"], &json!(["bob"])));
+    let of_dave = ok(moderator.api_get("/api/moderate/network/dave").await);
+    assert!(of_dave["tag"] != seen["tag"] && of_dave["others"] == json!([]), "{of_dave}");
+    let seen = ok(alice.api_get(path).await);
+    let expected = json!([{"address": "203.0.113.7", "last_used": server.now()}]);
+    assert_eq!(seen["addresses"][0], expected[0], "{seen}");
+    assert!(refused(bob.api_get(path).await).contains("Only moderators"));
+    assert_eq!(moderator.get("/api/moderate/network/nobody").await.status, StatusCode::NOT_FOUND);
+    // The page says the same.
+    let shown = page(&moderator, "/@bob").await;
+    assert!(shown.text().contains("carol") && !shown.text().contains("203.0.113"));
+    assert!(page(&alice, "/@bob").await.text().contains("203.0.113.7"));
+    // The store itself forgets, no later than after 30 days.
+    for key in
+        server.dump().await.keys().filter(|key| key.contains("network:") || key.contains(":addresses:"))
+    {
+        let Expiry::In(left) = server.expiry(key).await else { panic!("{key} stays for ever") };
+        assert!(left.as_secs() <= 30 * 86_400 && left.as_secs() > 28 * 86_400, "{key} {left:?}");
+    }
+    server.advance(30 * 86_400);
+    assert_eq!(ok(alice.api_get(path).await)["tag"], Value::Null);
+    if server.store().is_shared() {
+        // The clock of Redis cannot be advanced.
+        return;
+    }
+    for key in server.dump().await.into_keys().filter(|key| key.contains(":addresses:")) {
+        assert_eq!(server.expiry(&key).await, Expiry::Absent, "{key}");
+    }
 }
 
 #[tokio::test]
@@ -652,9 +601,8 @@ async fn visitors_are_told_what_is_kept() {
     }
 }
 
-#[tokio::test]
-async fn moderators_act_on_the_page_of_a_person() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn moderators_act_on_the_page_of_a_person(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     let shown = page(&moderator, "/@bob").await;
     let form = shown.form("/moderate");
@@ -671,130 +619,122 @@ async fn moderators_act_on_the_page_of_a_person() {
     }
 }
 
-#[tokio::test]
-async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob] = people(&server).await;
-        let reader = server.member("reader").await;
-        reader.follow("bob").await;
-        bob.follow("reader").await;
-        let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
-        ok(bob.api_post("/api/updateprofile", &about).await);
-        for user in ["user:3", "user:4"] {
-            // To have new topics.
-            server.set_field(user, "karma", "100").await;
+#[each_engine]
+async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: Server) {
+    let [alice, moderator, bob] = people(&server).await;
+    let reader = server.member("reader").await;
+    reader.follow("bob").await;
+    bob.follow("reader").await;
+    let about = [("about", "Buy pills"), ("email", ""), ("fullname", "Pill Shop")];
+    ok(bob.api_post("/api/updateprofile", &about).await);
+    for user in ["user:3", "user:4"] {
+        // To have new topics.
+        server.set_field(user, "karma", "100").await;
+    }
+    let story = bob.submit_on("pillshop", "Spam").await;
+    reader.submit_on("rust", "A story").await;
+    let topics = async || page(&reader, "/topics").await.content().contains("pillshop");
+    assert!(topics().await);
+    let shown = page(&moderator, "/@bob").await;
+    let form = shown.forms().into_iter().find(|form| form.value("boxes").is_some()).unwrap();
+    assert_eq!((form.value("posts"), form.value("hours")), (Some("1"), Some("24")));
+    for name in ["profile", "ban"] {
+        shown.one("input", &[("name", name), ("type", "checkbox")]);
+    }
+    let fields = [
+        ("action", "remove_all"),
+        ("kind", "user"),
+        ("id", "bob"),
+        ("reason", "spam"),
+        ("boxes", "1"),
+        ("posts", "1"),
+        ("days", "3650"),
+        ("profile", "1"),
+        ("ban", "1"),
+        ("hours", "0"),
+        ("next", "/@bob"),
+    ];
+    redirects_to(&moderator.post("/moderate", &fields).await);
+    server.finish_jobs().await;
+    let log = ok(alice.api_get("/api/moderations").await);
+    let actions: Vec<&str> =
+        log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["remove", "remove_all", "ban", "make_moderator"]);
+    assert!(!topics().await);
+    for visitor in [&server.visitor(), &reader] {
+        let answer = visitor.get("/@bob").await;
+        let shown = Page::of(&answer);
+        let html = String::from_utf8(answer.body).unwrap();
+        assert!(html.contains("This account is banned.") && html.contains("noindex"), "{html}");
+        for gone in ["Pill", "pills", "karma", "stories"] {
+            assert!(!shown.content().contains(gone), "{gone}: {html}");
         }
-        let story = bob.submit_on("pillshop", "Spam").await;
-        reader.submit_on("rust", "A story").await;
-        let topics = async || page(&reader, "/topics").await.content().contains("pillshop");
-        assert!(topics().await);
-        let shown = page(&moderator, "/@bob").await;
-        let form = shown.forms().into_iter().find(|form| form.value("boxes").is_some()).unwrap();
-        assert_eq!((form.value("posts"), form.value("hours")), (Some("1"), Some("24")));
-        for name in ["profile", "ban"] {
-            shown.one("input", &[("name", name), ("type", "checkbox")]);
-        }
-        let fields = [
-            ("action", "remove_all"),
-            ("kind", "user"),
-            ("id", "bob"),
-            ("reason", "spam"),
-            ("boxes", "1"),
-            ("posts", "1"),
-            ("days", "3650"),
-            ("profile", "1"),
-            ("ban", "1"),
-            ("hours", "0"),
-            ("next", "/@bob"),
-        ];
-        redirects_to(&moderator.post("/moderate", &fields).await);
-        server.finish_jobs().await;
-        let log = ok(alice.api_get("/api/moderations").await);
-        let actions: Vec<&str> =
-            log["entries"].as_array().unwrap().iter().map(|line| line["action"].as_str().unwrap()).collect();
-        assert_eq!(actions, ["remove", "remove_all", "ban", "make_moderator"]);
-        assert!(!topics().await);
-        for visitor in [&server.visitor(), &reader] {
-            let answer = visitor.get("/@bob").await;
-            let shown = Page::of(&answer);
-            let html = String::from_utf8(answer.body).unwrap();
-            assert!(html.contains("This account is banned.") && html.contains("noindex"), "{html}");
-            for gone in ["Pill", "pills", "karma", "stories"] {
-                assert!(!shown.content().contains(gone), "{gone}: {html}");
-            }
-            let followers = page(visitor, "/@reader/followers").await;
-            assert!(!followers.content().contains("Pill"), "{}", followers.content());
-        }
-        assert!(page(&moderator, "/@bob").await.content().contains("karma"));
-        for line in [4, 3, 2] {
-            ok(undo(&moderator, line).await);
-        }
-        server.finish_jobs().await;
-        let shown = page(&reader, "/@bob").await;
-        assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
-        assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);
-        assert!(topics().await);
-        // Programs leave out what they do not want.
-        let all = |more: &'static [(&'static str, &'static str)]| {
-            let fields = [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
-            [&fields, more].concat()
-        };
-        assert!(
-            refused(moderator.api_post("/api/moderate", &all(&[("posts", "0")])).await).contains("posts")
-        );
-        assert!(refused(moderator.api_post("/api/moderate", &all(&[("ban", "1")])).await).contains("days"));
-        // A ban for good takes the full name out of the lists of others.
-        let followers = async || page(&reader, "/@reader/followers").await.content().contains("Pill");
-        ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "0")])).await);
-        assert!(!followers().await);
-        ok(undo(&moderator, 8).await);
-        assert!(followers().await);
-        ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
-        assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
-    })
-    .await;
+        let followers = page(visitor, "/@reader/followers").await;
+        assert!(!followers.content().contains("Pill"), "{}", followers.content());
+    }
+    assert!(page(&moderator, "/@bob").await.content().contains("karma"));
+    for line in [4, 3, 2] {
+        ok(undo(&moderator, line).await);
+    }
+    server.finish_jobs().await;
+    let shown = page(&reader, "/@bob").await;
+    assert!(shown.content().contains("Pill Shop") && shown.content().contains("Buy pills"));
+    assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::OK);
+    assert!(topics().await);
+    // Programs leave out what they do not want.
+    let all = |more: &'static [(&'static str, &'static str)]| {
+        let fields = [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
+        [&fields, more].concat()
+    };
+    assert!(refused(moderator.api_post("/api/moderate", &all(&[("posts", "0")])).await).contains("posts"));
+    assert!(refused(moderator.api_post("/api/moderate", &all(&[("ban", "1")])).await).contains("days"));
+    // A ban for good takes the full name out of the lists of others.
+    let followers = async || page(&reader, "/@reader/followers").await.content().contains("Pill");
+    ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "0")])).await);
+    assert!(!followers().await);
+    ok(undo(&moderator, 8).await);
+    assert!(followers().await);
+    ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
+    assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
 }
 
 /// Lamer News has no bound for names, and its pattern looks at the first line only.
-#[tokio::test]
-async fn whoever_can_be_shown_can_be_named_everywhere() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, _] = people(&server).await;
-        let long = "x".repeat(300);
-        for (id, name) in [(4_u64, &*long), (5, "al ice/\u{fc}?#"), (6, "carol\nsecond")] {
-            server
-                .write(|batch| {
-                    batch.set("users.count", id.to_string());
-                    let fields = [("id", id.to_string()), ("username", name.to_owned())];
-                    batch.set_fields(format!("user:{id}"), fields);
-                    batch.set_field(format!("user:{id}"), "ctime", "1");
-                    batch.set(format!("username.to.id:{name}"), id.to_string());
-                })
-                .await;
-            for action in ["warn", "silence", "unsilence", "ban", "unban", "make_moderator"] {
-                ok(act(&alice, action, name, "").await);
-            }
-            ok(act(&alice, "unmake_moderator", name, "").await);
-            let encoded: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
-            let encoded = encoded.replace('+', "%20");
-            let shown = page(&moderator, &format!("/@{encoded}")).await;
-            assert!(!shown.forms().is_empty(), "{name:?}");
-            ok(moderator.api_get(&format!("/api/moderate/network/{encoded}")).await);
-            let log = page(&moderator, "/moderations?kind=user").await;
-            assert!(log.content().contains(name.lines().next().unwrap()), "{name:?}");
-            for (path, fields) in [
-                ("/api/flag", [("kind", "user"), ("id", name), ("reason", "spam")].as_slice()),
-                ("/api/follow", &[("username", name)]),
-                ("/api/mute", &[("what", "user"), ("value", name)]),
-                ("/api/block", &[("username", name)]),
-            ] {
-                let answer = moderator.api_post(path, fields).await;
-                assert_eq!(answer["status"], "ok", "{path} {name:?}: {answer}");
-            }
-            assert!(ok(alice.api_get("/api/moderate/queue").await).to_string().contains("spam"));
+#[each_engine]
+async fn whoever_can_be_shown_can_be_named_everywhere(server: Server) {
+    let [alice, moderator, _] = people(&server).await;
+    let long = "x".repeat(300);
+    for (id, name) in [(4_u64, &*long), (5, "al ice/\u{fc}?#"), (6, "carol\nsecond")] {
+        server
+            .write(|batch| {
+                batch.set("users.count", id.to_string());
+                let fields = [("id", id.to_string()), ("username", name.to_owned())];
+                batch.set_fields(format!("user:{id}"), fields);
+                batch.set_field(format!("user:{id}"), "ctime", "1");
+                batch.set(format!("username.to.id:{name}"), id.to_string());
+            })
+            .await;
+        for action in ["warn", "silence", "unsilence", "ban", "unban", "make_moderator"] {
+            ok(act(&alice, action, name, "").await);
         }
-    })
-    .await;
+        ok(act(&alice, "unmake_moderator", name, "").await);
+        let encoded: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+        let encoded = encoded.replace('+', "%20");
+        let shown = page(&moderator, &format!("/@{encoded}")).await;
+        assert!(!shown.forms().is_empty(), "{name:?}");
+        ok(moderator.api_get(&format!("/api/moderate/network/{encoded}")).await);
+        let log = page(&moderator, "/moderations?kind=user").await;
+        assert!(log.content().contains(name.lines().next().unwrap()), "{name:?}");
+        for (path, fields) in [
+            ("/api/flag", [("kind", "user"), ("id", name), ("reason", "spam")].as_slice()),
+            ("/api/follow", &[("username", name)]),
+            ("/api/mute", &[("what", "user"), ("value", name)]),
+            ("/api/block", &[("username", name)]),
+        ] {
+            let answer = moderator.api_post(path, fields).await;
+            assert_eq!(answer["status"], "ok", "{path} {name:?}: {answer}");
+        }
+        assert!(ok(alice.api_get("/api/moderate/queue").await).to_string().contains("spam"));
+    }
 }
 
 #[test]

@@ -270,21 +270,15 @@ async fn rates_that_protect_data_hold_for_all_servers_of_a_store() {
     }
 }
 
-#[tokio::test]
-async fn concurrent_actions_take_no_more_than_there_is() {
-    each_engine(
-        &[("rates.tweet_per_account", "5/1h"), ("rates.tweet_per_address", "7/1h")],
-        async |server| {
-            let members = furnish(&server).await;
-            let tasks = (0..20).map(|number| {
-                let client = members[number % 2].clone();
-                async move { Action::Tweet.call(&client, number).await.status }
-            });
-            let statuses = crate::concurrency::at_once(tasks).await;
-            assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 7, "{statuses:?}");
-        },
-    )
-    .await;
+#[each_engine(&[("rates.tweet_per_account", "5/1h"), ("rates.tweet_per_address", "7/1h")])]
+async fn concurrent_actions_take_no_more_than_there_is(server: Server) {
+    let members = furnish(&server).await;
+    let tasks = (0..20).map(|number| {
+        let client = members[number % 2].clone();
+        async move { Action::Tweet.call(&client, number).await.status }
+    });
+    let statuses = crate::concurrency::at_once(tasks).await;
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 7, "{statuses:?}");
 }
 
 #[tokio::test]
@@ -301,32 +295,26 @@ async fn the_stored_rate_expires_when_the_bucket_is_full() {
     assert!(embedded.0.dump().await.keys().all(|key| !key.starts_with("rate:")));
 }
 
-#[tokio::test]
-async fn extensions_vote_so_often_from_an_address() {
-    each_engine(&[("rates.vote_per_address", "2/1m"), PROXY], async |server| {
-        let client = server.visitor();
-        for number in 0..2 {
-            assert_eq!(vote_as_extension(&client, "a.com", 1, &uuid(number)).await.status, 204);
-        }
-        let answer = vote_as_extension(&client, "a.com", 1, &uuid(3)).await;
-        assert_eq!(
-            (answer.status, &answer.headers[RETRY_AFTER]),
-            (StatusCode::TOO_MANY_REQUESTS, &"30".parse().unwrap())
-        );
-        let json = answer.json();
-        assert_eq!(json["error"], "too_many_requests");
-        assert_eq!(json["message"], "Too many votes from your address. Try again in 1 minute.");
-        let body = json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(3)}).to_string();
-        let answer = client.post_bytes("/v1/vote", "application/json", body.into_bytes()).await;
-        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(
-            answer.json(),
-            json!({"error": "Too many votes from your address. Try again in 1 minute."})
-        );
-        let elsewhere = server.visitor().forwarded_for("192.0.2.1");
-        assert_eq!(vote_as_extension(&elsewhere, "a.com", 1, &uuid(3)).await.status, 204);
-    })
-    .await;
+#[each_engine(&[("rates.vote_per_address", "2/1m"), PROXY])]
+async fn extensions_vote_so_often_from_an_address(server: Server) {
+    let client = server.visitor();
+    for number in 0..2 {
+        assert_eq!(vote_as_extension(&client, "a.com", 1, &uuid(number)).await.status, 204);
+    }
+    let answer = vote_as_extension(&client, "a.com", 1, &uuid(3)).await;
+    assert_eq!(
+        (answer.status, &answer.headers[RETRY_AFTER]),
+        (StatusCode::TOO_MANY_REQUESTS, &"30".parse().unwrap())
+    );
+    let json = answer.json();
+    assert_eq!(json["error"], "too_many_requests");
+    assert_eq!(json["message"], "Too many votes from your address. Try again in 1 minute.");
+    let body = json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(3)}).to_string();
+    let answer = client.post_bytes("/v1/vote", "application/json", body.into_bytes()).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(answer.json(), json!({"error": "Too many votes from your address. Try again in 1 minute."}));
+    let elsewhere = server.visitor().forwarded_for("192.0.2.1");
+    assert_eq!(vote_as_extension(&elsewhere, "a.com", 1, &uuid(3)).await.status, 204);
 }
 
 /// Sends the form of a page, which is refused; returns the page that comes back.

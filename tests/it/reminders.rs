@@ -4,80 +4,74 @@ use tidings_domain::moderation::reminder::remind;
 
 use crate::client::ok;
 use crate::night::text_of;
-use crate::server::each_engine;
+use crate::server::{Server, each_engine};
 
-#[tokio::test]
-async fn moderators_are_reminded_once_of_what_waits_long() {
-    each_engine(&[("moderation.remind_after", "4h")], async |server| {
-        let alice = server.register("alice").await;
-        let [bob, carol, dave] =
-            [server.member("bob").await, server.member("carol").await, server.member("dave").await];
-        server.set_field("user:2", "flags", "m").await;
-        let story = dave.submit_text("A story", "text").await.to_string();
-        let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
-        let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
-        assert!(!reminded().await, "nothing waits");
-        ok(carol.api_post("/api/flag", &flag).await);
-        server.advance(4 * 3_600 - 1);
-        assert!(!reminded().await, "not for long enough");
-        server.advance(1);
-        assert!(reminded().await);
-        for (person, count) in [(&alice, 1), (&bob, 1), (&carol, 0), (&dave, 0)] {
-            let inbox = ok(person.api_get("/api/inbox").await);
-            let entries = inbox["entries"].as_array().unwrap();
-            let told = entries
-                .iter()
-                .filter(|entry| entry["text"].as_str().unwrap_or_default().contains("review queue"));
-            let told: Vec<_> = told.collect();
-            assert_eq!(told.len(), count, "{inbox}");
-            for entry in told {
-                let text = entry["text"].as_str().unwrap();
-                assert!(
-                    text.starts_with("1 thing waits in the review queue, the oldest for 4 hours: "),
-                    "{text}"
-                );
-            }
+#[each_engine(&[("moderation.remind_after", "4h")])]
+async fn moderators_are_reminded_once_of_what_waits_long(server: Server) {
+    let alice = server.register("alice").await;
+    let [bob, carol, dave] =
+        [server.member("bob").await, server.member("carol").await, server.member("dave").await];
+    server.set_field("user:2", "flags", "m").await;
+    let story = dave.submit_text("A story", "text").await.to_string();
+    let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
+    let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
+    assert!(!reminded().await, "nothing waits");
+    ok(carol.api_post("/api/flag", &flag).await);
+    server.advance(4 * 3_600 - 1);
+    assert!(!reminded().await, "not for long enough");
+    server.advance(1);
+    assert!(reminded().await);
+    for (person, count) in [(&alice, 1), (&bob, 1), (&carol, 0), (&dave, 0)] {
+        let inbox = ok(person.api_get("/api/inbox").await);
+        let entries = inbox["entries"].as_array().unwrap();
+        let told = entries
+            .iter()
+            .filter(|entry| entry["text"].as_str().unwrap_or_default().contains("review queue"));
+        let told: Vec<_> = told.collect();
+        assert_eq!(told.len(), count, "{inbox}");
+        for entry in told {
+            let text = entry["text"].as_str().unwrap();
+            assert!(
+                text.starts_with("1 thing waits in the review queue, the oldest for 4 hours: "),
+                "{text}"
+            );
         }
-        server.advance(8 * 3_600);
-        assert!(!reminded().await, "of the same");
-        // Something else.
-        let comment = dave.comment(story.parse().unwrap(), "a comment").await;
-        let id = format!("{story}-{comment}");
-        let flag = [("kind", "comment"), ("id", &*id), ("reason", "spam"), ("note", "")];
-        ok(carol.api_post("/api/flag", &flag).await);
-        let keep = [("action", "keep"), ("kind", "story"), ("id", &*story)];
-        ok(bob.api_post("/api/moderate", &keep).await);
-        server.advance(4 * 3_600);
-        assert!(reminded().await);
-        let shown = text_of(&alice.get("/moderate/figures").await);
-        assert!(shown.contains("half were decided within") && shown.contains("<td>bob</td>"), "{shown}");
-        assert_eq!(carol.get("/moderate/figures").await.status, 403);
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+    }
+    server.advance(8 * 3_600);
+    assert!(!reminded().await, "of the same");
+    // Something else.
+    let comment = dave.comment(story.parse().unwrap(), "a comment").await;
+    let id = format!("{story}-{comment}");
+    let flag = [("kind", "comment"), ("id", &*id), ("reason", "spam"), ("note", "")];
+    ok(carol.api_post("/api/flag", &flag).await);
+    let keep = [("action", "keep"), ("kind", "story"), ("id", &*story)];
+    ok(bob.api_post("/api/moderate", &keep).await);
+    server.advance(4 * 3_600);
+    assert!(reminded().await);
+    let shown = text_of(&alice.get("/moderate/figures").await);
+    assert!(shown.contains("half were decided within") && shown.contains("<td>bob</td>"), "{shown}");
+    assert_eq!(carol.get("/moderate/figures").await.status, 403);
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn an_undecided_row_does_not_silence_reminders_of_later_ones() {
-    each_engine(&[("moderation.remind_after", "4h")], async |server| {
-        server.register("alice").await;
-        let (carol, dave) = (server.member("carol").await, server.member("dave").await);
-        let flag = async |story: u64| {
-            let story = story.to_string();
-            let fields = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
-            ok(carol.api_post("/api/flag", &fields).await);
-        };
-        let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
-        flag(dave.submit_text("The first", "text").await).await;
-        server.advance(4 * 3_600);
-        assert!(reminded().await && !reminded().await);
-        server.advance(60);
-        flag(dave.submit_text("The second", "text").await).await;
-        server.advance(4 * 3_600 - 1);
-        assert!(!reminded().await, "not for long enough");
-        server.advance(1);
-        assert!(reminded().await, "the first is undecided");
-        assert!(!reminded().await);
-    })
-    .await;
+#[each_engine(&[("moderation.remind_after", "4h")])]
+async fn an_undecided_row_does_not_silence_reminders_of_later_ones(server: Server) {
+    server.register("alice").await;
+    let (carol, dave) = (server.member("carol").await, server.member("dave").await);
+    let flag = async |story: u64| {
+        let story = story.to_string();
+        let fields = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
+        ok(carol.api_post("/api/flag", &fields).await);
+    };
+    let reminded = async || remind(&server.app.site, server.app.moment()).await.unwrap();
+    flag(dave.submit_text("The first", "text").await).await;
+    server.advance(4 * 3_600);
+    assert!(reminded().await && !reminded().await);
+    server.advance(60);
+    flag(dave.submit_text("The second", "text").await).await;
+    server.advance(4 * 3_600 - 1);
+    assert!(!reminded().await, "not for long enough");
+    server.advance(1);
+    assert!(reminded().await, "the first is undecided");
+    assert!(!reminded().await);
 }

@@ -8,7 +8,7 @@ use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};
 use crate::consistency::Dump;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 /// Lets somebody act on a thing; answers the number of the line.
@@ -114,144 +114,129 @@ pub async fn people(server: &Server) -> [Client; 4] {
     [alice, bob.await, carol.await, dave.await]
 }
 
-#[tokio::test]
-async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await;
-        carol.comment(story, "first").await;
-        server.advance(60);
-        let spam = dave.reply(story, 1, "spam for @alice").await;
-        server.advance(60);
-        // Carol has read it, the others have not.
-        ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
-        let (before, id) = (state(&server).await, format!("{story}-{spam}"));
-        let line = act(&alice, "remove", ("comment", &id)).await;
-        server.finish_jobs().await;
-        assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
-        for reader in [&bob, &carol] {
-            // The entry stays, and is not shown.
-            let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
-            assert!(inbox.iter().any(|(member, _)| member.ends_with(&id)), "{}: {inbox:?}", reader.username);
-            let answer = ok(reader.api_get("/api/inbox?count=100").await);
-            assert!(!answer.to_string().contains(&format!(":{id}\"")), "{answer}");
-            assert_eq!(
-                answer["unread"],
-                json!(u64::from(reader.user_id == bob.user_id)),
-                "{}",
-                reader.username
-            );
-        }
-        assert_eq!(badge(&alice).await, 0);
-        let messages = ok(dave.api_get("/api/inbox").await);
-        let text = messages["entries"][0]["text"].as_str().unwrap();
-        assert!(
-            text.starts_with(&format!(
-                "A moderator has removed your comment “spam for @alice” (/comment/{story}/{spam}): a reason\n"
-            )),
-            "{text}"
-        );
-        assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");
-        assert!(refused(try_act(&alice, "remove", ("comment", &id)).await).contains("already been removed"));
-        undo(&alice, line).await;
-        assert_same(&state(&server).await, &before);
-        assert!(refused(try_act(&alice, "restore", ("comment", &id)).await).contains("not been removed"));
-        // The undo can be undone, and a restore ends the line of the removal.
-        undo(&alice, line + 1).await;
-        let restored = act(&alice, "restore", ("comment", &id)).await;
-        assert_same(&state(&server).await, &before);
-        let log = ok(alice.api_get("/api/moderations?count=2").await);
-        assert_eq!(log["entries"][1]["undone_by"], json!(restored), "{log}");
-        assert_eq!(log["entries"][0]["undoes"], json!(line + 2), "{log}");
-    })
-    .await;
+#[each_engine]
+async fn a_removed_comment_leaves_inboxes_and_counts_and_comes_back_as_it_was(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    carol.comment(story, "first").await;
+    server.advance(60);
+    let spam = dave.reply(story, 1, "spam for @alice").await;
+    server.advance(60);
+    // Carol has read it, the others have not.
+    ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
+    let (before, id) = (state(&server).await, format!("{story}-{spam}"));
+    let line = act(&alice, "remove", ("comment", &id)).await;
+    server.finish_jobs().await;
+    assert_eq!(server.number(&format!("news:{story}"), "comments").await, 1);
+    for reader in [&bob, &carol] {
+        // The entry stays, and is not shown.
+        let inbox = server.sorted(&format!("user:{}:inbox", reader.user_id)).await;
+        assert!(inbox.iter().any(|(member, _)| member.ends_with(&id)), "{}: {inbox:?}", reader.username);
+        let answer = ok(reader.api_get("/api/inbox?count=100").await);
+        assert!(!answer.to_string().contains(&format!(":{id}\"")), "{answer}");
+        assert_eq!(answer["unread"], json!(u64::from(reader.user_id == bob.user_id)), "{}", reader.username);
+    }
+    assert_eq!(badge(&alice).await, 0);
+    let messages = ok(dave.api_get("/api/inbox").await);
+    let text = messages["entries"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with(&format!(
+            "A moderator has removed your comment “spam for @alice” (/comment/{story}/{spam}): a reason\n"
+        )),
+        "{text}"
+    );
+    assert!(text.ends_with(&format!("/appeal/{line}")), "{text}");
+    assert!(refused(try_act(&alice, "remove", ("comment", &id)).await).contains("already been removed"));
+    undo(&alice, line).await;
+    assert_same(&state(&server).await, &before);
+    assert!(refused(try_act(&alice, "restore", ("comment", &id)).await).contains("not been removed"));
+    // The undo can be undone, and a restore ends the line of the removal.
+    undo(&alice, line + 1).await;
+    let restored = act(&alice, "restore", ("comment", &id)).await;
+    assert_same(&state(&server).await, &before);
+    let log = ok(alice.api_get("/api/moderations?count=2").await);
+    assert_eq!(log["entries"][1]["undone_by"], json!(restored), "{log}");
+    assert_eq!(log["entries"][0]["undoes"], json!(line + 2), "{log}");
 }
 
-#[tokio::test]
-async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        carol.follow("dave").await;
-        let first = dave.tweet("the first").await;
-        server.advance(60);
-        let spam = dave.tweet("spam for @bob and @alice").await;
-        server.advance(60);
-        dave.tweet("the last").await;
-        ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
-        // The entry about it stays.
-        bob.follow("dave").await;
-        ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
-        let before = state(&server).await;
-        assert_eq!(server.ids(&format!("user:{}:mentions", bob.user_id)).await, [spam]);
-        let line = act(&alice, "remove", ("tweet", &spam.to_string())).await;
-        server.finish_jobs().await;
-        let member = spam.to_string();
-        for (key, value) in server.dump().await {
-            // That of the posts which are nowhere else.
-            if key == format!("unseen:{}", dave.user_id) {
-                continue;
-            }
-            if let keyspace::Value::SortedSet(members) = value {
-                let is_list = key == "global_timeline" || key.ends_with(":user_timeline");
-                let is_there = members.iter().any(|(other, _)| *other == member && is_list);
-                assert!(!is_there, "{key}: {members:?}");
+#[each_engine]
+async fn a_removed_tweet_is_in_no_timeline_and_comes_back_as_it_was(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    carol.follow("dave").await;
+    let first = dave.tweet("the first").await;
+    server.advance(60);
+    let spam = dave.tweet("spam for @bob and @alice").await;
+    server.advance(60);
+    dave.tweet("the last").await;
+    ok(alice.api_post("/api/readinbox", &[("id", "all")]).await);
+    // The entry about it stays.
+    bob.follow("dave").await;
+    ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
+    let before = state(&server).await;
+    assert_eq!(server.ids(&format!("user:{}:mentions", bob.user_id)).await, [spam]);
+    let line = act(&alice, "remove", ("tweet", &spam.to_string())).await;
+    server.finish_jobs().await;
+    let member = spam.to_string();
+    for (key, value) in server.dump().await {
+        // That of the posts which are nowhere else.
+        if key == format!("unseen:{}", dave.user_id) {
+            continue;
+        }
+        if let keyspace::Value::SortedSet(members) = value {
+            let is_list = key == "global_timeline" || key.ends_with(":user_timeline");
+            let is_there = members.iter().any(|(other, _)| *other == member && is_list);
+            assert!(!is_there, "{key}: {members:?}");
+        }
+    }
+    assert_eq!((badge(&alice).await, badge(&bob).await), (0, 0));
+    assert_eq!(differences(&server).await, 0);
+    // A member who follows the author meanwhile gets the post when it is back.
+    bob.follow("dave").await;
+    undo(&alice, line).await;
+    server.finish_jobs().await;
+    assert_eq!(differences(&server).await, 0);
+    let home = server.ids(&format!("user:{}:home_timeline", bob.user_id)).await;
+    assert_eq!(home.len(), 3, "{home:?}");
+    assert!(home.contains(&first) && home.contains(&spam));
+    ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
+    let mut found = state(&server).await;
+    // Following has changed these fields, and unfollowing does not take that back.
+    let mut expected = before;
+    for dump in [&mut found, &mut expected] {
+        for value in dump.values_mut() {
+            if let keyspace::Value::Hash(fields) = value {
+                fields.retain(|(field, _)| !["followings_version", "followers_lost"].contains(&&**field));
             }
         }
-        assert_eq!((badge(&alice).await, badge(&bob).await), (0, 0));
-        assert_eq!(differences(&server).await, 0);
-        // A member who follows the author meanwhile gets the post when it is back.
-        bob.follow("dave").await;
-        undo(&alice, line).await;
-        server.finish_jobs().await;
-        assert_eq!(differences(&server).await, 0);
-        let home = server.ids(&format!("user:{}:home_timeline", bob.user_id)).await;
-        assert_eq!(home.len(), 3, "{home:?}");
-        assert!(home.contains(&first) && home.contains(&spam));
-        ok(bob.api_post("/api/unfollow", &[("username", "dave")]).await);
-        let mut found = state(&server).await;
-        // Following has changed these fields, and unfollowing does not take that back.
-        let mut expected = before;
-        for dump in [&mut found, &mut expected] {
-            for value in dump.values_mut() {
-                if let keyspace::Value::Hash(fields) = value {
-                    fields.retain(|(field, _)| !["followings_version", "followers_lost"].contains(&&**field));
-                }
-            }
-        }
-        assert_same(&found, &expected);
-    })
-    .await;
+    }
+    assert_same(&found, &expected);
 }
 
-#[tokio::test]
-async fn a_home_timeline_is_filled_when_much_of_it_is_removed() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _, dave] = people(&server).await;
-        bob.follow("dave").await;
-        dave.tweet("the first").await;
-        server.advance(8 * 86_400);
-        for number in 0..60 {
-            dave.tweet(&format!("spam {number}")).await;
-        }
-        server.finish_jobs().await;
-        let line = act(&alice, "remove_all", ("user", "dave")).await;
-        server.finish_jobs().await;
-        let texts = async || {
-            let home = ok(bob.api_get("/api/timeline/home?count=10").await);
-            let tweets = home["tweets"].as_array().unwrap();
-            tweets.iter().map(|tweet| tweet["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(texts().await, ["the first"]);
-        undo(&alice, line).await;
-        server.finish_jobs().await;
-        assert_eq!(texts().await.len(), 10);
-    })
-    .await;
+#[each_engine]
+async fn a_home_timeline_is_filled_when_much_of_it_is_removed(server: Server) {
+    let [alice, bob, _, dave] = people(&server).await;
+    bob.follow("dave").await;
+    dave.tweet("the first").await;
+    server.advance(8 * 86_400);
+    for number in 0..60 {
+        dave.tweet(&format!("spam {number}")).await;
+    }
+    server.finish_jobs().await;
+    let line = act(&alice, "remove_all", ("user", "dave")).await;
+    server.finish_jobs().await;
+    let texts = async || {
+        let home = ok(bob.api_get("/api/timeline/home?count=10").await);
+        let tweets = home["tweets"].as_array().unwrap();
+        tweets.iter().map(|tweet| tweet["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(texts().await, ["the first"]);
+    undo(&alice, line).await;
+    server.finish_jobs().await;
+    assert_eq!(texts().await.len(), 10);
 }
 
-#[tokio::test]
-async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines(server: Server) {
     let [alice, _, carol, dave] = people(&server).await;
     carol.follow("dave").await;
     let id = dave.tweet("spam").await;
@@ -276,104 +261,96 @@ async fn a_check_mends_a_removed_tweet_that_is_still_in_timelines() {
     }
 }
 
-#[tokio::test]
-async fn an_older_store_lets_stories_and_profiles_name_what_removed_them() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _, dave] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await;
-        let other = bob.submit_text("Another", "text").await;
-        ok(dave.api_post("/api/updateprofile", &[("about", "buy"), ("email", "")]).await);
-        let before = state(&server).await;
-        let lines = [
-            act(&alice, "remove", ("story", &story.to_string())).await,
-            act(&alice, "remove", ("story", &other.to_string())).await,
-            act(&alice, "remove", ("user", "dave")).await,
-        ];
-        let removed = server.dump().await;
-        let [of_story, _, of_profile] = lines.map(|line| format!("moderation:{line}"));
-        let facts = [server.field(&of_story, "changed").await.unwrap(), {
-            server.field(&of_profile, "changed").await.unwrap()
-        }];
-        let user = format!("user:{}", dave.user_id);
-        let record = format!("withdrawn:user:{}", dave.user_id);
-        server
-            .write(|batch| {
-                let part = r#","field":"removed","part":"removed_by","#;
-                for (line, facts, key, old) in [
-                    (&of_story, &facts[0], format!("news:{story}"), format!("withdrawn:story:{story}")),
-                    (&of_profile, &facts[1], user.clone(), record.clone()),
-                ] {
-                    let (new, old) =
-                        (format!("\"{key}\"{part}"), format!("\"{old}\",\"field\":\"moderation\","));
-                    assert!(facts.contains(&new), "{facts}");
-                    batch.set_field(line, "changed", facts.replace(&new, &old));
-                }
-                for (id, line) in [(story, lines[0]), (other, lines[1])] {
-                    batch.delete_field(format!("news:{id}"), "removed");
-                    let fields = [("moderation", line.to_string()), ("article", "1 433".to_owned())];
-                    batch.set_fields(format!("withdrawn:story:{id}"), fields);
-                }
-                for field in ["removed", "removed_about"] {
-                    batch.delete_field(&user, field);
-                }
-                batch.set_fields(&record, [("moderation", &*lines[2].to_string()), ("about", "buy")]);
-                batch.set("layout:version", "13");
-            })
-            .await;
-        server.migrate().await;
-        server.clear_caches().await;
-        let mut migrated = server.dump().await;
-        for line in [&of_story, &of_profile] {
-            migrated.insert(line.clone(), removed[line].clone());
-        }
-        migrated.remove("layout:version");
-        assert_same(&migrated, &removed);
-        server.write(|batch| batch.delete("layout:version")).await;
-        for line in lines {
-            undo(&alice, line).await;
-        }
-        assert_same(&state(&server).await, &before);
-    })
-    .await;
+#[each_engine]
+async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server: Server) {
+    let [alice, bob, _, dave] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    let other = bob.submit_text("Another", "text").await;
+    ok(dave.api_post("/api/updateprofile", &[("about", "buy"), ("email", "")]).await);
+    let before = state(&server).await;
+    let lines = [
+        act(&alice, "remove", ("story", &story.to_string())).await,
+        act(&alice, "remove", ("story", &other.to_string())).await,
+        act(&alice, "remove", ("user", "dave")).await,
+    ];
+    let removed = server.dump().await;
+    let [of_story, _, of_profile] = lines.map(|line| format!("moderation:{line}"));
+    let facts = [server.field(&of_story, "changed").await.unwrap(), {
+        server.field(&of_profile, "changed").await.unwrap()
+    }];
+    let user = format!("user:{}", dave.user_id);
+    let record = format!("withdrawn:user:{}", dave.user_id);
+    server
+        .write(|batch| {
+            let part = r#","field":"removed","part":"removed_by","#;
+            for (line, facts, key, old) in [
+                (&of_story, &facts[0], format!("news:{story}"), format!("withdrawn:story:{story}")),
+                (&of_profile, &facts[1], user.clone(), record.clone()),
+            ] {
+                let (new, old) = (format!("\"{key}\"{part}"), format!("\"{old}\",\"field\":\"moderation\","));
+                assert!(facts.contains(&new), "{facts}");
+                batch.set_field(line, "changed", facts.replace(&new, &old));
+            }
+            for (id, line) in [(story, lines[0]), (other, lines[1])] {
+                batch.delete_field(format!("news:{id}"), "removed");
+                let fields = [("moderation", line.to_string()), ("article", "1 433".to_owned())];
+                batch.set_fields(format!("withdrawn:story:{id}"), fields);
+            }
+            for field in ["removed", "removed_about"] {
+                batch.delete_field(&user, field);
+            }
+            batch.set_fields(&record, [("moderation", &*lines[2].to_string()), ("about", "buy")]);
+            batch.set("layout:version", "13");
+        })
+        .await;
+    server.migrate().await;
+    server.clear_caches().await;
+    let mut migrated = server.dump().await;
+    for line in [&of_story, &of_profile] {
+        migrated.insert(line.clone(), removed[line].clone());
+    }
+    migrated.remove("layout:version");
+    assert_same(&migrated, &removed);
+    server.write(|batch| batch.delete("layout:version")).await;
+    for line in lines {
+        undo(&alice, line).await;
+    }
+    assert_same(&state(&server).await, &before);
 }
 
 /// A thread with more subscribers than are told at once.
-#[tokio::test]
-async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        let readers = server.members(60).await;
-        let story = bob.submit_text("A story", "text").await;
-        for reader in &readers {
-            ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
-        }
-        let spam = dave.comment(story, "spam for @carol").await;
-        server.finish_jobs().await;
-        for reader in &readers[..20] {
-            ok(reader.api_post("/api/readinbox", &[("id", "all")]).await);
-        }
-        let (before, id) = (state(&server).await, format!("{story}-{spam}"));
-        let line = act(&alice, "remove", ("comment", &id)).await;
-        server.finish_jobs().await;
-        for reader in readers.iter().chain([&bob, &carol]) {
-            let answer = ok(reader.api_get("/api/inbox").await);
-            assert_eq!((&answer["entries"], &answer["unread"]), (&json!([]), &json!(0)));
-        }
-        let undone = undo(&alice, line).await;
-        assert_same(&state(&server).await, &before);
-        let again = undo(&alice, undone).await;
-        let back = undo(&alice, again).await;
-        undo(&alice, back).await;
-        let line = back + 1;
-        undo(&alice, line).await;
-        assert_same(&state(&server).await, &before);
-    })
-    .await;
+#[each_engine]
+async fn many_subscribers_do_not_see_an_entry_and_see_it_again_read_or_unread(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    let readers = server.members(60).await;
+    let story = bob.submit_text("A story", "text").await;
+    for reader in &readers {
+        ok(reader.api_post("/api/subscribe", &[("news_id", &story.to_string())]).await);
+    }
+    let spam = dave.comment(story, "spam for @carol").await;
+    server.finish_jobs().await;
+    for reader in &readers[..20] {
+        ok(reader.api_post("/api/readinbox", &[("id", "all")]).await);
+    }
+    let (before, id) = (state(&server).await, format!("{story}-{spam}"));
+    let line = act(&alice, "remove", ("comment", &id)).await;
+    server.finish_jobs().await;
+    for reader in readers.iter().chain([&bob, &carol]) {
+        let answer = ok(reader.api_get("/api/inbox").await);
+        assert_eq!((&answer["entries"], &answer["unread"]), (&json!([]), &json!(0)));
+    }
+    let undone = undo(&alice, line).await;
+    assert_same(&state(&server).await, &before);
+    let again = undo(&alice, undone).await;
+    let back = undo(&alice, again).await;
+    undo(&alice, back).await;
+    let line = back + 1;
+    undo(&alice, line).await;
+    assert_same(&state(&server).await, &before);
 }
 
-#[tokio::test]
-async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed(server: Server) {
     let [alice, bob, _, dave] = people(&server).await;
     let readers = server.members(60).await;
     let story = bob.submit_text("A story", "text").await;
@@ -421,149 +398,138 @@ async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed() {
     assert_same(&state(&server).await, &told);
 }
 
-#[tokio::test]
-async fn an_older_store_gets_back_into_inboxes_what_removals_took_away() {
-    each_engine(&[], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await;
-        dave.comment(story, "spam for @carol").await;
-        dave.tweet("spam for @bob").await;
-        ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
-        let before = state(&server).await;
-        let lines =
-            [act(&alice, "remove", ("comment", "1-1")).await, act(&alice, "remove", ("tweet", "2")).await];
-        server.finish_jobs().await;
-        let removed = server.dump().await;
-        // As layout 10 had it: the removals took the entries along, and noted them in records of their own.
-        let times = ["user:2:inbox", "user:3:inbox", "user:2:mentions"];
-        let [bobs, carols, mentions] = times.map(|key| match &removed[key] {
-            keyspace::Value::SortedSet(members) => members.clone(),
-            other => panic!("{other:?}"),
-        });
-        let time_of = |members: &[(String, f64)], member: &str| {
-            let found = members.iter().find(|(other, _)| other == member);
-            let (_, time) = found.unwrap_or_else(|| panic!("{member}: {members:?}"));
-            format!("{time:?}")
-        };
-        let reply = time_of(&bobs, "reply:1-1");
-        let mention = time_of(&bobs, "mention:tweet:2");
-        let read = time_of(&carols, "mention:1-1");
-        let listed = time_of(&mentions, "2");
-        let comment = server.field("thread:comment:1", "1").await.unwrap();
-        let [of_comment, of_tweet] = lines.map(|line| format!("moderation:{line}"));
-        let facts = [
-            server.field(&of_comment, "changed").await.unwrap(),
-            server.field(&of_tweet, "changed").await.unwrap(),
-        ];
-        let as_before = |facts: &str, new: &str, old: &str| {
-            assert!(facts.contains(new), "{facts}");
-            facts.replace(new, &format!(r#"{{"key":"{old}","field":"moderation","after""#))
-        };
-        let of_thread = r#"{"key":"thread:comment:1","field":"1","part":"removed_by","after""#;
-        let of_post = r#"{"key":"tweet:2","field":"removed","part":"removed_by","after""#;
-        server
-            .write(|batch| {
-                for (list, member) in [
-                    ("inbox", "reply:1-1"),
-                    ("unread", "reply:1-1"),
-                    ("inbox", "mention:tweet:2"),
-                    ("unread", "mention:tweet:2"),
-                ] {
-                    batch.sorted_remove(format!("user:2:{list}"), member);
-                }
-                batch.increment_field("user:2", "replies", -2);
-                batch.sorted_remove("user:3:inbox", "mention:1-1");
-                batch.sorted_remove("user:2:mentions", "2");
-                batch.set_field(
-                    "thread:comment:1",
-                    "1",
-                    comment.replace(&format!(r#","removed":"{}""#, lines[0]), ""),
-                );
-                batch.delete_field("tweet:2", "removed");
-                batch.set_field(
-                    &of_comment,
-                    "changed",
-                    as_before(&facts[0], of_thread, "withdrawn:comment:1-1"),
-                );
-                batch.set_field(&of_tweet, "changed", as_before(&facts[1], of_post, "withdrawn:tweet:2"));
-                batch.set_fields(
-                    "withdrawn:comment:1-1",
-                    [
-                        ("moderation", lines[0].to_string()),
-                        ("entries", format!("2 reply:1-1 {reply} {reply} 1")),
-                        ("counted", "1".to_owned()),
-                        ("large", "1".to_owned()),
-                    ],
-                );
-                let subscribers = "withdrawn:comment:1-1:subscribers";
-                batch.sorted_add(subscribers, format!("3 mention:1-1 {read} - 0"), 3.0);
-                batch.set_fields(
-                    "withdrawn:tweet:2",
-                    [
-                        ("moderation", lines[1].to_string()),
-                        ("entries", format!("2 mention:tweet:2 {mention} {mention} 1")),
-                        ("mentions", format!("2 {listed}")),
-                    ],
-                );
-                batch.sorted_add("timeline:jobs", "withdraw:1-1", 0.0);
-                batch.set_fields("timeline:job:withdraw:1-1", [("step", "7"), ("author", "4")]);
-                batch.set("layout:version", "10");
-            })
-            .await;
-        server.migrate().await;
-        server.clear_caches().await;
-        let mut migrated = server.dump().await;
-        for line in [&of_comment, &of_tweet] {
-            migrated.insert(line.clone(), removed[line].clone());
-        }
-        migrated.remove("layout:version");
-        let mut removed = removed;
-        removed.remove("layout:version");
-        assert_same(&migrated, &removed);
-        for line in lines {
-            undo(&alice, line).await;
-        }
-        server.finish_jobs().await;
-        let mut back = state(&server).await;
-        back.remove("layout:version");
-        assert_same(&back, &before);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_removed_profile_is_blank_and_comes_back() {
-    each_engine(&[], async |server| {
-        let [alice, bob, ..] = people(&server).await;
-        let user = ("user", "bob");
-        assert!(refused(try_act(&alice, "remove", user).await).contains("no text"));
-        ok(bob
-            .api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")])
-            .await);
-        let before = state(&server).await;
-        let line = act(&alice, "remove", user).await;
-        let key = format!("user:{}", bob.user_id);
-        for field in ["about", "fullname"] {
-            assert_eq!(server.field(&key, field).await.as_deref(), Some(""), "{field}");
-        }
-        let page = String::from_utf8(server.visitor().get("/@bob").await.body).unwrap();
-        assert!(!page.contains("Buy"));
+#[each_engine]
+async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    dave.comment(story, "spam for @carol").await;
+    dave.tweet("spam for @bob").await;
+    ok(carol.api_post("/api/readinbox", &[("id", "all")]).await);
+    let before = state(&server).await;
+    let lines =
+        [act(&alice, "remove", ("comment", "1-1")).await, act(&alice, "remove", ("tweet", "2")).await];
+    server.finish_jobs().await;
+    let removed = server.dump().await;
+    // As layout 10 had it: the removals took the entries along, and noted them in records of their own.
+    let times = ["user:2:inbox", "user:3:inbox", "user:2:mentions"];
+    let [bobs, carols, mentions] = times.map(|key| match &removed[key] {
+        keyspace::Value::SortedSet(members) => members.clone(),
+        other => panic!("{other:?}"),
+    });
+    let time_of = |members: &[(String, f64)], member: &str| {
+        let found = members.iter().find(|(other, _)| other == member);
+        let (_, time) = found.unwrap_or_else(|| panic!("{member}: {members:?}"));
+        format!("{time:?}")
+    };
+    let reply = time_of(&bobs, "reply:1-1");
+    let mention = time_of(&bobs, "mention:tweet:2");
+    let read = time_of(&carols, "mention:1-1");
+    let listed = time_of(&mentions, "2");
+    let comment = server.field("thread:comment:1", "1").await.unwrap();
+    let [of_comment, of_tweet] = lines.map(|line| format!("moderation:{line}"));
+    let facts = [
+        server.field(&of_comment, "changed").await.unwrap(),
+        server.field(&of_tweet, "changed").await.unwrap(),
+    ];
+    let as_before = |facts: &str, new: &str, old: &str| {
+        assert!(facts.contains(new), "{facts}");
+        facts.replace(new, &format!(r#"{{"key":"{old}","field":"moderation","after""#))
+    };
+    let of_thread = r#"{"key":"thread:comment:1","field":"1","part":"removed_by","after""#;
+    let of_post = r#"{"key":"tweet:2","field":"removed","part":"removed_by","after""#;
+    server
+        .write(|batch| {
+            for (list, member) in [
+                ("inbox", "reply:1-1"),
+                ("unread", "reply:1-1"),
+                ("inbox", "mention:tweet:2"),
+                ("unread", "mention:tweet:2"),
+            ] {
+                batch.sorted_remove(format!("user:2:{list}"), member);
+            }
+            batch.increment_field("user:2", "replies", -2);
+            batch.sorted_remove("user:3:inbox", "mention:1-1");
+            batch.sorted_remove("user:2:mentions", "2");
+            batch.set_field(
+                "thread:comment:1",
+                "1",
+                comment.replace(&format!(r#","removed":"{}""#, lines[0]), ""),
+            );
+            batch.delete_field("tweet:2", "removed");
+            batch.set_field(&of_comment, "changed", as_before(&facts[0], of_thread, "withdrawn:comment:1-1"));
+            batch.set_field(&of_tweet, "changed", as_before(&facts[1], of_post, "withdrawn:tweet:2"));
+            batch.set_fields(
+                "withdrawn:comment:1-1",
+                [
+                    ("moderation", lines[0].to_string()),
+                    ("entries", format!("2 reply:1-1 {reply} {reply} 1")),
+                    ("counted", "1".to_owned()),
+                    ("large", "1".to_owned()),
+                ],
+            );
+            let subscribers = "withdrawn:comment:1-1:subscribers";
+            batch.sorted_add(subscribers, format!("3 mention:1-1 {read} - 0"), 3.0);
+            batch.set_fields(
+                "withdrawn:tweet:2",
+                [
+                    ("moderation", lines[1].to_string()),
+                    ("entries", format!("2 mention:tweet:2 {mention} {mention} 1")),
+                    ("mentions", format!("2 {listed}")),
+                ],
+            );
+            batch.sorted_add("timeline:jobs", "withdraw:1-1", 0.0);
+            batch.set_fields("timeline:job:withdraw:1-1", [("step", "7"), ("author", "4")]);
+            batch.set("layout:version", "10");
+        })
+        .await;
+    server.migrate().await;
+    server.clear_caches().await;
+    let mut migrated = server.dump().await;
+    for line in [&of_comment, &of_tweet] {
+        migrated.insert(line.clone(), removed[line].clone());
+    }
+    migrated.remove("layout:version");
+    let mut removed = removed;
+    removed.remove("layout:version");
+    assert_same(&migrated, &removed);
+    for line in lines {
         undo(&alice, line).await;
-        assert_same(&state(&server).await, &before);
-        // A text that the person writes meanwhile stays.
-        act(&alice, "remove", user).await;
-        ok(bob.api_post("/api/updateprofile", &[("about", "Hello"), ("email", "")]).await);
-        act(&alice, "restore", user).await;
-        assert_eq!(server.field(&key, "about").await.as_deref(), Some("Hello"));
-        assert_eq!(server.field(&key, "fullname").await.as_deref(), Some("Bob Buy"));
-        assert!(refused(try_act(&alice, "restore", user).await).contains("to restore"));
-    })
-    .await;
+    }
+    server.finish_jobs().await;
+    let mut back = state(&server).await;
+    back.remove("layout:version");
+    assert_same(&back, &before);
 }
 
-#[tokio::test]
-async fn what_cannot_be_removed_or_restored_leaves_no_trace() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[each_engine]
+async fn a_removed_profile_is_blank_and_comes_back(server: Server) {
+    let [alice, bob, ..] = people(&server).await;
+    let user = ("user", "bob");
+    assert!(refused(try_act(&alice, "remove", user).await).contains("no text"));
+    ok(bob
+        .api_post("/api/updateprofile", &[("about", "Buy!"), ("email", ""), ("fullname", "Bob Buy")])
+        .await);
+    let before = state(&server).await;
+    let line = act(&alice, "remove", user).await;
+    let key = format!("user:{}", bob.user_id);
+    for field in ["about", "fullname"] {
+        assert_eq!(server.field(&key, field).await.as_deref(), Some(""), "{field}");
+    }
+    let page = String::from_utf8(server.visitor().get("/@bob").await.body).unwrap();
+    assert!(!page.contains("Buy"));
+    undo(&alice, line).await;
+    assert_same(&state(&server).await, &before);
+    // A text that the person writes meanwhile stays.
+    act(&alice, "remove", user).await;
+    ok(bob.api_post("/api/updateprofile", &[("about", "Hello"), ("email", "")]).await);
+    act(&alice, "restore", user).await;
+    assert_eq!(server.field(&key, "about").await.as_deref(), Some("Hello"));
+    assert_eq!(server.field(&key, "fullname").await.as_deref(), Some("Bob Buy"));
+    assert!(refused(try_act(&alice, "restore", user).await).contains("to restore"));
+}
+
+#[in_memory]
+async fn what_cannot_be_removed_or_restored_leaves_no_trace(server: Server) {
     let [alice, bob, carol, dave] = people(&server).await;
     act(&alice, "make_moderator", ("user", "carol")).await;
     let story = bob.submit_text("A story", "text").await;

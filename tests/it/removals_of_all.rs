@@ -36,91 +36,85 @@ async fn spam(server: &Server, spammer: &Client, (story, count): (u64, usize)) {
     }
 }
 
-#[tokio::test]
-async fn all_posts_of_a_person_go_in_one_line_and_come_back() {
-    each_engine(&[("limits.mentions_per_day", "0")], async |server| {
-        let [alice, bob, carol, dave] = people(&server).await;
-        bob.follow("dave").await;
-        let story = bob.submit_text("A story", "text").await;
-        carol.comment(story, "a comment").await;
-        bob.comment(story, "another").await;
-        dave.comment(story, "of last month, for @carol").await;
-        let old = dave.tweet("of last month").await;
-        server.advance(30 * 86_400);
-        server.finish_jobs().await;
-        // Her first visit after a month earns karma.
-        badge(&alice).await;
-        let unread = badge(&carol).await;
-        spam(&server, &dave, (story, 200)).await;
-        dave.reply(story, 1, "a reply").await;
-        bob.comment(story, "not his").await;
-        server.finish_jobs().await;
-        let before = state(&server).await;
-        // The inbox of bob has one of his own besides, and 201 of dave's.
-        let line = act(&alice, "remove_all", ("user", "dave")).await;
-        let start = Instant::now();
-        server.finish_jobs().await;
-        println!("201 posts removed in {:?}", start.elapsed());
-        let log = ok(bob.api_get("/api/moderations?count=1").await);
-        let expected = (&json!(201), &Value::Null, &json!("remove_all"));
-        let entry = &log["entries"][0];
-        assert_eq!((&entry["count"], &entry["in_progress"], &entry["action"]), expected, "{log}");
-        assert_eq!(badge(&carol).await, unread);
-        // The tweet that announces his own story, and the one of last month.
-        assert_eq!(server.ids("global_timeline").await, [1, old]);
-        assert_eq!(server.ids("news.cron").await, [story]);
-        assert!(server.sorted("host.news:spam.example").await.is_empty());
-        assert_eq!(server.number(&format!("news:{story}"), "comments").await, 4);
-        assert_eq!(differences(&server).await, 0);
-        // Something that comes back by itself is not restored twice.
-        let one = format!("{story}-4");
-        act(&alice, "restore", ("comment", &one)).await;
-        let restored = act(&alice, "restore", ("user", "dave")).await;
-        server.finish_jobs().await;
-        let log = ok(bob.api_get("/api/moderations?action=remove_all").await);
-        assert_eq!(log["entries"][0]["undone_by"], json!(restored), "{log}");
-        let log = ok(bob.api_get("/api/moderations?count=1").await);
-        assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
-        assert_same(&state(&server).await, &before);
-        assert_eq!(differences(&server).await, 0);
-        assert!(refused(try_undo(&alice, line).await).contains("already been undone"));
-        assert!(refused(try_undo(&alice, restored).await).contains("can't be undone"));
-        assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
-    })
-    .await;
+#[each_engine(&[("limits.mentions_per_day", "0")])]
+async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
+    let [alice, bob, carol, dave] = people(&server).await;
+    bob.follow("dave").await;
+    let story = bob.submit_text("A story", "text").await;
+    carol.comment(story, "a comment").await;
+    bob.comment(story, "another").await;
+    dave.comment(story, "of last month, for @carol").await;
+    let old = dave.tweet("of last month").await;
+    server.advance(30 * 86_400);
+    server.finish_jobs().await;
+    // Her first visit after a month earns karma.
+    badge(&alice).await;
+    let unread = badge(&carol).await;
+    spam(&server, &dave, (story, 200)).await;
+    dave.reply(story, 1, "a reply").await;
+    bob.comment(story, "not his").await;
+    server.finish_jobs().await;
+    let before = state(&server).await;
+    // The inbox of bob has one of his own besides, and 201 of dave's.
+    let line = act(&alice, "remove_all", ("user", "dave")).await;
+    let start = Instant::now();
+    server.finish_jobs().await;
+    println!("201 posts removed in {:?}", start.elapsed());
+    let log = ok(bob.api_get("/api/moderations?count=1").await);
+    let expected = (&json!(201), &Value::Null, &json!("remove_all"));
+    let entry = &log["entries"][0];
+    assert_eq!((&entry["count"], &entry["in_progress"], &entry["action"]), expected, "{log}");
+    assert_eq!(badge(&carol).await, unread);
+    // The tweet that announces his own story, and the one of last month.
+    assert_eq!(server.ids("global_timeline").await, [1, old]);
+    assert_eq!(server.ids("news.cron").await, [story]);
+    assert!(server.sorted("host.news:spam.example").await.is_empty());
+    assert_eq!(server.number(&format!("news:{story}"), "comments").await, 4);
+    assert_eq!(differences(&server).await, 0);
+    // Something that comes back by itself is not restored twice.
+    let one = format!("{story}-4");
+    act(&alice, "restore", ("comment", &one)).await;
+    let restored = act(&alice, "restore", ("user", "dave")).await;
+    server.finish_jobs().await;
+    let log = ok(bob.api_get("/api/moderations?action=remove_all").await);
+    assert_eq!(log["entries"][0]["undone_by"], json!(restored), "{log}");
+    let log = ok(bob.api_get("/api/moderations?count=1").await);
+    assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
+    assert_same(&state(&server).await, &before);
+    assert_eq!(differences(&server).await, 0);
+    assert!(refused(try_undo(&alice, line).await).contains("already been undone"));
+    assert!(refused(try_undo(&alice, restored).await).contains("can't be undone"));
+    assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
 }
 
-#[tokio::test]
-async fn a_removal_of_all_can_be_undone_before_it_is_done() {
-    each_engine(&[], async |server| {
-        let [alice, bob, _, dave] = people(&server).await;
-        let story = bob.submit_text("A story", "text").await;
-        spam(&server, &dave, (story, 40)).await;
-        let before = state(&server).await;
-        let line = act(&alice, "remove_all", ("user", "dave")).await;
-        undo(&alice, line).await;
-        server.finish_jobs().await;
-        assert_same(&state(&server).await, &before);
-        let log = ok(bob.api_get("/api/moderations?count=2").await);
-        for entry in log["entries"].as_array().unwrap() {
-            assert_eq!(entry["in_progress"], Value::Null, "{log}");
-        }
-        // The latest removal that is in force is the one that a restore is about.
-        let first = act(&alice, "remove_all", ("user", "dave")).await;
-        server.finish_jobs().await;
-        spam(&server, &dave, (story, 2)).await;
-        let between = state(&server).await;
-        act(&alice, "remove_all", ("user", "dave")).await;
-        act(&alice, "restore", ("user", "dave")).await;
-        server.finish_jobs().await;
-        assert_same(&state(&server).await, &between);
-        undo(&alice, first).await;
-        server.finish_jobs().await;
-        assert!(server.sorted(&format!("moderation:{first}:posts")).await.is_empty());
-        let gone = server.dump().await.into_keys().filter(|key| key.starts_with("withdrawn:")).count();
-        assert_eq!(gone, 0);
-    })
-    .await;
+#[each_engine]
+async fn a_removal_of_all_can_be_undone_before_it_is_done(server: Server) {
+    let [alice, bob, _, dave] = people(&server).await;
+    let story = bob.submit_text("A story", "text").await;
+    spam(&server, &dave, (story, 40)).await;
+    let before = state(&server).await;
+    let line = act(&alice, "remove_all", ("user", "dave")).await;
+    undo(&alice, line).await;
+    server.finish_jobs().await;
+    assert_same(&state(&server).await, &before);
+    let log = ok(bob.api_get("/api/moderations?count=2").await);
+    for entry in log["entries"].as_array().unwrap() {
+        assert_eq!(entry["in_progress"], Value::Null, "{log}");
+    }
+    // The latest removal that is in force is the one that a restore is about.
+    let first = act(&alice, "remove_all", ("user", "dave")).await;
+    server.finish_jobs().await;
+    spam(&server, &dave, (story, 2)).await;
+    let between = state(&server).await;
+    act(&alice, "remove_all", ("user", "dave")).await;
+    act(&alice, "restore", ("user", "dave")).await;
+    server.finish_jobs().await;
+    assert_same(&state(&server).await, &between);
+    undo(&alice, first).await;
+    server.finish_jobs().await;
+    assert!(server.sorted(&format!("moderation:{first}:posts")).await.is_empty());
+    let gone = server.dump().await.into_keys().filter(|key| key.starts_with("withdrawn:")).count();
+    assert_eq!(gone, 0);
 }
 
 /// A store on which a person has posted much, some of it for a victim; an administrator is the first

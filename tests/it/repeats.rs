@@ -14,7 +14,7 @@ use tidings_keyspace::{Expiry, Value as Stored};
 use crate::client::{Client, Fields, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// Calls the API with a name for the request.
 async fn named(client: &Client, path: &str, fields: Fields<'_>, request: &str) -> Value {
@@ -78,167 +78,143 @@ async fn alice_and_bob(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[tokio::test]
-async fn every_action_is_answered_again_and_not_done_again() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
-            let request = format!("request {number}");
-            let first = ok(named(&bob, path, fields, &request).await);
-            let done = stored(&server).await;
-            assert_eq!(answered(&done).len(), number + 1, "{path} {fields:?} is noted");
-            assert_eq!(named(&bob, path, fields, &request).await, first, "{path} {fields:?}");
-            assert_eq!(stored(&server).await, done, "{path} {fields:?}");
-        }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_repeat_does_not_undo_what_came_after_the_first() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        let vote = |choice| [("news_id", "1"), ("vote_type", choice)];
-        let karma = server.karma(&bob).await;
-        ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
-        ok(named(&bob, "/api/votenews", &vote("none"), "2").await);
-        ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
-        assert_eq!(server.karma(&bob).await, karma);
-        assert_eq!(server.number("news:1", "up").await, 1);
-        // A request that changes nothing is recorded as well.
-        let alice = [("username", "alice")];
-        bob.follow("alice").await;
-        ok(named(&bob, "/api/follow", &alice, "3").await);
-        ok(named(&bob, "/api/unfollow", &alice, "4").await);
-        ok(named(&bob, "/api/follow", &alice, "3").await);
-        assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn equal_requests_at_the_same_time_act_once() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        let submit = [("news_id", "-1"), ("title", "Title"), ("text", "Text")];
-        let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Once")];
-        let vote = [("comment_id", "1-1"), ("vote_type", "up")];
-        let calls: [(&str, Fields<'_>); 4] = [
-            ("/api/submit", &submit),
-            ("/api/postcomment", &comment),
-            ("/api/tweet", &[("text", "Once")]),
-            ("/api/votecomment", &vote),
-        ];
-        for (path, fields) in calls {
-            let answers = join_all((0..12).map(|_| named(&bob, path, fields, path))).await;
-            let first = ok(answers[0].clone());
-            assert!(answers.iter().all(|answer| *answer == first), "{path}: {answers:?}");
-        }
-        assert_eq!(bob.listed("latest").await.len(), 2);
-        assert_eq!(server.number("news:1", "comments").await, 2);
-        assert_eq!(server.sorted(&keys::user_comments(UserId(bob.user_id))).await.len(), 1);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn the_same_name_with_other_contents_is_another_request() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = alice_and_bob(&server).await;
-        let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "a").await);
-        let second = ok(named(&bob, "/api/tweet", &[("text", "Two")], "a").await);
-        assert_ne!(second, first);
-        // Requests of different accounts have nothing to do with each other.
-        let other = ok(named(&alice, "/api/tweet", &[("text", "One")], "a").await);
-        assert_ne!(other, first);
-        // Nor have those to different addresses.
-        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
-        ok(named(&bob, "/api/unfollow", &[("username", "alice")], "a").await);
-        assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
-        // Each of them is a repeat when it comes again.
+#[each_engine]
+async fn every_action_is_answered_again_and_not_done_again(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    for (number, (path, fields)) in ACTIONS.into_iter().enumerate() {
+        let request = format!("request {number}");
+        let first = ok(named(&bob, path, fields, &request).await);
         let done = stored(&server).await;
-        assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "a").await, first);
-        assert_eq!(named(&bob, "/api/tweet", &[("text", "Two")], "a").await, second);
-        ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
-        assert_eq!(stored(&server).await, done);
-    })
-    .await;
+        assert_eq!(answered(&done).len(), number + 1, "{path} {fields:?} is noted");
+        assert_eq!(named(&bob, path, fields, &request).await, first, "{path} {fields:?}");
+        assert_eq!(stored(&server).await, done, "{path} {fields:?}");
+    }
 }
 
-#[tokio::test]
-async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_before() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        // As the browser kept it: with the same name.
-        let form = form(&bob, "/news/1", "/postcomment").await;
-        let first = form.clone().with("comment", "Once").send(&bob).await;
-        let other = form.clone().with("comment", "Something else").send(&bob).await;
-        assert_ne!(redirects_to(&other), redirects_to(&first));
-        let again = form.with("comment", "Once").send(&bob).await;
-        assert_eq!(redirects_to(&again), redirects_to(&first));
-        assert_eq!(server.number("news:1", "comments").await, 3);
-    })
-    .await;
+#[each_engine]
+async fn a_repeat_does_not_undo_what_came_after_the_first(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    let vote = |choice| [("news_id", "1"), ("vote_type", choice)];
+    let karma = server.karma(&bob).await;
+    ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
+    ok(named(&bob, "/api/votenews", &vote("none"), "2").await);
+    ok(named(&bob, "/api/votenews", &vote("up"), "1").await);
+    assert_eq!(server.karma(&bob).await, karma);
+    assert_eq!(server.number("news:1", "up").await, 1);
+    // A request that changes nothing is recorded as well.
+    let alice = [("username", "alice")];
+    bob.follow("alice").await;
+    ok(named(&bob, "/api/follow", &alice, "3").await);
+    ok(named(&bob, "/api/unfollow", &alice, "4").await);
+    ok(named(&bob, "/api/follow", &alice, "3").await);
+    assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
 }
 
-#[tokio::test]
-async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request() {
-    each_engine(&[], async |server| {
-        let bob = server.register("bob").await;
-        let elsewhere = server.visitor().log_in("bob", PASSWORD).await;
-        let fields = [("current_password", PASSWORD)];
-        let first = ok(named(&bob, "/api/totp/begin", &fields, "a").await);
-        assert_eq!(named(&bob, "/api/totp/begin", &fields, "a").await, first);
-        // The token of the session is in the hash, so in another session it is another request.
-        assert_ne!(ok(named(&elsewhere, "/api/totp/begin", &fields, "a").await), first);
-        assert_eq!(answered(&stored(&server).await).len(), 2);
-        // Without a password it is the same one.
-        let tweet = [("text", "Hello")];
-        let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
-        assert_eq!(named(&elsewhere, "/api/tweet", &tweet, "a").await, first);
-    })
-    .await;
+#[each_engine]
+async fn equal_requests_at_the_same_time_act_once(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    let submit = [("news_id", "-1"), ("title", "Title"), ("text", "Text")];
+    let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", "Once")];
+    let vote = [("comment_id", "1-1"), ("vote_type", "up")];
+    let calls: [(&str, Fields<'_>); 4] = [
+        ("/api/submit", &submit),
+        ("/api/postcomment", &comment),
+        ("/api/tweet", &[("text", "Once")]),
+        ("/api/votecomment", &vote),
+    ];
+    for (path, fields) in calls {
+        let answers = join_all((0..12).map(|_| named(&bob, path, fields, path))).await;
+        let first = ok(answers[0].clone());
+        assert!(answers.iter().all(|answer| *answer == first), "{path}: {answers:?}");
+    }
+    assert_eq!(bob.listed("latest").await.len(), 2);
+    assert_eq!(server.number("news:1", "comments").await, 2);
+    assert_eq!(server.sorted(&keys::user_comments(UserId(bob.user_id))).await.len(), 1);
 }
 
-#[tokio::test]
-async fn what_failed_is_tried_again() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        server.set_karma(&bob, 0).await;
-        let vote = [("news_id", "1"), ("vote_type", "up")];
-        refused(named(&bob, "/api/votenews", &vote, "a").await);
-        assert_eq!(answered(&stored(&server).await), [""; 0]);
-        server.set_karma(&bob, 100).await;
-        ok(named(&bob, "/api/votenews", &vote, "a").await);
-        assert_eq!(server.number("news:1", "up").await, 2);
-        // A refusal that a repeat would get counts no more than what was answered first.
-        server.set_karma(&bob, 0).await;
-        ok(named(&bob, "/api/votenews", &vote, "a").await);
-        refused(named(&bob, "/api/votenews", &vote, "b").await);
-    })
-    .await;
+#[each_engine]
+async fn the_same_name_with_other_contents_is_another_request(server: Server) {
+    let (alice, bob) = alice_and_bob(&server).await;
+    let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "a").await);
+    let second = ok(named(&bob, "/api/tweet", &[("text", "Two")], "a").await);
+    assert_ne!(second, first);
+    // Requests of different accounts have nothing to do with each other.
+    let other = ok(named(&alice, "/api/tweet", &[("text", "One")], "a").await);
+    assert_ne!(other, first);
+    // Nor have those to different addresses.
+    ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+    ok(named(&bob, "/api/unfollow", &[("username", "alice")], "a").await);
+    assert_eq!(server.sorted(&keys::followers(UserId(1))).await, []);
+    // Each of them is a repeat when it comes again.
+    let done = stored(&server).await;
+    assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "a").await, first);
+    assert_eq!(named(&bob, "/api/tweet", &[("text", "Two")], "a").await, second);
+    ok(named(&bob, "/api/follow", &[("username", "alice")], "a").await);
+    assert_eq!(stored(&server).await, done);
 }
 
-#[tokio::test]
-async fn an_answer_is_kept_for_an_hour() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        let tweet = [("text", "Hello")];
-        let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
-        let key = answered(&stored(&server).await).remove(0);
-        let Expiry::In(left) = server.expiry(&key).await else { panic!("it does not expire") };
-        assert!(left > Duration::from_secs(3_500) && left <= Duration::from_secs(3_600), "{left:?}");
-        // Redis expires it by a clock of its own.
-        if server.store().is_shared() {
-            server.write(|batch| batch.delete(&key)).await;
-        } else {
-            server.advance(3_599);
-            assert_eq!(named(&bob, "/api/tweet", &tweet, "a").await, first);
-            server.advance(1);
-        }
-        assert_ne!(ok(named(&bob, "/api/tweet", &tweet, "a").await), first);
-    })
-    .await;
+#[each_engine]
+async fn who_goes_back_to_a_form_and_writes_something_else_is_not_answered_as_before(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    // As the browser kept it: with the same name.
+    let form = form(&bob, "/news/1", "/postcomment").await;
+    let first = form.clone().with("comment", "Once").send(&bob).await;
+    let other = form.clone().with("comment", "Something else").send(&bob).await;
+    assert_ne!(redirects_to(&other), redirects_to(&first));
+    let again = form.with("comment", "Once").send(&bob).await;
+    assert_eq!(redirects_to(&again), redirects_to(&first));
+    assert_eq!(server.number("news:1", "comments").await, 3);
+}
+
+#[each_engine]
+async fn a_password_cannot_be_guessed_from_what_is_stored_of_a_request(server: Server) {
+    let bob = server.register("bob").await;
+    let elsewhere = server.visitor().log_in("bob", PASSWORD).await;
+    let fields = [("current_password", PASSWORD)];
+    let first = ok(named(&bob, "/api/totp/begin", &fields, "a").await);
+    assert_eq!(named(&bob, "/api/totp/begin", &fields, "a").await, first);
+    // The token of the session is in the hash, so in another session it is another request.
+    assert_ne!(ok(named(&elsewhere, "/api/totp/begin", &fields, "a").await), first);
+    assert_eq!(answered(&stored(&server).await).len(), 2);
+    // Without a password it is the same one.
+    let tweet = [("text", "Hello")];
+    let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
+    assert_eq!(named(&elsewhere, "/api/tweet", &tweet, "a").await, first);
+}
+
+#[each_engine]
+async fn what_failed_is_tried_again(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    server.set_karma(&bob, 0).await;
+    let vote = [("news_id", "1"), ("vote_type", "up")];
+    refused(named(&bob, "/api/votenews", &vote, "a").await);
+    assert_eq!(answered(&stored(&server).await), [""; 0]);
+    server.set_karma(&bob, 100).await;
+    ok(named(&bob, "/api/votenews", &vote, "a").await);
+    assert_eq!(server.number("news:1", "up").await, 2);
+    // A refusal that a repeat would get counts no more than what was answered first.
+    server.set_karma(&bob, 0).await;
+    ok(named(&bob, "/api/votenews", &vote, "a").await);
+    refused(named(&bob, "/api/votenews", &vote, "b").await);
+}
+
+#[each_engine]
+async fn an_answer_is_kept_for_an_hour(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    let tweet = [("text", "Hello")];
+    let first = ok(named(&bob, "/api/tweet", &tweet, "a").await);
+    let key = answered(&stored(&server).await).remove(0);
+    let Expiry::In(left) = server.expiry(&key).await else { panic!("it does not expire") };
+    assert!(left > Duration::from_secs(3_500) && left <= Duration::from_secs(3_600), "{left:?}");
+    // Redis expires it by a clock of its own.
+    if server.store().is_shared() {
+        server.write(|batch| batch.delete(&key)).await;
+    } else {
+        server.advance(3_599);
+        assert_eq!(named(&bob, "/api/tweet", &tweet, "a").await, first);
+        server.advance(1);
+    }
+    assert_ne!(ok(named(&bob, "/api/tweet", &tweet, "a").await), first);
 }
 
 #[tokio::test]
@@ -257,9 +233,8 @@ async fn another_server_of_the_store_answers_a_repeat() {
     assert_eq!(bob.listed("latest").await.len(), 2);
 }
 
-#[tokio::test]
-async fn a_request_has_1_to_64_characters() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_request_has_1_to_64_characters(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let tweet = [("text", "Hello")];
     for wrong in ["", &"é".repeat(65)] {
@@ -273,20 +248,17 @@ async fn a_request_has_1_to_64_characters() {
     }
 }
 
-#[tokio::test]
-async fn a_repeat_costs_no_rate_and_is_answered_when_the_rate_is_used_up() {
-    each_engine(&[("rates.tweet_per_account", "2/10m")], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "1").await);
-        for _ in 0..5 {
-            assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "1").await, first);
-        }
-        ok(named(&bob, "/api/tweet", &[("text", "Two")], "2").await);
-        let third = bob.post("/api/tweet", &[("text", "Three"), ("request", "3")]).await;
-        assert_eq!(third.status, StatusCode::TOO_MANY_REQUESTS);
+#[each_engine(&[("rates.tweet_per_account", "2/10m")])]
+async fn a_repeat_costs_no_rate_and_is_answered_when_the_rate_is_used_up(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    let first = ok(named(&bob, "/api/tweet", &[("text", "One")], "1").await);
+    for _ in 0..5 {
         assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "1").await, first);
-    })
-    .await;
+    }
+    ok(named(&bob, "/api/tweet", &[("text", "Two")], "2").await);
+    let third = bob.post("/api/tweet", &[("text", "Three"), ("request", "3")]).await;
+    assert_eq!(third.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(named(&bob, "/api/tweet", &[("text", "One")], "1").await, first);
 }
 
 /// The form with this action. The browser keeps its page, and with it what was typed.
@@ -296,29 +268,25 @@ async fn form(client: &Client, path: &str, action: &str) -> Form {
     Page::of(&answer).form(action)
 }
 
-#[tokio::test]
-async fn the_forms_of_pages_can_be_sent_twice() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        let story = form(&bob, "/submit", "/submit").await.with("title", "Title").with("text", "Text");
-        let thread = form(&bob, "/news/1", "/postcomment").await.with("comment", "Once");
-        let reply = form(&bob, "/reply/1/1", "/postcomment").await.with("comment", "Once more");
-        let tweet = form(&bob, "/home", "/tweet").await.with("text", "Once");
-        for form in [story, thread, reply, tweet] {
-            let first = form.send(&bob).await;
-            let done = stored(&server).await;
-            assert_eq!(redirects_to(&form.send(&bob).await), redirects_to(&first));
-            assert_eq!(stored(&server).await, done);
-        }
-        assert_eq!(server.number("news:1", "comments").await, 3);
-        assert_eq!(bob.listed("latest").await.len(), 2);
-    })
-    .await;
+#[each_engine]
+async fn the_forms_of_pages_can_be_sent_twice(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    let story = form(&bob, "/submit", "/submit").await.with("title", "Title").with("text", "Text");
+    let thread = form(&bob, "/news/1", "/postcomment").await.with("comment", "Once");
+    let reply = form(&bob, "/reply/1/1", "/postcomment").await.with("comment", "Once more");
+    let tweet = form(&bob, "/home", "/tweet").await.with("text", "Once");
+    for form in [story, thread, reply, tweet] {
+        let first = form.send(&bob).await;
+        let done = stored(&server).await;
+        assert_eq!(redirects_to(&form.send(&bob).await), redirects_to(&first));
+        assert_eq!(stored(&server).await, done);
+    }
+    assert_eq!(server.number("news:1", "comments").await, 3);
+    assert_eq!(bob.listed("latest").await.len(), 2);
 }
 
-#[tokio::test]
-async fn each_form_has_another_name_each_time_it_is_shown() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn each_form_has_another_name_each_time_it_is_shown(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     let mut names = Vec::new();
     for (path, action) in [("/submit", "/submit"), ("/news/1", "/postcomment"), ("/home", "/tweet")] {
@@ -333,9 +301,8 @@ async fn each_form_has_another_name_each_time_it_is_shown() {
     assert_eq!(names.len(), count);
 }
 
-#[tokio::test]
-async fn a_form_that_is_shown_again_keeps_its_name() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_form_that_is_shown_again_keeps_its_name(server: Server) {
     let (_, bob) = alice_and_bob(&server).await;
     for (path, action, field) in
         [("/submit", "/submit", "title"), ("/news/1", "/postcomment", "comment"), ("/home", "/tweet", "text")]
@@ -346,9 +313,8 @@ async fn a_form_that_is_shown_again_keeps_its_name() {
     }
 }
 
-#[tokio::test]
-async fn each_form_that_a_session_can_send_has_a_name() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn each_form_that_a_session_can_send_has_a_name(server: Server) {
     let (alice, _) = alice_and_bob(&server).await;
     server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
     for path in
@@ -370,81 +336,72 @@ async fn each_form_that_a_session_can_send_has_a_name() {
     assert_eq!(visitor.get("/news/1").await.headers[CACHE_CONTROL], "public, no-cache");
 }
 
-#[tokio::test]
-async fn a_vote_that_is_sent_twice_is_answered_twice() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        for (path, action) in [("/latest/0", "/votenews"), ("/news/1", "/votecomment")] {
-            let vote = form(&bob, path, action).await.pressing("up");
-            let first = vote.send(&bob).await;
-            let done = stored(&server).await;
-            assert_eq!(redirects_to(&vote.send(&bob).await), redirects_to(&first));
-            assert_eq!(stored(&server).await, done);
-            // With another name it is refused.
-            let other = vote.without("request").send(&bob).await;
-            assert!(!other.status.is_redirection(), "{action}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_vote_that_is_sent_twice_is_answered_twice(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    for (path, action) in [("/latest/0", "/votenews"), ("/news/1", "/votecomment")] {
+        let vote = form(&bob, path, action).await.pressing("up");
+        let first = vote.send(&bob).await;
+        let done = stored(&server).await;
+        assert_eq!(redirects_to(&vote.send(&bob).await), redirects_to(&first));
+        assert_eq!(stored(&server).await, done);
+        // With another name it is refused.
+        let other = vote.without("request").send(&bob).await;
+        assert!(!other.status.is_redirection(), "{action}");
+    }
 }
 
-#[tokio::test]
-async fn a_page_that_is_kept_sets_a_state_again() {
-    each_engine(&[], async |server| {
-        let (_, bob) = alice_and_bob(&server).await;
-        bob.comment(1, "One").await;
-        // The forms that the browser kept, and the state after they were sent.
-        let vote = form(&bob, "/latest/0", "/votenews").await.pressing("up");
-        let follow = form(&bob, "/@alice", "/follow").await;
-        let edits = page(&bob, "/editcomment/1/2").await.forms();
-        let edit = edits.into_iter().find(|form| form.value("comment") == Some("One")).unwrap();
-        let state = async || {
-            let followers = server.sorted(&keys::followers(UserId(1))).await.len();
-            let body = format!("{:?}", bob.thread(1).await);
-            (server.number("news:1", "up").await, followers, body.contains("Two"))
-        };
-        for _ in 0..2 {
-            vote.send(&bob).await;
-            follow.send(&bob).await;
-            edit.clone().with("comment", "Two").send(&bob).await;
-            assert_eq!(state().await, (2, 1, true));
-            form(&bob, "/latest/0", "/votenews").await.pressing("none").send(&bob).await;
-            form(&bob, "/@alice", "/unfollow").await.send(&bob).await;
-            edit.clone().with("comment", "Three").send(&bob).await;
-            assert_eq!(state().await, (1, 0, false));
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_page_that_is_kept_sets_a_state_again(server: Server) {
+    let (_, bob) = alice_and_bob(&server).await;
+    bob.comment(1, "One").await;
+    // The forms that the browser kept, and the state after they were sent.
+    let vote = form(&bob, "/latest/0", "/votenews").await.pressing("up");
+    let follow = form(&bob, "/@alice", "/follow").await;
+    let edits = page(&bob, "/editcomment/1/2").await.forms();
+    let edit = edits.into_iter().find(|form| form.value("comment") == Some("One")).unwrap();
+    let state = async || {
+        let followers = server.sorted(&keys::followers(UserId(1))).await.len();
+        let body = format!("{:?}", bob.thread(1).await);
+        (server.number("news:1", "up").await, followers, body.contains("Two"))
+    };
+    for _ in 0..2 {
+        vote.send(&bob).await;
+        follow.send(&bob).await;
+        edit.clone().with("comment", "Two").send(&bob).await;
+        assert_eq!(state().await, (2, 1, true));
+        form(&bob, "/latest/0", "/votenews").await.pressing("none").send(&bob).await;
+        form(&bob, "/@alice", "/unfollow").await.send(&bob).await;
+        edit.clone().with("comment", "Three").send(&bob).await;
+        assert_eq!(state().await, (1, 0, false));
+    }
 }
 
-#[tokio::test]
-async fn moderators_and_administrators_can_repeat_what_they_do() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = alice_and_bob(&server).await;
-        server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
-        server.set_karma(&alice, 100).await;
-        bob.submit_text("Bob's", "The text").await;
-        alice.submit_on("rust,go", "On topics").await;
-        let rule = [("what", "domain"), ("pattern", "spam.example"), ("effect", "hold"), ("reason", "spam")];
-        let actions: [(&str, Fields<'_>); 10] = [
-            ("/api/moderate", &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "Seen")]),
-            ("/api/moderate", &[("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "Do not")]),
-            ("/api/moderate", &[("action", "remove"), ("kind", "story"), ("id", "2"), ("reason", "spam")]),
-            ("/api/moderate/undo", &[("moderation_id", "3"), ("reason", "a mistake")]),
-            ("/api/moderate/rule", &rule),
-            ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "a mistake")]),
-            ("/api/describetopic", &[("topic", "rust"), ("about", "A language.")]),
-            ("/api/renametopic", &[("topic", "rust"), ("name", "rustlang")]),
-            ("/api/mergetopic", &[("topic", "go"), ("into", "rustlang")]),
-            ("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "20")]),
-        ];
-        for (number, (path, fields)) in actions.into_iter().enumerate() {
-            let request = format!("request {number}");
-            let first = ok(named(&alice, path, fields, &request).await);
-            let done = stored(&server).await;
-            assert_eq!(named(&alice, path, fields, &request).await, first, "{path} {fields:?}");
-            assert_eq!(stored(&server).await, done, "{path} {fields:?}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn moderators_and_administrators_can_repeat_what_they_do(server: Server) {
+    let (alice, bob) = alice_and_bob(&server).await;
+    server.set_field(&format!("user:{}", alice.user_id), "flags", "a").await;
+    server.set_karma(&alice, 100).await;
+    bob.submit_text("Bob's", "The text").await;
+    alice.submit_on("rust,go", "On topics").await;
+    let rule = [("what", "domain"), ("pattern", "spam.example"), ("effect", "hold"), ("reason", "spam")];
+    let actions: [(&str, Fields<'_>); 10] = [
+        ("/api/moderate", &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "Seen")]),
+        ("/api/moderate", &[("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "Do not")]),
+        ("/api/moderate", &[("action", "remove"), ("kind", "story"), ("id", "2"), ("reason", "spam")]),
+        ("/api/moderate/undo", &[("moderation_id", "3"), ("reason", "a mistake")]),
+        ("/api/moderate/rule", &rule),
+        ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "a mistake")]),
+        ("/api/describetopic", &[("topic", "rust"), ("about", "A language.")]),
+        ("/api/renametopic", &[("topic", "rust"), ("name", "rustlang")]),
+        ("/api/mergetopic", &[("topic", "go"), ("into", "rustlang")]),
+        ("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "20")]),
+    ];
+    for (number, (path, fields)) in actions.into_iter().enumerate() {
+        let request = format!("request {number}");
+        let first = ok(named(&alice, path, fields, &request).await);
+        let done = stored(&server).await;
+        assert_eq!(named(&alice, path, fields, &request).await, first, "{path} {fields:?}");
+        assert_eq!(stored(&server).await, done, "{path} {fields:?}");
+    }
 }

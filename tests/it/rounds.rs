@@ -4,7 +4,7 @@ use serde_json::json;
 use tidings_web::server::figures;
 
 use crate::client::{Client, ok};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const MOST_ROUNDS: u64 = 3;
 
@@ -42,215 +42,196 @@ async fn check_rounds(server: &Server, member: &Client, path: &str) -> u64 {
     logged_in
 }
 
-#[tokio::test]
-async fn lists_of_1_and_of_100_news_take_the_same_few_rounds() {
-    each_engine(&[], async |server| {
-        let users = server.members(10).await;
-        users[0].submit_text("The only one", "text").await;
-        let lists = [
-            "/",
-            "/latest/0",
-            "/top/0",
-            "/best",
-            "/best/new",
-            "/rss",
-            "/top/json",
-            "/site/example.com/atom",
-            "/best/atom",
-            "/moderations/atom",
-            "/moderations",
-            "/comments",
-            "/api/getnews/top/0/30",
-            "/api/getnews/latest/0/30",
-            "/api/articles/score/1",
-        ];
-        let mut few = Vec::new();
-        for list in lists {
-            few.push(check_rounds(&server, &users[1], list).await);
+#[each_engine]
+async fn lists_of_1_and_of_100_news_take_the_same_few_rounds(server: Server) {
+    let users = server.members(10).await;
+    users[0].submit_text("The only one", "text").await;
+    let lists = [
+        "/",
+        "/latest/0",
+        "/top/0",
+        "/best",
+        "/best/new",
+        "/rss",
+        "/top/json",
+        "/site/example.com/atom",
+        "/best/atom",
+        "/moderations/atom",
+        "/moderations",
+        "/comments",
+        "/api/getnews/top/0/30",
+        "/api/getnews/latest/0/30",
+        "/api/articles/score/1",
+    ];
+    let mut few = Vec::new();
+    for list in lists {
+        few.push(check_rounds(&server, &users[1], list).await);
+    }
+    for number in 1..100 {
+        users[number % 10].submit_text(&format!("Number {number}"), "text").await;
+    }
+    for (list, few) in lists.into_iter().zip(few) {
+        assert_eq!(check_rounds(&server, &users[1], list).await, few, "{list}");
+    }
+}
+
+#[each_engine]
+async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_they_have(server: Server) {
+    let users = server.members(10).await;
+    users[0].submit_text("A story", "text").await;
+    users[1].comment(1, "A comment").await;
+    let reads = [
+        ("/v0/item/1.json", 4),
+        ("/v0/item/2.json", 4),
+        ("/v0/item/999.json", 2),
+        ("/v0/maxitem.json", 2),
+        ("/v0/topstories.json", 2),
+        ("/v0/newstories.json", 2),
+        ("/v0/beststories.json", 2),
+        ("/v0/askstories.json", 2),
+        ("/v0/jobstories.json", 0),
+        ("/v0/updates.json", 2),
+        ("/v0/user/member-1.json", 3),
+        ("/api/v1/items/1", 4),
+        ("/api/v1/items/2", 4),
+        ("/api/v1/users/member-1", 3),
+    ];
+    let check = async || {
+        for (path, most) in reads {
+            let rounds = least_rounds(&server, &server.visitor(), path).await;
+            assert!(rounds <= most, "{path}: {rounds}");
+            // A repeated request within the second costs nothing, once the writes before it are known.
+            let mut kept = u64::MAX;
+            for _ in 0..5 {
+                kept = kept.min(kept_rounds(&server, &server.visitor(), path).await);
+            }
+            // It reads more comments of one thread than are remembered of a hash on Redis.
+            let is_read_again = path == "/v0/updates.json" && server.store().is_shared();
+            assert!(kept == 0 || is_read_again, "{path}: {kept}");
         }
-        for number in 1..100 {
+    };
+    check().await;
+    for number in 0..200 {
+        users[number % 10].comment(1, &format!("Comment {number}")).await;
+        users[number % 10].reply(1, 1, &format!("Reply {number}")).await;
+        if number % 4 == 0 {
             users[number % 10].submit_text(&format!("Number {number}"), "text").await;
         }
-        for (list, few) in lists.into_iter().zip(few) {
-            assert_eq!(check_rounds(&server, &users[1], list).await, few, "{list}");
-        }
-    })
-    .await;
+    }
+    check().await;
 }
 
-#[tokio::test]
-async fn items_and_their_lists_take_the_same_few_rounds_however_many_comments_they_have() {
-    each_engine(&[], async |server| {
-        let users = server.members(10).await;
-        users[0].submit_text("A story", "text").await;
-        users[1].comment(1, "A comment").await;
-        let reads = [
-            ("/v0/item/1.json", 4),
-            ("/v0/item/2.json", 4),
-            ("/v0/item/999.json", 2),
-            ("/v0/maxitem.json", 2),
-            ("/v0/topstories.json", 2),
-            ("/v0/newstories.json", 2),
-            ("/v0/beststories.json", 2),
-            ("/v0/askstories.json", 2),
-            ("/v0/jobstories.json", 0),
-            ("/v0/updates.json", 2),
-            ("/v0/user/member-1.json", 3),
-            ("/api/v1/items/1", 4),
-            ("/api/v1/items/2", 4),
-            ("/api/v1/users/member-1", 3),
-        ];
-        let check = async || {
-            for (path, most) in reads {
-                let rounds = least_rounds(&server, &server.visitor(), path).await;
-                assert!(rounds <= most, "{path}: {rounds}");
-                // A repeated request within the second costs nothing, once the writes before it are known.
-                let mut kept = u64::MAX;
-                for _ in 0..5 {
-                    kept = kept.min(kept_rounds(&server, &server.visitor(), path).await);
-                }
-                // It reads more comments of one thread than are remembered of a hash on Redis.
-                let is_read_again = path == "/v0/updates.json" && server.store().is_shared();
-                assert!(kept == 0 || is_read_again, "{path}: {kept}");
-            }
-        };
-        check().await;
-        for number in 0..200 {
-            users[number % 10].comment(1, &format!("Comment {number}")).await;
-            users[number % 10].reply(1, 1, &format!("Reply {number}")).await;
-            if number % 4 == 0 {
-                users[number % 10].submit_text(&format!("Number {number}"), "text").await;
-            }
-        }
-        check().await;
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds() {
-    each_engine(&[], async |server| {
-        let members = server.members(30).await;
-        let reader = &members[0];
-        reader.tweet("The only one").await;
-        members[1].tweet("Another").await;
-        reader.follow("member-1").await;
-        let pages = [
-            ("/home", 8),
-            ("/everyone", 3),
-            ("/@member-1", 5),
-            ("/user/member-1", 5),
-            ("/@member-1/followers", 3),
-            ("/suggestions", 5),
-            ("/tweet/1", 2),
-            ("/api/timeline/home", 5),
-            ("/api/timeline/everyone", 3),
-            ("/api/timeline/user/member-1", 5),
-            ("/api/followers/member-1", 3),
-        ];
-        for (path, expected) in pages {
-            assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
-        }
-        for member in &members[1..] {
-            for number in 0..4 {
-                server.advance(1);
-                member.tweet(&format!("Number {number}")).await;
-            }
-            if member.username != "member-1" {
-                member.follow("member-1").await;
-            }
-            reader.follow(&member.username).await;
-        }
-        for (path, expected) in pages {
-            assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
-        }
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn the_administration_page_takes_the_same_few_rounds_however_much_there_is() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let members = server.members(20).await;
-        alice.submit_text("The only one", "text").await;
-        assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
-        for number in 0..100 {
-            server.advance(1_200);
-            let member = &members[number % members.len()];
-            let news = member.submit_text(&format!("Number {number}"), "text").await;
+#[each_engine]
+async fn timelines_of_1_and_of_120_tweets_take_the_same_few_rounds(server: Server) {
+    let members = server.members(30).await;
+    let reader = &members[0];
+    reader.tweet("The only one").await;
+    members[1].tweet("Another").await;
+    reader.follow("member-1").await;
+    let pages = [
+        ("/home", 8),
+        ("/everyone", 3),
+        ("/@member-1", 5),
+        ("/user/member-1", 5),
+        ("/@member-1/followers", 3),
+        ("/suggestions", 5),
+        ("/tweet/1", 2),
+        ("/api/timeline/home", 5),
+        ("/api/timeline/everyone", 3),
+        ("/api/timeline/user/member-1", 5),
+        ("/api/followers/member-1", 3),
+    ];
+    for (path, expected) in pages {
+        assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
+    }
+    for member in &members[1..] {
+        for number in 0..4 {
+            server.advance(1);
             member.tweet(&format!("Number {number}")).await;
-            alice.comment(news, "A comment").await;
-            figures::keep(&server.app).await;
         }
-        assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
-    })
-    .await;
+        if member.username != "member-1" {
+            member.follow("member-1").await;
+        }
+        reader.follow(&member.username).await;
+    }
+    for (path, expected) in pages {
+        assert_eq!(least_rounds(&server, reader, path).await, expected, "{path}");
+    }
 }
 
-#[tokio::test]
-async fn lists_of_topics_take_a_round_more_for_each_that_is_built_and_one_once_a_minute() {
-    each_engine(&[], async |server| {
-        let users = server.members(2).await;
-        server.set_karma(&users[0], 100).await;
-        users[0].submit_on("rust,go", "The only one").await;
-        let lists = ["/topic/rust", "/topic/go+rust/new", "/topic/go,rust/atom", "/api/topic/go/score/1"];
-        for (path, built) in lists.into_iter().zip([1, 2, 1, 0]) {
-            let more = if built == 0 { 0 } else { built + 1 };
-            assert_eq!(rounds(&server, &users[1], path).await, 3 + more, "{path}");
-            assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
-        }
-        for number in 0..60 {
-            users[0].submit_on("rust,go", &format!("Number {number}")).await;
-        }
-        for path in lists {
-            assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn the_administration_page_takes_the_same_few_rounds_however_much_there_is(server: Server) {
+    let alice = server.register("alice").await;
+    let members = server.members(20).await;
+    alice.submit_text("The only one", "text").await;
+    assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
+    for number in 0..100 {
+        server.advance(1_200);
+        let member = &members[number % members.len()];
+        let news = member.submit_text(&format!("Number {number}"), "text").await;
+        member.tweet(&format!("Number {number}")).await;
+        alice.comment(news, "A comment").await;
+        figures::keep(&server.app).await;
+    }
+    assert_eq!(least_rounds(&server, &alice, "/admin").await, 9);
 }
 
-#[tokio::test]
-async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds() {
-    each_engine(&[], async |server| {
-        let users = server.members(20).await;
-        let short = users[0].submit_text("Short", "text").await;
-        let long = users[0].submit_text("Long", "text").await;
-        users[1].comment(short, "The only one").await;
-        let fields = (1..=500_u64).map(|id| {
-            // Eleven of twelve comments answer the one before.
-            let parent = if id % 12 == 1 { -1 } else { i64::try_from(id).unwrap() - 1 };
-            let author = id % 20 + 1;
-            let comment =
-                json!({"body": "x", "ctime": id, "user_id": author, "parent_id": parent, "up": [author]});
-            (id.to_string(), comment.to_string())
-        });
-        let fields: Vec<_> = fields.collect();
-        server.write(|batch| batch.set_fields(format!("thread:comment:{long}"), fields)).await;
-
-        for face in ["/news", "/api/getcomments"] {
-            let few = check_rounds(&server, &users[2], &format!("{face}/{short}")).await;
-            assert_eq!(check_rounds(&server, &users[2], &format!("{face}/{long}")).await, few);
-        }
-        let votes = |count| {
-            let asked = (0..count).map(|number| format!("{long}-{}", number % 500 + 1));
-            format!("/api/votes?of={short},{}", asked.collect::<Vec<_>>().join(","))
-        };
-        let few = least_rounds(&server, &users[2], &votes(1)).await;
-        assert_eq!(least_rounds(&server, &users[2], &votes(299)).await, few);
-        let told = users[2].api_get(&votes(299)).await;
-        assert!(few <= MOST_ROUNDS && told["votes"].as_array().unwrap().len() == 300, "{few}: {told}");
-
-        let path = format!("/api/getcomments/{long}");
-        let text = String::from_utf8(users[2].get(&path).await.body).unwrap();
-        assert_eq!(text.matches(r#""username":"member-"#).count(), 500);
-    })
-    .await;
+#[each_engine]
+async fn lists_of_topics_take_a_round_more_for_each_that_is_built_and_one_once_a_minute(server: Server) {
+    let users = server.members(2).await;
+    server.set_karma(&users[0], 100).await;
+    users[0].submit_on("rust,go", "The only one").await;
+    let lists = ["/topic/rust", "/topic/go+rust/new", "/topic/go,rust/atom", "/api/topic/go/score/1"];
+    for (path, built) in lists.into_iter().zip([1, 2, 1, 0]) {
+        let more = if built == 0 { 0 } else { built + 1 };
+        assert_eq!(rounds(&server, &users[1], path).await, 3 + more, "{path}");
+        assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
+    }
+    for number in 0..60 {
+        users[0].submit_on("rust,go", &format!("Number {number}")).await;
+    }
+    for path in lists {
+        assert_eq!(check_rounds(&server, &users[1], path).await, 3, "{path}");
+    }
 }
 
-#[tokio::test]
-async fn storing_stale_ranks_costs_one_reader_in_5_seconds_one_round_more() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[each_engine]
+async fn threads_of_1_and_of_500_comments_12_deep_take_the_same_few_rounds(server: Server) {
+    let users = server.members(20).await;
+    let short = users[0].submit_text("Short", "text").await;
+    let long = users[0].submit_text("Long", "text").await;
+    users[1].comment(short, "The only one").await;
+    let fields = (1..=500_u64).map(|id| {
+        // Eleven of twelve comments answer the one before.
+        let parent = if id % 12 == 1 { -1 } else { i64::try_from(id).unwrap() - 1 };
+        let author = id % 20 + 1;
+        let comment =
+            json!({"body": "x", "ctime": id, "user_id": author, "parent_id": parent, "up": [author]});
+        (id.to_string(), comment.to_string())
+    });
+    let fields: Vec<_> = fields.collect();
+    server.write(|batch| batch.set_fields(format!("thread:comment:{long}"), fields)).await;
+
+    for face in ["/news", "/api/getcomments"] {
+        let few = check_rounds(&server, &users[2], &format!("{face}/{short}")).await;
+        assert_eq!(check_rounds(&server, &users[2], &format!("{face}/{long}")).await, few);
+    }
+    let votes = |count| {
+        let asked = (0..count).map(|number| format!("{long}-{}", number % 500 + 1));
+        format!("/api/votes?of={short},{}", asked.collect::<Vec<_>>().join(","))
+    };
+    let few = least_rounds(&server, &users[2], &votes(1)).await;
+    assert_eq!(least_rounds(&server, &users[2], &votes(299)).await, few);
+    let told = users[2].api_get(&votes(299)).await;
+    assert!(few <= MOST_ROUNDS && told["votes"].as_array().unwrap().len() == 300, "{few}: {told}");
+
+    let path = format!("/api/getcomments/{long}");
+    let text = String::from_utf8(users[2].get(&path).await.body).unwrap();
+    assert_eq!(text.matches(r#""username":"member-"#).count(), 500);
+}
+
+#[in_memory]
+async fn storing_stale_ranks_costs_one_reader_in_5_seconds_one_round_more(server: Server) {
     let users = server.members(2).await;
     for number in 0..50 {
         users[0].submit_text(&format!("Number {number}"), "text").await;
@@ -266,9 +247,8 @@ async fn storing_stale_ranks_costs_one_reader_in_5_seconds_one_round_more() {
     }
 }
 
-#[tokio::test]
-async fn actions_take_few_rounds_however_much_there_is() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn actions_take_few_rounds_however_much_there_is(server: Server) {
     let users = server.members(3).await;
     // The first post of a server reads the secret of the tags of networks.
     users[0].tweet("Hello").await;
@@ -294,78 +274,72 @@ async fn actions_take_few_rounds_however_much_there_is() {
     assert!(costs[0].iter().all(|rounds| *rounds <= 8), "{:?}", costs[0]);
 }
 
-#[tokio::test]
-async fn what_readers_have_hidden_costs_their_pages_nothing() {
-    each_engine(&[], async |server| {
-        let users = server.members(3).await;
-        server.set_karma(&users[0], 100).await;
-        for number in 0..40 {
-            users[0].submit_on("rust", &format!("Number {number}")).await;
-        }
-        for number in 1..=20 {
-            ok(users[1].api_post("/api/hide", &[("news_id", &number.to_string())]).await);
-            ok(users[1].api_post("/api/save", &[("news_id", &number.to_string())]).await);
-        }
-        ok(users[1].api_post("/api/followtopic", &[("topic", "rust")]).await);
-        // 200 mutes, among them some of everything.
-        let words = (0..100).map(|number| (format!("word:nothing {number}"), "1"));
-        let sites = (0..50).map(|number| (format!("domain:site{number}.example"), "1"));
-        let people = (1_000..1_050).map(|id: u64| (format!("user:{id}"), "1"));
-        let mutes: Vec<_> = words.chain(sites).chain(people).collect();
-        server.write(|batch| batch.set_fields(format!("user:{}:mutes", users[1].user_id), mutes)).await;
-        users[2].comment(1, "A comment").await;
-        users[2].tweet("A tweet").await;
-        for path in
-            ["/news/1", "/everyone", "/@member-2", "/usercomments/member-2/0", "/api/getcomments/1", "/inbox"]
-        {
-            let muting = least_rounds(&server, &users[1], path).await;
-            assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
-        }
-        let month = "/past/2027-01";
-        for path in ["/", "/top/30", "/latest/0", "/best", "/topic/rust", month, "/api/past/2027-01/0/30"] {
-            // The lists of topics and months are built once.
-            rounds(&server, &users[2], path).await;
-            assert_eq!(
-                least_rounds(&server, &users[1], path).await,
-                least_rounds(&server, &users[2], path).await,
-                "{path}"
-            );
-            assert!(least_rounds(&server, &server.visitor(), path).await <= MOST_ROUNDS + 1, "{path}");
-        }
-        kept_rounds(&server, &users[1], "/").await;
-        assert!(kept_rounds(&server, &users[1], "/").await <= u64::from(server.store().is_shared()));
-        let followed = least_rounds(&server, &users[1], "/topics/followed").await;
-        assert!(followed <= 8, "{followed}");
-    })
-    .await;
+#[each_engine]
+async fn what_readers_have_hidden_costs_their_pages_nothing(server: Server) {
+    let users = server.members(3).await;
+    server.set_karma(&users[0], 100).await;
+    for number in 0..40 {
+        users[0].submit_on("rust", &format!("Number {number}")).await;
+    }
+    for number in 1..=20 {
+        ok(users[1].api_post("/api/hide", &[("news_id", &number.to_string())]).await);
+        ok(users[1].api_post("/api/save", &[("news_id", &number.to_string())]).await);
+    }
+    ok(users[1].api_post("/api/followtopic", &[("topic", "rust")]).await);
+    // 200 mutes, among them some of everything.
+    let words = (0..100).map(|number| (format!("word:nothing {number}"), "1"));
+    let sites = (0..50).map(|number| (format!("domain:site{number}.example"), "1"));
+    let people = (1_000..1_050).map(|id: u64| (format!("user:{id}"), "1"));
+    let mutes: Vec<_> = words.chain(sites).chain(people).collect();
+    server.write(|batch| batch.set_fields(format!("user:{}:mutes", users[1].user_id), mutes)).await;
+    users[2].comment(1, "A comment").await;
+    users[2].tweet("A tweet").await;
+    for path in
+        ["/news/1", "/everyone", "/@member-2", "/usercomments/member-2/0", "/api/getcomments/1", "/inbox"]
+    {
+        let muting = least_rounds(&server, &users[1], path).await;
+        assert_eq!(muting, least_rounds(&server, &users[2], path).await, "{path}");
+    }
+    let month = "/past/2027-01";
+    for path in ["/", "/top/30", "/latest/0", "/best", "/topic/rust", month, "/api/past/2027-01/0/30"] {
+        // The lists of topics and months are built once.
+        rounds(&server, &users[2], path).await;
+        assert_eq!(
+            least_rounds(&server, &users[1], path).await,
+            least_rounds(&server, &users[2], path).await,
+            "{path}"
+        );
+        assert!(least_rounds(&server, &server.visitor(), path).await <= MOST_ROUNDS + 1, "{path}");
+    }
+    kept_rounds(&server, &users[1], "/").await;
+    assert!(kept_rounds(&server, &users[1], "/").await <= u64::from(server.store().is_shared()));
+    let followed = least_rounds(&server, &users[1], "/topics/followed").await;
+    assert!(followed <= 8, "{followed}");
 }
 
-#[tokio::test]
-async fn an_action_with_a_name_for_the_request_takes_no_round_more_and_a_repeat_takes_one() {
-    each_engine(&[], async |server| {
-        let users = server.members(2).await;
-        users[0].submit_text("A text", "text").await;
-        // The first post of a server reads the secret of the tags of networks.
-        users[1].tweet("Hello").await;
-        let cost = async |request: &[(&str, &str)], text: &str| {
-            let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", text)];
-            let before = server.store().rounds();
-            ok(users[1].api_post("/api/postcomment", &[&comment, request].concat()).await);
-            server.store().rounds() - before
-        };
-        cost(&[], "The first, which fills caches").await;
-        // The background adds rounds now and then.
-        let mut least = [u64::MAX; 3];
-        for number in 0..5 {
-            let request = number.to_string();
-            let named = [("request", &*request)];
-            least[0] = least[0].min(cost(&[], "Without a name").await);
-            least[1] = least[1].min(cost(&named, "With one").await);
-            least[2] = least[2].min(cost(&named, "With one").await);
-        }
-        assert_eq!(least[0], least[1]);
-        // On a shared store, the session and the user are read too.
-        assert!((1..=3).contains(&least[2]), "{least:?}");
-    })
-    .await;
+#[each_engine]
+async fn an_action_with_a_name_for_the_request_takes_no_round_more_and_a_repeat_takes_one(server: Server) {
+    let users = server.members(2).await;
+    users[0].submit_text("A text", "text").await;
+    // The first post of a server reads the secret of the tags of networks.
+    users[1].tweet("Hello").await;
+    let cost = async |request: &[(&str, &str)], text: &str| {
+        let comment = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "-1"), ("comment", text)];
+        let before = server.store().rounds();
+        ok(users[1].api_post("/api/postcomment", &[&comment, request].concat()).await);
+        server.store().rounds() - before
+    };
+    cost(&[], "The first, which fills caches").await;
+    // The background adds rounds now and then.
+    let mut least = [u64::MAX; 3];
+    for number in 0..5 {
+        let request = number.to_string();
+        let named = [("request", &*request)];
+        least[0] = least[0].min(cost(&[], "Without a name").await);
+        least[1] = least[1].min(cost(&named, "With one").await);
+        least[2] = least[2].min(cost(&named, "With one").await);
+    }
+    assert_eq!(least[0], least[1]);
+    // On a shared store, the session and the user are read too.
+    assert!((1..=3).contains(&least[2]), "{least:?}");
 }

@@ -6,53 +6,47 @@ use crate::client::{ok, refused};
 use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
-#[tokio::test]
-async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        let story = bob.submit_text("A story", "text").await.to_string();
-        let before = server.hash("site").await;
-        let fields = [("title", "Politics"), ("text", "No politics here."), ("rule", "Rule <3>")];
-        let made = ok(alice.api_post("/api/moderate/reasons", &fields).await);
-        let place = format!("/news/{story}");
-        let offered = text_of(&alice.get(&place).await);
-        assert!(offered.contains(r#"<option value="No politics here." label="Politics">"#), "{offered}");
-        assert!(!text_of(&bob.get(&place).await).contains("No politics"));
-        let action =
-            [("action", "remove"), ("kind", "story"), ("id", &*story), ("reason", "No politics here.")];
-        ok(alice.api_post("/api/moderate", &action).await);
-        let log = text_of(&server.visitor().get("/moderations").await);
-        assert!(log.contains(r#"No politics here. (<a href="/about#rules">Rule &lt;3&gt;</a>)"#), "{log}");
-        // To change, to remove, and to take that back.
-        let changed = [("reason_id", "7"), ("title", "Politics"), ("text", "Not here.")];
-        let changed = ok(alice.api_post("/api/moderate/reasons", &changed).await);
-        let list = ok(alice.api_get("/api/moderate/reasons").await);
-        assert_eq!(
-            list["reasons"][6],
-            json!({"reason_id": 7, "title": "Politics", "text": "Not here.", "rule": ""})
-        );
-        let removed =
-            ok(alice.api_post("/api/moderate/reasons", &[("reason_id", "7"), ("remove", "1")]).await);
-        assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"].as_array().unwrap().len(), 6);
-        ok(undo(&alice, removed["moderation_id"].as_u64().unwrap()).await);
-        assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"][6]["text"], "Not here.");
-        let line = |answer: &serde_json::Value| answer["moderation_id"].as_u64().unwrap();
-        let why = refused(undo(&alice, line(&made)).await);
-        assert_eq!(why, "This saved reason has changed since: see line 5 of the moderation log.");
-        ok(undo(&alice, line(&changed)).await);
-        ok(undo(&alice, line(&made)).await);
-        assert_eq!(server.hash("site").await, before);
-        crate::store_check::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let story = bob.submit_text("A story", "text").await.to_string();
+    let before = server.hash("site").await;
+    let fields = [("title", "Politics"), ("text", "No politics here."), ("rule", "Rule <3>")];
+    let made = ok(alice.api_post("/api/moderate/reasons", &fields).await);
+    let place = format!("/news/{story}");
+    let offered = text_of(&alice.get(&place).await);
+    assert!(offered.contains(r#"<option value="No politics here." label="Politics">"#), "{offered}");
+    assert!(!text_of(&bob.get(&place).await).contains("No politics"));
+    let action = [("action", "remove"), ("kind", "story"), ("id", &*story), ("reason", "No politics here.")];
+    ok(alice.api_post("/api/moderate", &action).await);
+    let log = text_of(&server.visitor().get("/moderations").await);
+    assert!(log.contains(r#"No politics here. (<a href="/about#rules">Rule &lt;3&gt;</a>)"#), "{log}");
+    // To change, to remove, and to take that back.
+    let changed = [("reason_id", "7"), ("title", "Politics"), ("text", "Not here.")];
+    let changed = ok(alice.api_post("/api/moderate/reasons", &changed).await);
+    let list = ok(alice.api_get("/api/moderate/reasons").await);
+    assert_eq!(
+        list["reasons"][6],
+        json!({"reason_id": 7, "title": "Politics", "text": "Not here.", "rule": ""})
+    );
+    let removed = ok(alice.api_post("/api/moderate/reasons", &[("reason_id", "7"), ("remove", "1")]).await);
+    assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"].as_array().unwrap().len(), 6);
+    ok(undo(&alice, removed["moderation_id"].as_u64().unwrap()).await);
+    assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"][6]["text"], "Not here.");
+    let line = |answer: &serde_json::Value| answer["moderation_id"].as_u64().unwrap();
+    let why = refused(undo(&alice, line(&made)).await);
+    assert_eq!(why, "This saved reason has changed since: see line 5 of the moderation log.");
+    ok(undo(&alice, line(&changed)).await);
+    ok(undo(&alice, line(&made)).await);
+    assert_eq!(server.hash("site").await, before);
+    crate::store_check::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn only_moderators_change_them_and_there_is_a_limit() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_moderators_change_them_and_there_is_a_limit(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
     let fields = [("title", "Politics"), ("text", "No politics here.")];
@@ -84,28 +78,21 @@ async fn only_moderators_change_them_and_there_is_a_limit() {
     assert_eq!(list["reasons"][0]["text"], "Changed on the page");
 }
 
-#[tokio::test]
-async fn two_moderators_at_once_lose_nothing() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let titles: Vec<String> = (0..8).map(|number| format!("Reason {number}")).collect();
-        let added = titles.iter().map(|title| {
-            let alice = alice.clone();
-            async move {
-                let fields = [("title", &**title), ("text", "Not here.")];
-                ok(alice.api_post("/api/moderate/reasons", &fields).await);
-            }
-        });
-        futures_util::future::join_all(added).await;
-        let list = ok(alice.api_get("/api/moderate/reasons").await);
-        let listed: Vec<&str> = list["reasons"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|reason| reason["title"].as_str())
-            .collect();
-        assert_eq!(listed.len(), 6 + titles.len(), "{listed:?}");
-        assert!(titles.iter().all(|title| listed.contains(&&**title)), "{listed:?}");
-    })
-    .await;
+#[each_engine]
+async fn two_moderators_at_once_lose_nothing(server: Server) {
+    let alice = server.register("alice").await;
+    let titles: Vec<String> = (0..8).map(|number| format!("Reason {number}")).collect();
+    let added = titles.iter().map(|title| {
+        let alice = alice.clone();
+        async move {
+            let fields = [("title", &**title), ("text", "Not here.")];
+            ok(alice.api_post("/api/moderate/reasons", &fields).await);
+        }
+    });
+    futures_util::future::join_all(added).await;
+    let list = ok(alice.api_get("/api/moderate/reasons").await);
+    let listed: Vec<&str> =
+        list["reasons"].as_array().unwrap().iter().filter_map(|reason| reason["title"].as_str()).collect();
+    assert_eq!(listed.len(), 6 + titles.len(), "{listed:?}");
+    assert!(titles.iter().all(|title| listed.contains(&&**title)), "{listed:?}");
 }

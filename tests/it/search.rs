@@ -14,7 +14,7 @@ use tidings_web::settings::SearchSettings;
 
 use crate::client::{Client, ok};
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const ON: [(&str, &str); 1] = [("search.enabled", "true")];
@@ -56,101 +56,91 @@ pub async fn finds(client: &Client, parameters: &str, expected: &[&str]) {
     }
 }
 
-#[tokio::test]
-async fn everything_that_is_posted_is_found() {
-    each_engine(&ON, async |server| {
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        let rust = alice.submit_link("Writing a parser in Rust", "https://blog.example.org/parsers").await;
-        let text = bob.submit_text("Ask: which C++ book?", "I have parsed three of them.").await;
-        bob.comment(rust, "A fine crème brûlée of an article").await;
-        alice.tweet("Parsers are on my mind").await;
-        let visitor = server.visitor();
-        finds(&visitor, "q=parsing", &["Ask: which C++ book?"]).await;
-        finds(&visitor, "q=creme+brulee&kind=comments", &["A fine crème brûlée of an article"]).await;
-        finds(&visitor, "q=mind&kind=posts", &["Parsers are on my mind"]).await;
-        finds(&visitor, "q=alice&kind=people", &["alice"]).await;
-        finds(&visitor, "q=alice", &[]).await;
-        for (q, expected) in [
-            ("c%2B%2B", vec!["Ask: which C++ book?"]),
-            ("site:example.org", vec!["Writing a parser in Rust"]),
-            ("by:BOB", vec!["Ask: which C++ book?"]),
-            ("is:ask", vec!["Ask: which C++ book?"]),
-            ("book+-rust", vec!["Ask: which C++ book?"]),
-            ("parsers", vec!["Writing a parser in Rust"]),
-            ("title:parser", vec!["Writing a parser in Rust"]),
-            ("https://blog.example.org/parsers?utm_source=x%23top", vec!["Writing a parser in Rust"]),
-            ("%22parser+in+rust%22", vec!["Writing a parser in Rust"]),
-            ("boo*", vec!["Ask: which C++ book?"]),
-            ("rust+OR+book", vec!["Ask: which C++ book?", "Writing a parser in Rust"]),
-        ] {
-            let mut found = names(&search(&visitor, &format!("q={q}")).await);
-            found.sort();
-            assert_eq!(found, expected, "{q}");
-        }
-        // An edit, and a deletion with what belongs to it.
-        ok(bob
-            .api_post(
-                "/api/submit",
-                &[
-                    ("news_id", &*text.to_string()),
-                    ("title", "Ask: which Go book?"),
-                    ("url", ""),
-                    ("text", "None yet."),
-                ],
-            )
-            .await);
-        finds(&visitor, "q=go", &["Ask: which Go book?"]).await;
-        finds(&visitor, "q=parsed", &[]).await;
-        ok(alice.api_post("/api/delnews", &[("news_id", &*rust.to_string())]).await);
-        finds(&visitor, "q=parsers&kind=all", &["Parsers are on my mind"]).await;
-        finds(&visitor, "q=brulee&kind=comments", &[]).await;
-    })
-    .await;
+#[each_engine(&ON)]
+async fn everything_that_is_posted_is_found(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    let rust = alice.submit_link("Writing a parser in Rust", "https://blog.example.org/parsers").await;
+    let text = bob.submit_text("Ask: which C++ book?", "I have parsed three of them.").await;
+    bob.comment(rust, "A fine crème brûlée of an article").await;
+    alice.tweet("Parsers are on my mind").await;
+    let visitor = server.visitor();
+    finds(&visitor, "q=parsing", &["Ask: which C++ book?"]).await;
+    finds(&visitor, "q=creme+brulee&kind=comments", &["A fine crème brûlée of an article"]).await;
+    finds(&visitor, "q=mind&kind=posts", &["Parsers are on my mind"]).await;
+    finds(&visitor, "q=alice&kind=people", &["alice"]).await;
+    finds(&visitor, "q=alice", &[]).await;
+    for (q, expected) in [
+        ("c%2B%2B", vec!["Ask: which C++ book?"]),
+        ("site:example.org", vec!["Writing a parser in Rust"]),
+        ("by:BOB", vec!["Ask: which C++ book?"]),
+        ("is:ask", vec!["Ask: which C++ book?"]),
+        ("book+-rust", vec!["Ask: which C++ book?"]),
+        ("parsers", vec!["Writing a parser in Rust"]),
+        ("title:parser", vec!["Writing a parser in Rust"]),
+        ("https://blog.example.org/parsers?utm_source=x%23top", vec!["Writing a parser in Rust"]),
+        ("%22parser+in+rust%22", vec!["Writing a parser in Rust"]),
+        ("boo*", vec!["Ask: which C++ book?"]),
+        ("rust+OR+book", vec!["Ask: which C++ book?", "Writing a parser in Rust"]),
+    ] {
+        let mut found = names(&search(&visitor, &format!("q={q}")).await);
+        found.sort();
+        assert_eq!(found, expected, "{q}");
+    }
+    // An edit, and a deletion with what belongs to it.
+    ok(bob
+        .api_post(
+            "/api/submit",
+            &[
+                ("news_id", &*text.to_string()),
+                ("title", "Ask: which Go book?"),
+                ("url", ""),
+                ("text", "None yet."),
+            ],
+        )
+        .await);
+    finds(&visitor, "q=go", &["Ask: which Go book?"]).await;
+    finds(&visitor, "q=parsed", &[]).await;
+    ok(alice.api_post("/api/delnews", &[("news_id", &*rust.to_string())]).await);
+    finds(&visitor, "q=parsers&kind=all", &["Parsers are on my mind"]).await;
+    finds(&visitor, "q=brulee&kind=comments", &[]).await;
 }
 
-#[tokio::test]
-async fn nobody_finds_what_they_may_not_read() {
-    each_engine(&ON, async |server| {
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        let carol = server.register("carol").await;
-        let story = bob.submit_text("A needle", "hay").await;
-        bob.comment(story, "needle in a comment").await;
-        carol.submit_text("Another needle", "hay").await;
-        let visitor = server.visitor();
-        finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
-        // Muted and hidden things are left out for one reader, at once.
-        ok(alice.api_post("/api/mute", &[("what", "user"), ("value", "carol")]).await);
-        assert_eq!(search(&alice, "q=needle").await["total"], 1);
-        ok(alice.api_post("/api/hide", &[("news_id", &*story.to_string())]).await);
-        let nothing = search(&alice, "q=needle&kind=all").await;
-        assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
-        // A removed story is gone from the moment of the action, with its comments; and comes back.
-        let id = story.to_string();
-        let remove = [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam")];
-        let line = ok(alice.api_post("/api/moderate", &remove).await)["moderation_id"].to_string();
-        assert_eq!(names(&search(&visitor, "q=needle&kind=all").await), ["Another needle"]);
-        finds(&carol, "q=needle&kind=comments", &[]).await;
-        ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
-        finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
-        // No number tells of what has a muted word.
-        let dave = server.register("dave").await;
-        ok(dave.api_post("/api/mute", &[("what", "word"), ("value", "needle")]).await);
-        carol.tweet("needle in a post").await;
-        finds(&visitor, "q=needle&kind=posts", &["needle in a post"]).await;
-        for kind in ["stories", "comments", "posts", "all"] {
-            let found = search(&dave, &format!("q=needle&kind={kind}")).await;
-            assert_eq!(
-                (&found["total"], &found["total_is_exact"]),
-                (&Json::from(0), &true.into()),
-                "{found}"
-            );
-        }
-        // Held posts and the profiles of banned people.
-        let ban = [("action", "ban"), ("kind", "user"), ("id", "carol"), ("reason", "spam")];
-        ok(alice.api_post("/api/moderate", &ban).await);
-        assert!(names(&search(&visitor, "q=carol&kind=people").await).is_empty());
-    })
-    .await;
+#[each_engine(&ON)]
+async fn nobody_finds_what_they_may_not_read(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    let carol = server.register("carol").await;
+    let story = bob.submit_text("A needle", "hay").await;
+    bob.comment(story, "needle in a comment").await;
+    carol.submit_text("Another needle", "hay").await;
+    let visitor = server.visitor();
+    finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
+    // Muted and hidden things are left out for one reader, at once.
+    ok(alice.api_post("/api/mute", &[("what", "user"), ("value", "carol")]).await);
+    assert_eq!(search(&alice, "q=needle").await["total"], 1);
+    ok(alice.api_post("/api/hide", &[("news_id", &*story.to_string())]).await);
+    let nothing = search(&alice, "q=needle&kind=all").await;
+    assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
+    // A removed story is gone from the moment of the action, with its comments; and comes back.
+    let id = story.to_string();
+    let remove = [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam")];
+    let line = ok(alice.api_post("/api/moderate", &remove).await)["moderation_id"].to_string();
+    assert_eq!(names(&search(&visitor, "q=needle&kind=all").await), ["Another needle"]);
+    finds(&carol, "q=needle&kind=comments", &[]).await;
+    ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
+    finds(&visitor, "q=needle&kind=all", &["A needle", "Another needle", "needle in a comment"]).await;
+    // No number tells of what has a muted word.
+    let dave = server.register("dave").await;
+    ok(dave.api_post("/api/mute", &[("what", "word"), ("value", "needle")]).await);
+    carol.tweet("needle in a post").await;
+    finds(&visitor, "q=needle&kind=posts", &["needle in a post"]).await;
+    for kind in ["stories", "comments", "posts", "all"] {
+        let found = search(&dave, &format!("q=needle&kind={kind}")).await;
+        assert_eq!((&found["total"], &found["total_is_exact"]), (&Json::from(0), &true.into()), "{found}");
+    }
+    // Held posts and the profiles of banned people.
+    let ban = [("action", "ban"), ("kind", "user"), ("id", "carol"), ("reason", "spam")];
+    ok(alice.api_post("/api/moderate", &ban).await);
+    assert!(names(&search(&visitor, "q=carol&kind=people").await).is_empty());
 }
 
 #[tokio::test]
@@ -200,9 +190,8 @@ async fn an_index_catches_up_with_what_it_has_missed() {
     finds(&searching.visitor(), "q=needle", &expected).await;
 }
 
-#[tokio::test]
-async fn a_search_explains_itself() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn a_search_explains_itself(server: Server) {
     let alice = server.register("alice").await;
     alice.submit_text("A story of <b>rust</b>", "Some words & rust again").await;
     finds(&alice, "q=rust", &["A story of <b>rust</b>"]).await;
@@ -264,9 +253,8 @@ async fn a_search_explains_itself() {
     }
 }
 
-#[tokio::test]
-async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds(server: Server) {
     let alice = server.register("alice").await;
     alice.submit_text("A story of rust", "text").await;
     alice.submit_text("Gardens", "text").await;
@@ -288,9 +276,8 @@ async fn where_nothing_has_all_words_the_page_offers_parts_and_other_kinds() {
     assert_eq!(offered("a+story+of+rusd").await, "[]");
 }
 
-#[tokio::test]
-async fn the_feed_of_a_search_has_entries_of_the_kind_that_it_is_for() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn the_feed_of_a_search_has_entries_of_the_kind_that_it_is_for(server: Server) {
     let alice = server.register("alice").await;
     let story = alice.submit_text("A needle", "text").await;
     alice.comment(story, "A needle in a comment").await;
@@ -326,9 +313,8 @@ async fn the_feed_of_a_search_has_entries_of_the_kind_that_it_is_for() {
     }
 }
 
-#[tokio::test]
-async fn pages_of_long_comments_have_each_of_them_once() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn pages_of_long_comments_have_each_of_them_once(server: Server) {
     let alice = server.register("alice").await;
     let story = alice.submit_text("A story", "text").await;
     let long = "<&> ".repeat(1_000);
@@ -349,9 +335,8 @@ async fn pages_of_long_comments_have_each_of_them_once() {
     assert_eq!(seen.len(), 35, "{seen:?}");
 }
 
-#[tokio::test]
-async fn a_search_without_words_costs_no_token() {
-    let server = Server::start(Engine::Memory, &[ON[0], ("rates.search_per_address", "1/1h")]).await;
+#[in_memory(&[ON[0], ("rates.search_per_address", "1/1h")])]
+async fn a_search_without_words_costs_no_token(server: Server) {
     server.register("alice").await.submit_text("A needle", "hay").await;
     let visitor = server.visitor();
     // Until the index is open, the status is 503.
@@ -407,9 +392,8 @@ async fn compactions_that_meet_merges_are_tried_again() {
     }
 }
 
-#[tokio::test]
-async fn without_search_its_addresses_are_gone() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_search_its_addresses_are_gone(server: Server) {
     for path in [
         "/search?q=a",
         "/api/search?q=a",

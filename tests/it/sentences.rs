@@ -7,7 +7,7 @@ use crate::community::Community;
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::routes::get_routes;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 #[tokio::test]
 async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
@@ -51,9 +51,8 @@ async fn a_page_after_the_last_one_does_not_say_that_there_is_nothing() {
     }
 }
 
-#[tokio::test]
-async fn no_visitor_is_told_that_an_account_was_deactivated() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn no_visitor_is_told_that_an_account_was_deactivated(server: Server) {
     let shown = page(&server.visitor(), "/settings/deactivated").await;
     assert!(shown.content().contains("If you have deactivated your account"), "{}", shown.content());
     assert!(
@@ -63,24 +62,21 @@ async fn no_visitor_is_told_that_an_account_was_deactivated() {
     assert_eq!(page(&alice, "/settings/deactivated").await.heading(), "Your account is active");
 }
 
-#[tokio::test]
-async fn a_refused_button_is_no_missing_page() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        for (path, fields) in [
-            ("/votenews", &[("news_id", "99"), ("vote_type", "up")][..]),
-            ("/follow", &[("username", "nobody")]),
-            ("/save", &[("news_id", "99")]),
-        ] {
-            let answer = alice.post(path, fields).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-            assert_eq!(Page::of(&answer).heading(), "That didn't work", "{path}");
-        }
-        for answer in [alice.post("/nosuch", &[]).await, alice.get("/news/99").await] {
-            assert_eq!(Page::of(&answer).heading(), "Page not found");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_refused_button_is_no_missing_page(server: Server) {
+    let alice = server.register("alice").await;
+    for (path, fields) in [
+        ("/votenews", &[("news_id", "99"), ("vote_type", "up")][..]),
+        ("/follow", &[("username", "nobody")]),
+        ("/save", &[("news_id", "99")]),
+    ] {
+        let answer = alice.post(path, fields).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(Page::of(&answer).heading(), "That didn't work", "{path}");
+    }
+    for answer in [alice.post("/nosuch", &[]).await, alice.get("/news/99").await] {
+        assert_eq!(Page::of(&answer).heading(), "Page not found");
+    }
 }
 
 #[tokio::test]
@@ -112,51 +108,44 @@ async fn every_bad_path_answers_a_page_of_the_site() {
     assert!(tried > 50, "{tried}");
 }
 
-#[tokio::test]
-async fn the_first_administrator_is_told_of_the_longer_password() {
-    each_engine(&[], async |server| {
-        let visitor = server.visitor();
-        let form = page(&visitor, "/register").await;
-        assert!(form.content().contains("At least 12 characters."), "{}", form.content());
-        let form = form.form("/register").with("username", "alice").with("password", "short one");
-        let refused = Page::of(&form.send(&visitor).await);
-        assert!(refused.content().contains("12 characters at least"), "{}", refused.content());
-        assert!(!refused.content().contains(" 8 characters") && !refused.content().contains("At least 12"));
-        server.register("alice").await;
-        assert!(page(&server.visitor(), "/register").await.content().contains("At least 8 characters."));
-    })
-    .await;
+#[each_engine]
+async fn the_first_administrator_is_told_of_the_longer_password(server: Server) {
+    let visitor = server.visitor();
+    let form = page(&visitor, "/register").await;
+    assert!(form.content().contains("At least 12 characters."), "{}", form.content());
+    let form = form.form("/register").with("username", "alice").with("password", "short one");
+    let refused = Page::of(&form.send(&visitor).await);
+    assert!(refused.content().contains("12 characters at least"), "{}", refused.content());
+    assert!(!refused.content().contains(" 8 characters") && !refused.content().contains("At least 12"));
+    server.register("alice").await;
+    assert!(page(&server.visitor(), "/register").await.content().contains("At least 8 characters."));
 }
 
-#[tokio::test]
-async fn a_password_is_no_name_and_no_common_one_with_digits() {
-    each_engine(&[("site.name", "Garden Talk"), ("site.url", "https://garden.example")], async |server| {
-        let visitor = server.visitor();
-        let sign_up = async |name: &str, password: &str| {
-            visitor.api_post("/api/create_account", &[("username", name), ("password", password)]).await
-        };
-        for (name, password, why) in [
-            ("gardener", "gardener", "your username"),
-            ("gardener", "Gardener2026", "your username"),
-            ("gardener", "gardentalk1", "the name of this site"),
-            ("gardener", "Garden Talk", "the name of this site"),
-            ("gardener", "garden.example", "the name of this site"),
-            ("gardener", "password1234", "most common"),
-        ] {
-            let told = crate::client::refused(sign_up(name, password).await);
-            assert!(told.contains(why), "{password}: {told}");
-        }
-        ok(sign_up("gardener", PASSWORD).await);
-        let gardener = server.visitor().log_in("gardener", PASSWORD).await;
-        let told = crate::client::refused(gardener.update_profile("", "", "gardener1234").await);
-        assert!(told.contains("your username"), "{told}");
-    })
-    .await;
+#[each_engine(&[("site.name", "Garden Talk"), ("site.url", "https://garden.example")])]
+async fn a_password_is_no_name_and_no_common_one_with_digits(server: Server) {
+    let visitor = server.visitor();
+    let sign_up = async |name: &str, password: &str| {
+        visitor.api_post("/api/create_account", &[("username", name), ("password", password)]).await
+    };
+    for (name, password, why) in [
+        ("gardener", "gardener", "your username"),
+        ("gardener", "Gardener2026", "your username"),
+        ("gardener", "gardentalk1", "the name of this site"),
+        ("gardener", "Garden Talk", "the name of this site"),
+        ("gardener", "garden.example", "the name of this site"),
+        ("gardener", "password1234", "most common"),
+    ] {
+        let told = crate::client::refused(sign_up(name, password).await);
+        assert!(told.contains(why), "{password}: {told}");
+    }
+    ok(sign_up("gardener", PASSWORD).await);
+    let gardener = server.visitor().log_in("gardener", PASSWORD).await;
+    let told = crate::client::refused(gardener.update_profile("", "", "gardener1234").await);
+    assert!(told.contains("your username"), "{told}");
 }
 
-#[tokio::test]
-async fn pages_say_that_stories_can_be_pinned_and_that_deleted_texts_are_kept() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn pages_say_that_stories_can_be_pinned_and_that_deleted_texts_are_kept(server: Server) {
     let alice = server.register("alice").await;
     let news = alice.submit_text("A story", "text").await;
     let comment = alice.comment(news, "words").await;

@@ -1,28 +1,24 @@
 //! Logging in and out, and the secrets of a session.
 
 use crate::client::{Client, PASSWORD, ok, refused};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const WRONG: &str = "Wrong username or password.";
 
-#[tokio::test]
-async fn each_login_opens_a_session_with_the_secret_of_the_account() {
-    each_engine(&[], async |server| {
-        let alice = server.register("Alice").await;
-        let again = server.visitor().log_in("alice", PASSWORD).await;
-        assert_ne!(again.auth, alice.auth);
-        assert_eq!(again.apisecret, alice.apisecret);
-        let path = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
-        let answer = ok(server.visitor().api_get(&path).await);
-        assert_ne!(answer["auth"].as_str(), alice.auth.as_deref());
-        assert!(alice.is_logged_in().await && again.is_logged_in().await);
-    })
-    .await;
+#[each_engine]
+async fn each_login_opens_a_session_with_the_secret_of_the_account(server: Server) {
+    let alice = server.register("Alice").await;
+    let again = server.visitor().log_in("alice", PASSWORD).await;
+    assert_ne!(again.auth, alice.auth);
+    assert_eq!(again.apisecret, alice.apisecret);
+    let path = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
+    let answer = ok(server.visitor().api_get(&path).await);
+    assert_ne!(answer["auth"].as_str(), alice.auth.as_deref());
+    assert!(alice.is_logged_in().await && again.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn an_unknown_user_and_a_wrong_password_get_the_same_answer() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_unknown_user_and_a_wrong_password_get_the_same_answer(server: Server) {
     server.register("alice").await;
     server.member("imported").await;
     let before = server.dump().await;
@@ -54,33 +50,26 @@ async fn check_replaced(server: &Server, old: &Client, password: &str) {
     assert!(!with_old_secret.is_logged_in().await);
 }
 
-#[tokio::test]
-async fn logging_out_ends_one_session() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
-        ok(alice.api_post("/api/logout", &[]).await);
-        assert!(!alice.is_logged_in().await);
-        assert!(elsewhere.is_logged_in().await);
-        assert_eq!(server.sorted("user:1:sessions").await.len(), 1);
-    })
-    .await;
+#[each_engine]
+async fn logging_out_ends_one_session(server: Server) {
+    let alice = server.register("alice").await;
+    let elsewhere = server.visitor().log_in("alice", PASSWORD).await;
+    ok(alice.api_post("/api/logout", &[]).await);
+    assert!(!alice.is_logged_in().await);
+    assert!(elsewhere.is_logged_in().await);
+    assert_eq!(server.sorted("user:1:sessions").await.len(), 1);
 }
 
-#[tokio::test]
-async fn changing_the_password_replaces_token_and_secret() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        ok(alice.update_profile("", "", "battery staple").await);
-        check_replaced(&server, &alice, "battery staple").await;
-        assert_eq!(refused(server.visitor().try_log_in("alice", PASSWORD).await), WRONG);
-    })
-    .await;
+#[each_engine]
+async fn changing_the_password_replaces_token_and_secret(server: Server) {
+    let alice = server.register("alice").await;
+    ok(alice.update_profile("", "", "battery staple").await);
+    check_replaced(&server, &alice, "battery staple").await;
+    assert_eq!(refused(server.visitor().try_log_in("alice", PASSWORD).await), WRONG);
 }
 
-#[tokio::test]
-async fn the_browser_that_changed_the_password_stays_logged_in() {
-    let server = Server::start(Engine::Memory, &[("site.url", "https://news.example.com")]).await;
+#[in_memory(&[("site.url", "https://news.example.com")])]
+async fn the_browser_that_changed_the_password_stays_logged_in(server: Server) {
     let alice = server.register("alice").await;
     let fields =
         [("about", ""), ("email", ""), ("password", "battery staple"), ("current_password", PASSWORD)];
@@ -94,65 +83,56 @@ async fn the_browser_that_changed_the_password_stays_logged_in() {
     assert_eq!(parts, ["HttpOnly", "Max-Age=5184000", "Path=/", "SameSite=Lax", "Secure"]);
 }
 
-#[tokio::test]
-async fn an_action_needs_both_the_session_and_its_secret() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        let bob = server.member("bob").await;
-        let news = alice.submit_text("One", "text").await;
-        let before = server.dump().await;
-        let with = |auth, apisecret| server.visitor().with_secrets(auth, apisecret);
-        let (auth, secret) = (bob.auth.as_deref(), bob.apisecret.as_deref());
-        let other_secret = alice.apisecret.as_deref();
-        let unknown = "0".repeat(40);
-        for (client, expected) in [
-            (with(None, None), "You must be logged in."),
-            (with(None, secret), "You must be logged in."),
-            (with(Some(&unknown), secret), "You must be logged in."),
-            (with(Some(""), secret), "You must be logged in."),
-            (with(secret, secret), "You must be logged in."),
-            (with(auth, None), "The field apisecret is missing, or belongs to an earlier session."),
-            (with(auth, Some("")), "The field apisecret is missing, or belongs to an earlier session."),
-            (with(auth, other_secret), "The field apisecret is missing, or belongs to an earlier session."),
-        ] {
-            let error = refused(client.vote(news, "up").await);
-            assert!(error.starts_with(expected), "{error}");
-        }
-        assert_eq!(server.dump().await, before);
-        ok(bob.vote(news, "up").await);
-    })
-    .await;
+#[each_engine]
+async fn an_action_needs_both_the_session_and_its_secret(server: Server) {
+    let alice = server.member("alice").await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("One", "text").await;
+    let before = server.dump().await;
+    let with = |auth, apisecret| server.visitor().with_secrets(auth, apisecret);
+    let (auth, secret) = (bob.auth.as_deref(), bob.apisecret.as_deref());
+    let other_secret = alice.apisecret.as_deref();
+    let unknown = "0".repeat(40);
+    for (client, expected) in [
+        (with(None, None), "You must be logged in."),
+        (with(None, secret), "You must be logged in."),
+        (with(Some(&unknown), secret), "You must be logged in."),
+        (with(Some(""), secret), "You must be logged in."),
+        (with(secret, secret), "You must be logged in."),
+        (with(auth, None), "The field apisecret is missing, or belongs to an earlier session."),
+        (with(auth, Some("")), "The field apisecret is missing, or belongs to an earlier session."),
+        (with(auth, other_secret), "The field apisecret is missing, or belongs to an earlier session."),
+    ] {
+        let error = refused(client.vote(news, "up").await);
+        assert!(error.starts_with(expected), "{error}");
+    }
+    assert_eq!(server.dump().await, before);
+    ok(bob.vote(news, "up").await);
 }
 
-#[tokio::test]
-async fn an_empty_secret_is_never_accepted() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        for erase in [true, false] {
-            server
-                .write(|batch| match erase {
-                    true => batch.set_field("user:1", "apisecret", ""),
-                    false => batch.delete_field("user:1", "apisecret"),
-                })
-                .await;
-            for secret in [None, Some(""), alice.apisecret.as_deref()] {
-                assert!(!alice.with_secrets(alice.auth.as_deref(), secret).is_logged_in().await);
-            }
+#[each_engine]
+async fn an_empty_secret_is_never_accepted(server: Server) {
+    let alice = server.member("alice").await;
+    for erase in [true, false] {
+        server
+            .write(|batch| match erase {
+                true => batch.set_field("user:1", "apisecret", ""),
+                false => batch.delete_field("user:1", "apisecret"),
+            })
+            .await;
+        for secret in [None, Some(""), alice.apisecret.as_deref()] {
+            assert!(!alice.with_secrets(alice.auth.as_deref(), secret).is_logged_in().await);
         }
-    })
-    .await;
+    }
 }
 
-#[tokio::test]
-async fn an_account_without_a_secret_gets_one_at_login() {
-    each_engine(&[], async |server| {
-        server.register("alice").await;
-        server.write(|batch| batch.delete_field("user:1", "apisecret")).await;
-        let alice = server.visitor().log_in("alice", PASSWORD).await;
-        assert!(alice.is_logged_in().await);
-        let user = server.hash("user:1").await;
-        assert_eq!(user.get("apisecret"), alice.apisecret.as_ref());
-        assert_eq!(user.get("auth"), None);
-    })
-    .await;
+#[each_engine]
+async fn an_account_without_a_secret_gets_one_at_login(server: Server) {
+    server.register("alice").await;
+    server.write(|batch| batch.delete_field("user:1", "apisecret")).await;
+    let alice = server.visitor().log_in("alice", PASSWORD).await;
+    assert!(alice.is_logged_in().await);
+    let user = server.hash("user:1").await;
+    assert_eq!(user.get("apisecret"), alice.apisecret.as_ref());
+    assert_eq!(user.get("auth"), None);
 }

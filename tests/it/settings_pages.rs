@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_saying};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const PAGES: [&str; 4] = ["/settings", "/settings/reading", "/settings/mail", "/settings/account"];
 
@@ -27,54 +27,46 @@ async fn saves(user: &Client, path: &str, fields: &[(&str, &str)]) -> Page {
     page(user, saved_at(&answer, path)).await
 }
 
-#[tokio::test]
-async fn each_page_saves_its_own_fields_and_says_what_was_saved() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let filled = [("fullname", "Alice\u{3000}<A.>"), ("about", "About me")];
-        let saved = saves(&alice, "/settings", &filled).await;
-        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your profile has been saved.");
-        let form = saved.form("/settings");
-        assert_eq!(
-            (form.value("fullname"), form.value("tweet_news")),
-            (Some("Alice\u{3000}<A.>"), Some("1"))
-        );
-        let filled = [("sort_comments", "newest"), ("shortcuts", "off")];
-        let saved = saves(&alice, "/settings/reading", &filled).await;
-        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your reading settings have been saved.");
-        let filled = [("email", "alice@example.org"), ("current_password", PASSWORD)];
-        let saved = saves(&alice, "/settings/mail", &filled).await;
-        assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your mail settings have been saved.");
-        assert_eq!(saved.form("/settings/mail").value("email"), Some("alice@example.org"));
+#[each_engine]
+async fn each_page_saves_its_own_fields_and_says_what_was_saved(server: Server) {
+    let alice = server.register("alice").await;
+    let filled = [("fullname", "Alice\u{3000}<A.>"), ("about", "About me")];
+    let saved = saves(&alice, "/settings", &filled).await;
+    assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your profile has been saved.");
+    let form = saved.form("/settings");
+    assert_eq!((form.value("fullname"), form.value("tweet_news")), (Some("Alice\u{3000}<A.>"), Some("1")));
+    let filled = [("sort_comments", "newest"), ("shortcuts", "off")];
+    let saved = saves(&alice, "/settings/reading", &filled).await;
+    assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your reading settings have been saved.");
+    let filled = [("email", "alice@example.org"), ("current_password", PASSWORD)];
+    let saved = saves(&alice, "/settings/mail", &filled).await;
+    assert_eq!(saved.one("p", &[("role", "status")]).text(), "Your mail settings have been saved.");
+    assert_eq!(saved.form("/settings/mail").value("email"), Some("alice@example.org"));
 
-        // The fields of other pages do nothing.
-        let before = server.dump().await;
-        let others = [
-            ("/settings", &[("email", ""), ("password", "battery staple"), ("theme", "dark")][..]),
-            ("/settings/reading", &[("about", ""), ("digest", "daily"), ("tweet_news_shown", "1")]),
-            ("/settings/mail", &[("fullname", ""), ("theme", "dark"), ("show_hidden", "1")]),
-        ];
-        for (path, fields) in others {
-            let fields = [fields, &[("current_password", PASSWORD)]].concat();
-            saved_at(&alice.post(path, &fields).await, path);
-        }
-        let after = server.dump().await;
-        assert_eq!(after.get("user:1"), before.get("user:1"));
+    // The fields of other pages do nothing.
+    let before = server.dump().await;
+    let others = [
+        ("/settings", &[("email", ""), ("password", "battery staple"), ("theme", "dark")][..]),
+        ("/settings/reading", &[("about", ""), ("digest", "daily"), ("tweet_news_shown", "1")]),
+        ("/settings/mail", &[("fullname", ""), ("theme", "dark"), ("show_hidden", "1")]),
+    ];
+    for (path, fields) in others {
+        let fields = [fields, &[("current_password", PASSWORD)]].concat();
+        saved_at(&alice.post(path, &fields).await, path);
+    }
+    let after = server.dump().await;
+    assert_eq!(after.get("user:1"), before.get("user:1"));
 
-        let fields = [("password", "battery staple"), ("current_password", PASSWORD)];
-        let form = page(&alice, "/settings/account").await.form("/settings/account");
-        let changed =
-            fields.iter().fold(form, |form, (name, value)| form.with(name, value)).send(&alice).await;
-        redirects_saying(&changed, "/settings/account", "password_changed");
-        assert!(changed.headers.contains_key("set-cookie") && !alice.is_logged_in().await);
-        server.visitor().log_in("alice", "battery staple").await;
-    })
-    .await;
+    let fields = [("password", "battery staple"), ("current_password", PASSWORD)];
+    let form = page(&alice, "/settings/account").await.form("/settings/account");
+    let changed = fields.iter().fold(form, |form, (name, value)| form.with(name, value)).send(&alice).await;
+    redirects_saying(&changed, "/settings/account", "password_changed");
+    assert!(changed.headers.contains_key("set-cookie") && !alice.is_logged_in().await);
+    server.visitor().log_in("alice", "battery staple").await;
 }
 
-#[tokio::test]
-async fn what_is_refused_comes_back_as_it_was_typed() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_is_refused_comes_back_as_it_was_typed(server: Server) {
     let alice = server.register("alice").await;
     let typed = [
         ("/settings", "fullname", "x".repeat(51), "Your full name is too long (50 characters at most)."),
@@ -121,9 +113,8 @@ async fn what_is_refused_comes_back_as_it_was_typed() {
     assert_eq!(page(&alice, "/@alice").await.heading(), "Alice A.");
 }
 
-#[tokio::test]
-async fn the_pages_are_tabs_and_offer_what_the_site_has() {
-    let server = Server::start(Engine::Memory, &[("features.timelines", "false")]).await;
+#[in_memory(&[("features.timelines", "false")])]
+async fn the_pages_are_tabs_and_offer_what_the_site_has(server: Server) {
     let alice = server.register("alice").await;
     for path in PAGES {
         let shown = page(&alice, path).await;
@@ -140,34 +131,30 @@ async fn the_pages_are_tabs_and_offer_what_the_site_has() {
     assert!(page(&alice, "/settings").await.content().contains("Announce"));
 }
 
-#[tokio::test]
-async fn every_page_has_the_colours_and_the_text_size_that_its_reader_has_chosen() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        alice.submit_text("A story", "text").await;
-        let look = async |user: &Client, path: &str| {
-            let shown = Page::of(&user.get(path).await);
-            let [html] = shown.find("html", &[])[..] else { panic!("{path}") };
-            let scheme =
-                shown.one("meta", &[("name", "color-scheme")]).attribute("content").unwrap().to_owned();
-            let of = |name| html.attribute(name).map(str::to_owned);
-            json!([of("data-theme"), of("data-text"), scheme])
-        };
-        let usual = json!([null, null, "light dark"]);
-        assert_eq!(look(&alice, "/").await, usual);
-        for (theme, size, expected) in [
-            ("dark", "larger", json!(["dark", "larger", "dark"])),
-            ("light", "normal", json!(["light", null, "light"])),
-            ("device", "large", json!([null, "large", "light dark"])),
-        ] {
-            saves(&alice, "/settings/reading", &[("theme", theme), ("text_size", size)]).await;
-            for path in ["/", "/news/1", "/settings/reading", "/about", "/inbox", "/nothing-here"] {
-                assert_eq!(look(&alice, path).await, expected, "{path}");
-                assert_eq!(look(&bob, path).await, usual, "{path}");
-            }
-            assert_eq!(look(&server.visitor(), "/").await, usual);
+#[each_engine]
+async fn every_page_has_the_colours_and_the_text_size_that_its_reader_has_chosen(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    alice.submit_text("A story", "text").await;
+    let look = async |user: &Client, path: &str| {
+        let shown = Page::of(&user.get(path).await);
+        let [html] = shown.find("html", &[])[..] else { panic!("{path}") };
+        let scheme = shown.one("meta", &[("name", "color-scheme")]).attribute("content").unwrap().to_owned();
+        let of = |name| html.attribute(name).map(str::to_owned);
+        json!([of("data-theme"), of("data-text"), scheme])
+    };
+    let usual = json!([null, null, "light dark"]);
+    assert_eq!(look(&alice, "/").await, usual);
+    for (theme, size, expected) in [
+        ("dark", "larger", json!(["dark", "larger", "dark"])),
+        ("light", "normal", json!(["light", null, "light"])),
+        ("device", "large", json!([null, "large", "light dark"])),
+    ] {
+        saves(&alice, "/settings/reading", &[("theme", theme), ("text_size", size)]).await;
+        for path in ["/", "/news/1", "/settings/reading", "/about", "/inbox", "/nothing-here"] {
+            assert_eq!(look(&alice, path).await, expected, "{path}");
+            assert_eq!(look(&bob, path).await, usual, "{path}");
         }
-        assert_eq!(server.field("user:1", "text_size").await.as_deref(), Some("large"));
-    })
-    .await;
+        assert_eq!(look(&server.visitor(), "/").await, usual);
+    }
+    assert_eq!(server.field("user:1", "text_size").await.as_deref(), Some("large"));
 }

@@ -226,42 +226,39 @@ fn waits(answer: &Value) -> bool {
     answer["pending"] == true
 }
 
-#[tokio::test]
-async fn after_too_many_accounts_in_an_hour_new_ones_wait_for_approval() {
-    each_engine(&[PROXY, ("limits.signup_burst", "4")], async |server| {
-        let alice = server.register("alice").await;
-        let (crowd, other) = (from(&server, "192.0.2.1"), from(&server, "198.51.100.1"));
-        for name in ["bob", "carol", "dave"] {
-            assert!(!waits(&sign_up(&crowd, name, &[]).await), "{name}");
-        }
-        let expiry = server.expiry("limit:signup_paused").await;
-        assert!(matches!(expiry, Expiry::In(left) if left <= Duration::from_secs(HOUR)), "{expiry:?}");
-        assert_eq!(server.string("limit:signup_burst").await, None);
-        assert!(waits(&sign_up(&crowd, "erin", &[]).await));
-        let queue = ok(alice.api_get("/api/moderate/queue").await);
-        let row = &queue["items"][0];
-        assert_eq!(row["id"], "erin", "{queue}");
-        let shown = page(&alice, "/moderate").await;
-        assert!(shown.text().contains("many accounts were created at the same time"), "{}", shown.text());
-        let error = refused(server.visitor().try_log_in("erin", PASSWORD).await);
-        assert!(error.starts_with("Your application has not been answered yet."), "{error}");
-        let accept = [("action", "approve"), ("kind", "application"), ("id", "erin")];
-        ok(alice.api_post("/api/moderate", &accept).await);
-        ok(server.visitor().try_log_in("erin", PASSWORD).await);
-        // The first of a network is let in, and the second waits; so does nobody who is invited.
-        assert!(!waits(&sign_up(&other, "frank", &[]).await));
-        assert!(waits(&sign_up(&from(&server, "198.51.100.2"), "grace", &[]).await));
-        let made = ok(alice.api_post("/api/invite", &[]).await);
-        let invitation = [("invitation", made["invitation"].as_str().unwrap())];
-        assert!(!waits(&sign_up(&crowd, "heidi", &invitation).await));
-        // The page says that it was sent to the moderators.
-        let form = page(&crowd, "/register").await.form("/register");
-        let form = form.with("username", "ivan").with("password", PASSWORD);
-        let sent = form.send(&crowd).await;
-        assert!(crate::html::Page::of(&sent).content().contains("has been sent to the moderators"));
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[PROXY, ("limits.signup_burst", "4")])]
+async fn after_too_many_accounts_in_an_hour_new_ones_wait_for_approval(server: Server) {
+    let alice = server.register("alice").await;
+    let (crowd, other) = (from(&server, "192.0.2.1"), from(&server, "198.51.100.1"));
+    for name in ["bob", "carol", "dave"] {
+        assert!(!waits(&sign_up(&crowd, name, &[]).await), "{name}");
+    }
+    let expiry = server.expiry("limit:signup_paused").await;
+    assert!(matches!(expiry, Expiry::In(left) if left <= Duration::from_secs(HOUR)), "{expiry:?}");
+    assert_eq!(server.string("limit:signup_burst").await, None);
+    assert!(waits(&sign_up(&crowd, "erin", &[]).await));
+    let queue = ok(alice.api_get("/api/moderate/queue").await);
+    let row = &queue["items"][0];
+    assert_eq!(row["id"], "erin", "{queue}");
+    let shown = page(&alice, "/moderate").await;
+    assert!(shown.text().contains("many accounts were created at the same time"), "{}", shown.text());
+    let error = refused(server.visitor().try_log_in("erin", PASSWORD).await);
+    assert!(error.starts_with("Your application has not been answered yet."), "{error}");
+    let accept = [("action", "approve"), ("kind", "application"), ("id", "erin")];
+    ok(alice.api_post("/api/moderate", &accept).await);
+    ok(server.visitor().try_log_in("erin", PASSWORD).await);
+    // The first of a network is let in, and the second waits; so does nobody who is invited.
+    assert!(!waits(&sign_up(&other, "frank", &[]).await));
+    assert!(waits(&sign_up(&from(&server, "198.51.100.2"), "grace", &[]).await));
+    let made = ok(alice.api_post("/api/invite", &[]).await);
+    let invitation = [("invitation", made["invitation"].as_str().unwrap())];
+    assert!(!waits(&sign_up(&crowd, "heidi", &invitation).await));
+    // The page says that it was sent to the moderators.
+    let form = page(&crowd, "/register").await.form("/register");
+    let form = form.with("username", "ivan").with("password", PASSWORD);
+    let sent = form.send(&crowd).await;
+    assert!(crate::html::Page::of(&sent).content().contains("has been sent to the moderators"));
+    consistency::check_site(&server).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use crate::client::{HttpResponse, ok, refused};
 use crate::html::Page;
 use crate::malformed::Target;
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const TOLD: &str = "You are silenced until further notice: shouting. You can read and vote. \
                     You can appeal against this decision, line 7 of the moderation log.";
@@ -42,9 +42,8 @@ async fn who_is_silenced_does_nothing_that_others_see() {
     assert!(seen.len() >= 20, "{seen:?}");
 }
 
-#[tokio::test]
-async fn private_settings_can_be_changed_while_the_profile_cannot() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn private_settings_can_be_changed_while_the_profile_cannot(server: Server) {
     let alice = server.register("alice").await;
     ok(alice.update_profile("Hello", "", "").await);
     server.set_field("user:1", "silenced", "0:7:shouting").await;
@@ -54,26 +53,23 @@ async fn private_settings_can_be_changed_while_the_profile_cannot() {
     assert_eq!(refused(alice.api_post("/api/updateprofile", &fields).await), TOLD);
 }
 
-#[tokio::test]
-async fn a_silence_is_shown_and_ends_at_the_second() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        let bob = server.member("bob").await;
-        let fields =
-            [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "shouting"), ("hours", "1")];
-        ok(alice.api_post("/api/moderate", &fields).await);
-        let told = refused(bob.try_tweet("Hello").await);
-        assert!(told.starts_with("You are silenced until 15 Jan 2027, 09:00 UTC: shouting."), "{told}");
-        // Each page says so before anything is typed, and leads to the appeal.
-        let shown = page(&bob, "/submit").await;
-        assert!(shown.text().contains("You are silenced until") && shown.links_to("/appeal/1"));
-        let other = alice.submit_text("Of alice", "text").await;
-        ok(bob.vote(other, "up").await);
-        server.advance(3_599);
-        refused(bob.try_tweet("Hello").await);
-        server.advance(1);
-        bob.tweet("Hello").await;
-        assert!(!page(&bob, "/submit").await.text().contains("silenced"));
-    })
-    .await;
+#[each_engine]
+async fn a_silence_is_shown_and_ends_at_the_second(server: Server) {
+    let alice = server.register("alice").await;
+    let bob = server.member("bob").await;
+    let fields =
+        [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "shouting"), ("hours", "1")];
+    ok(alice.api_post("/api/moderate", &fields).await);
+    let told = refused(bob.try_tweet("Hello").await);
+    assert!(told.starts_with("You are silenced until 15 Jan 2027, 09:00 UTC: shouting."), "{told}");
+    // Each page says so before anything is typed, and leads to the appeal.
+    let shown = page(&bob, "/submit").await;
+    assert!(shown.text().contains("You are silenced until") && shown.links_to("/appeal/1"));
+    let other = alice.submit_text("Of alice", "text").await;
+    ok(bob.vote(other, "up").await);
+    server.advance(3_599);
+    refused(bob.try_tweet("Hello").await);
+    server.advance(1);
+    bob.tweet("Hello").await;
+    assert!(!page(&bob, "/submit").await.text().contains("silenced"));
 }

@@ -4,7 +4,7 @@
 use crate::client::{Client, HttpResponse};
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
@@ -57,46 +57,42 @@ async fn send_logo(client: &Client, secret: &str, file: &[u8]) -> HttpResponse {
     client.post_bytes("/admin/site/logo", "multipart/form-data; boundary=x", body).await
 }
 
-#[tokio::test]
-async fn a_new_name_shows_at_once_to_everybody_and_everywhere() {
-    each_engine(&[], async |server| {
-        let alice = with_admin(&server).await;
-        let (bob, visitor) = (server.member("bob").await, server.visitor());
-        alice.submit_text("A story", "text").await;
-        let pages = ["/", "/latest/0", "/about", "/login", "/news/1", "/@alice", "/topics", "/welcome"];
-        for path in pages {
-            assert_eq!(brand(&page(&visitor, path).await), "Tidings", "{path}");
-            assert_eq!(brand(&page(&bob, path).await), "Tidings", "{path}");
+#[each_engine]
+async fn a_new_name_shows_at_once_to_everybody_and_everywhere(server: Server) {
+    let alice = with_admin(&server).await;
+    let (bob, visitor) = (server.member("bob").await, server.visitor());
+    alice.submit_text("A story", "text").await;
+    let pages = ["/", "/latest/0", "/about", "/login", "/news/1", "/@alice", "/topics", "/welcome"];
+    for path in pages {
+        assert_eq!(brand(&page(&visitor, path).await), "Tidings", "{path}");
+        assert_eq!(brand(&page(&bob, path).await), "Tidings", "{path}");
+    }
+    let changed = form(&alice).await.with("name", "The <Gazette>").with("description", "News of the valley");
+    save(&alice, changed).await;
+    for path in pages {
+        for client in [&visitor, &bob, &alice] {
+            let page = page(client, path).await;
+            assert_eq!(brand(&page), "The <Gazette>", "{path}");
+            assert!(page.one("title", &[]).text().ends_with("The <Gazette>"), "{path}");
         }
-        let changed =
-            form(&alice).await.with("name", "The <Gazette>").with("description", "News of the valley");
-        save(&alice, changed).await;
-        for path in pages {
-            for client in [&visitor, &bob, &alice] {
-                let page = page(client, path).await;
-                assert_eq!(brand(&page), "The <Gazette>", "{path}");
-                assert!(page.one("title", &[]).text().ends_with("The <Gazette>"), "{path}");
-            }
-        }
-        for path in ["/settings", "/submit", "/home"] {
-            assert_eq!(brand(&page(&bob, path).await), "The <Gazette>", "{path}");
-        }
-        for feed in ["/rss", "/atom", "/best/atom", "/@alice/feed"] {
-            assert!(text(&visitor.get(feed).await).contains("The &lt;Gazette&gt;"), "{feed}");
-        }
-        assert!(text(&visitor.get("/rss").await).contains("News of the valley"));
-        for client in [&visitor, &bob] {
-            let missing = client.get("/nothing").await;
-            error_message(&missing, StatusCode::NOT_FOUND);
-            assert_eq!(brand(&Page::of(&missing)), "The <Gazette>");
-        }
-        assert_eq!(form(&alice).await.value("name"), Some("The <Gazette>"));
-        // Empty fields come from the configuration again.
-        save(&alice, form(&alice).await.with("name", " ").with("description", "")).await;
-        assert_eq!(brand(&page(&visitor, "/").await), "Tidings");
-        assert!(server.hash("site").await.is_empty());
-    })
-    .await;
+    }
+    for path in ["/settings", "/submit", "/home"] {
+        assert_eq!(brand(&page(&bob, path).await), "The <Gazette>", "{path}");
+    }
+    for feed in ["/rss", "/atom", "/best/atom", "/@alice/feed"] {
+        assert!(text(&visitor.get(feed).await).contains("The &lt;Gazette&gt;"), "{feed}");
+    }
+    assert!(text(&visitor.get("/rss").await).contains("News of the valley"));
+    for client in [&visitor, &bob] {
+        let missing = client.get("/nothing").await;
+        error_message(&missing, StatusCode::NOT_FOUND);
+        assert_eq!(brand(&Page::of(&missing)), "The <Gazette>");
+    }
+    assert_eq!(form(&alice).await.value("name"), Some("The <Gazette>"));
+    // Empty fields come from the configuration again.
+    save(&alice, form(&alice).await.with("name", " ").with("description", "")).await;
+    assert_eq!(brand(&page(&visitor, "/").await), "Tidings");
+    assert!(server.hash("site").await.is_empty());
 }
 
 #[tokio::test]
@@ -116,29 +112,25 @@ async fn a_change_on_one_server_shows_on_the_other() {
     }
 }
 
-#[tokio::test]
-async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached() {
-    each_engine(&[], async |server| {
-        let alice = with_admin(&server).await;
-        alice.submit_text("A story", "text").await;
-        save(&alice, form(&alice).await.with("name", "Gazette")).await;
-        let rounds = async |client: &Client, path: &str| {
-            let before = server.store().rounds();
-            assert_eq!(client.get(path).await.status, 200);
-            server.store().rounds() - before
-        };
-        server.clear_caches().await;
-        let (cold, again) = (rounds(&alice, "/latest/0").await, rounds(&alice, "/latest/0").await);
-        assert!((1..=3).contains(&cold), "{cold}");
-        assert!(again < cold, "{again} {cold}");
-        assert_eq!(brand(&page(&alice, "/latest/0").await), "Gazette");
-    })
-    .await;
+#[each_engine]
+async fn the_identity_is_read_in_the_first_round_of_a_page_and_then_cached(server: Server) {
+    let alice = with_admin(&server).await;
+    alice.submit_text("A story", "text").await;
+    save(&alice, form(&alice).await.with("name", "Gazette")).await;
+    let rounds = async |client: &Client, path: &str| {
+        let before = server.store().rounds();
+        assert_eq!(client.get(path).await.status, 200);
+        server.store().rounds() - before
+    };
+    server.clear_caches().await;
+    let (cold, again) = (rounds(&alice, "/latest/0").await, rounds(&alice, "/latest/0").await);
+    assert!((1..=3).contains(&cold), "{cold}");
+    assert!(again < cold, "{again} {cold}");
+    assert_eq!(brand(&page(&alice, "/latest/0").await), "Gazette");
 }
 
-#[tokio::test]
-async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved(server: Server) {
     let alice = with_admin(&server).await;
     let before = server.dump().await;
     let wrong = form(&alice)
@@ -167,9 +159,8 @@ async fn mistakes_are_told_beside_their_fields_and_nothing_is_saved() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn only_administrators_see_and_change_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_administrators_see_and_change_it(server: Server) {
     let alice = with_admin(&server).await;
     let (bob, visitor) = (server.member("bob").await, server.visitor());
     let before = server.dump().await;
@@ -188,9 +179,8 @@ async fn only_administrators_see_and_change_it() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn an_accent_colour_is_part_of_the_one_style_sheet() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_accent_colour_is_part_of_the_one_style_sheet(server: Server) {
     let (alice, visitor) = (with_admin(&server).await, server.visitor());
     let first = style(&page(&visitor, "/").await);
     save(&alice, form(&alice).await.with("accent", "#FFEE00")).await;
@@ -215,52 +205,48 @@ async fn an_accent_colour_is_part_of_the_one_style_sheet() {
     assert_eq!(style(&page(&visitor, "/").await), first);
 }
 
-#[tokio::test]
-async fn a_logo_is_checked_by_its_bytes_served_and_removed() {
-    each_engine(&[], async |server| {
-        let (alice, visitor) = (with_admin(&server).await, server.visitor());
-        let secret = alice.apisecret.clone().unwrap();
-        assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
-        redirects_saying(&send_logo(&alice, &secret, PNG).await, "/admin/site", "site_saved");
-        let front = page(&visitor, "/").await;
-        let logo = front.one("img", &[("alt", "")]);
-        assert_eq!((logo.attribute("width"), logo.attribute("height")), (Some("1"), Some("1")));
-        let address = logo.attribute("src").unwrap();
-        let file = visitor.get(address).await;
-        assert_eq!((file.status, &*file.body), (StatusCode::OK, PNG));
-        assert_eq!(file.headers[CONTENT_TYPE], "image/png");
-        assert_eq!(file.headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
+#[each_engine]
+async fn a_logo_is_checked_by_its_bytes_served_and_removed(server: Server) {
+    let (alice, visitor) = (with_admin(&server).await, server.visitor());
+    let secret = alice.apisecret.clone().unwrap();
+    assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
+    redirects_saying(&send_logo(&alice, &secret, PNG).await, "/admin/site", "site_saved");
+    let front = page(&visitor, "/").await;
+    let logo = front.one("img", &[("alt", "")]);
+    assert_eq!((logo.attribute("width"), logo.attribute("height")), (Some("1"), Some("1")));
+    let address = logo.attribute("src").unwrap();
+    let file = visitor.get(address).await;
+    assert_eq!((file.status, &*file.body), (StatusCode::OK, PNG));
+    assert_eq!(file.headers[CONTENT_TYPE], "image/png");
+    assert_eq!(file.headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
 
-        let before = server.dump().await;
-        let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
-        for (bytes, message) in [
-            (&svg[..], "SVG files are not accepted, because they can contain scripts."),
-            (b"hello", "The file is not a PNG, JPEG, WebP or GIF picture."),
-            (b"", "Choose a file."),
-            (&[PNG, &[0; 40 * 1024]].concat(), "The file is too large (40 KB at most)."),
-        ] {
-            let answer = send_logo(&alice, &secret, bytes).await;
-            assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-            let told = Page::of(&answer).one("p", &[("id", "error-logo")]).text().to_owned();
-            assert!(told.starts_with(message), "{told}");
-        }
-        let flood = send_logo(&alice, &secret, &[0; 100 * 1024]).await;
-        assert_eq!(flood.status, StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(server.dump().await, before);
+    let before = server.dump().await;
+    let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
+    for (bytes, message) in [
+        (&svg[..], "SVG files are not accepted, because they can contain scripts."),
+        (b"hello", "The file is not a PNG, JPEG, WebP or GIF picture."),
+        (b"", "Choose a file."),
+        (&[PNG, &[0; 40 * 1024]].concat(), "The file is too large (40 KB at most)."),
+    ] {
+        let answer = send_logo(&alice, &secret, bytes).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+        let told = Page::of(&answer).one("p", &[("id", "error-logo")]).text().to_owned();
+        assert!(told.starts_with(message), "{told}");
+    }
+    let flood = send_logo(&alice, &secret, &[0; 100 * 1024]).await;
+    assert_eq!(flood.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(server.dump().await, before);
 
-        let remove = page(&alice, "/admin/site").await.form("/admin/site/removelogo");
-        redirects_saying(&remove.send(&alice).await, "/admin/site", "site_saved");
-        assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
-        server.advance(1);
-        error_message(&visitor.get(address).await, StatusCode::NOT_FOUND);
-        assert!(server.hash("site").await.is_empty() && server.string("site.logo").await.is_none());
-    })
-    .await;
+    let remove = page(&alice, "/admin/site").await.form("/admin/site/removelogo");
+    redirects_saying(&remove.send(&alice).await, "/admin/site", "site_saved");
+    assert!(page(&visitor, "/").await.find("img", &[]).is_empty());
+    server.advance(1);
+    error_message(&visitor.get(address).await, StatusCode::NOT_FOUND);
+    assert!(server.hash("site").await.is_empty() && server.string("site.logo").await.is_none());
 }
 
-#[tokio::test]
-async fn about_text_rules_and_links_are_shown_and_escaped() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn about_text_rules_and_links_are_shown_and_escaped(server: Server) {
     let (alice, visitor) = (with_admin(&server).await, server.visitor());
     let changed = form(&alice)
         .await
@@ -284,9 +270,8 @@ async fn about_text_rules_and_links_are_shown_and_escaped() {
     assert_eq!(form(&alice).await.value("link1_address"), Some("/best"));
 }
 
-#[tokio::test]
-async fn what_another_program_has_stored_is_checked_again() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_another_program_has_stored_is_checked_again(server: Server) {
     let alice = server.member("alice").await;
     for (field, value) in [
         ("name", "two\nlines"),

@@ -13,59 +13,53 @@ use crate::smtp_server::SmtpServer;
 const MOVED: [(&str, &str); 2] =
     [("site.url", "https://new.example.org"), ("server.old_hosts", "first.example,old.example.com")];
 
-#[tokio::test]
-async fn old_hosts_redirect_and_links_in_texts_follow() {
-    each_engine(&MOVED, async |server| {
-        let alice = server.register("alice").await;
-        let text =
-            "See https://old.example.com/news/1?at=2 and `http://first.example` or https://example.com/.";
-        let news = alice.submit_text("A story", text).await;
-        alice.comment(news, "[there](http://old.example.com/news/1#comment-1)").await;
-        alice.tweet("as said at https://old.example.com/tweet/1").await;
-        let visitor = server.visitor();
-        for (method, path, location) in [
-            (Method::GET, "/latest/0?a=1&b=%20", Some("https://new.example.org/latest/0?a=1&b=%20")),
-            (Method::POST, "/api/login", Some("https://new.example.org/api/login")),
-            (Method::HEAD, "/rss?x=1", Some("https://new.example.org/rss?x=1")),
-            (Method::GET, "/v0/item/1.json", Some("https://new.example.org/v0/item/1.json")),
-            (Method::GET, "/nothing", Some("https://new.example.org/nothing")),
-            (Method::GET, "/health/live", None),
-        ] {
-            let sent =
-                visitor.request(method.clone(), path).header("Host", "old.example.com").send().await.unwrap();
-            let expected = if location.is_some() { StatusCode::PERMANENT_REDIRECT } else { StatusCode::OK };
-            assert_eq!(sent.status(), expected, "{method} {path}");
-            let found = sent.headers().get("location").map(|location| location.to_str().unwrap());
-            assert_eq!(found, location, "{method} {path}");
-        }
-        let stranger = visitor.request(Method::GET, "/").header("Host", "evil.example").send().await.unwrap();
-        assert_eq!(stranger.status(), StatusCode::BAD_REQUEST);
+#[each_engine(&MOVED)]
+async fn old_hosts_redirect_and_links_in_texts_follow(server: Server) {
+    let alice = server.register("alice").await;
+    let text = "See https://old.example.com/news/1?at=2 and `http://first.example` or https://example.com/.";
+    let news = alice.submit_text("A story", text).await;
+    alice.comment(news, "[there](http://old.example.com/news/1#comment-1)").await;
+    alice.tweet("as said at https://old.example.com/tweet/1").await;
+    let visitor = server.visitor();
+    for (method, path, location) in [
+        (Method::GET, "/latest/0?a=1&b=%20", Some("https://new.example.org/latest/0?a=1&b=%20")),
+        (Method::POST, "/api/login", Some("https://new.example.org/api/login")),
+        (Method::HEAD, "/rss?x=1", Some("https://new.example.org/rss?x=1")),
+        (Method::GET, "/v0/item/1.json", Some("https://new.example.org/v0/item/1.json")),
+        (Method::GET, "/nothing", Some("https://new.example.org/nothing")),
+        (Method::GET, "/health/live", None),
+    ] {
+        let sent =
+            visitor.request(method.clone(), path).header("Host", "old.example.com").send().await.unwrap();
+        let expected = if location.is_some() { StatusCode::PERMANENT_REDIRECT } else { StatusCode::OK };
+        assert_eq!(sent.status(), expected, "{method} {path}");
+        let found = sent.headers().get("location").map(|location| location.to_str().unwrap());
+        assert_eq!(found, location, "{method} {path}");
+    }
+    let stranger = visitor.request(Method::GET, "/").header("Host", "evil.example").send().await.unwrap();
+    assert_eq!(stranger.status(), StatusCode::BAD_REQUEST);
 
-        // Twice, the second time from the cache.
-        for _ in 0..2 {
-            let page = text_of(&visitor.get(&format!("/news/{news}")).await);
-            for shown in [
-                "href=\"https://new.example.org/news/1?at=2\"",
-                ">https://new.example.org/news/1?at=2</a>",
-                "href=\"https://new.example.org/news/1#comment-1\"",
-                "https://example.com/",
-            ] {
-                assert!(page.contains(shown), "{shown} in {page}");
-            }
-            assert!(!page.contains("href=\"https://old.example.com"), "{page}");
+    // Twice, the second time from the cache.
+    for _ in 0..2 {
+        let page = text_of(&visitor.get(&format!("/news/{news}")).await);
+        for shown in [
+            "href=\"https://new.example.org/news/1?at=2\"",
+            ">https://new.example.org/news/1?at=2</a>",
+            "href=\"https://new.example.org/news/1#comment-1\"",
+            "https://example.com/",
+        ] {
+            assert!(page.contains(shown), "{shown} in {page}");
         }
-        let posts = text_of(&visitor.get("/@alice").await);
-        assert!(posts.contains("href=\"https://new.example.org/tweet/1\""), "{posts}");
-        let feed = text_of(&visitor.get(&format!("/news/{news}/atom")).await);
-        assert!(
-            feed.contains("tag:first.example,") && feed.contains("https://new.example.org/news/1#comment-1")
-        );
-        assert!(!feed.contains("old.example.com"), "{feed}");
-        // As typed, for who edits it and for programs.
-        let edited = text_of(&alice.get(&format!("/editnews/{news}")).await);
-        assert!(edited.contains("https://old.example.com/news/1?at=2"), "{edited}");
-    })
-    .await;
+        assert!(!page.contains("href=\"https://old.example.com"), "{page}");
+    }
+    let posts = text_of(&visitor.get("/@alice").await);
+    assert!(posts.contains("href=\"https://new.example.org/tweet/1\""), "{posts}");
+    let feed = text_of(&visitor.get(&format!("/news/{news}/atom")).await);
+    assert!(feed.contains("tag:first.example,") && feed.contains("https://new.example.org/news/1#comment-1"));
+    assert!(!feed.contains("old.example.com"), "{feed}");
+    // As typed, for who edits it and for programs.
+    let edited = text_of(&alice.get(&format!("/editnews/{news}")).await);
+    assert!(edited.contains("https://old.example.com/news/1?at=2"), "{edited}");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::concurrency::at_once;
 use crate::consistency;
 use crate::html::Page;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 use crate::sites::{administrator, body, code, encoded, post_text, score, uuid, vote};
 
 const PROXY: (&str, &str) = ("web.trusted_proxies", "127.0.0.1");
@@ -40,66 +40,59 @@ async fn refuses(client: &Client, address: &str, link: &str, value: i64, voter: 
     assert!(body(&answer).contains("your network") || body(&answer).contains("Your network"), "{answer:?}");
 }
 
-#[tokio::test]
-async fn one_network_brings_three_votes_on_a_host_in_24_hours() {
-    each_engine(&[PROXY, VOTES], async |server| {
-        let client = server.visitor();
-        for (address, voter) in [("203.0.113.0", 1), ("203.0.113.7", 2), ("203.0.113.255", 3)] {
-            accepts(&client, address, "a.com", 1, voter).await;
-            server.advance(3_600);
-        }
-        let before = server.dump().await;
-        refuses(&client, "203.0.113.9", "a.com", 1, 4).await;
-        refuses(&client, "203.0.113.7", "a.com", -1, 5).await;
-        assert_eq!(server.dump().await, before, "a refused vote writes nothing");
-        // Other hosts and other networks are free, and so are changes.
-        accepts(&client, "203.0.113.9", "b.com", 1, 4).await;
-        accepts(&client, "203.0.112.9", "a.com", 1, 4).await;
-        accepts(&client, "203.0.113.9", "a.com", -1, 1).await;
-        accepts(&client, "203.0.113.9", "a.com", -1, 1).await;
-        // A vote that is changed from another network counts there, and here still.
-        refuses(&client, "203.0.113.9", "a.com", -1, 4).await;
-        accepts(&client, "198.51.100.1", "a.com", 1, 2).await;
-        refuses(&client, "203.0.113.9", "a.com", 1, 5).await;
-        // A vote that is withdrawn makes room for one.
-        accepts(&client, "198.51.100.1", "a.com", 0, 3).await;
-        accepts(&client, "203.0.113.9", "a.com", 1, 5).await;
-        refuses(&client, "203.0.113.9", "a.com", 1, 6).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn the_24_hours_of_each_vote_end_by_themselves() {
-    each_engine(&[PROXY, VOTES], async |server| {
-        let client = server.visitor();
-        for voter in 1..=3 {
-            accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
-            server.advance(3_600);
-        }
-        // The first vote was three hours ago.
-        server.advance(86_400 - 3 * 3_600 - 1);
-        refuses(&client, "203.0.113.2", "a.com", 1, 4).await;
-        server.advance(1);
-        accepts(&client, "203.0.113.2", "a.com", 1, 4).await;
-        refuses(&client, "203.0.113.2", "a.com", 1, 5).await;
+#[each_engine(&[PROXY, VOTES])]
+async fn one_network_brings_three_votes_on_a_host_in_24_hours(server: Server) {
+    let client = server.visitor();
+    for (address, voter) in [("203.0.113.0", 1), ("203.0.113.7", 2), ("203.0.113.255", 3)] {
+        accepts(&client, address, "a.com", 1, voter).await;
         server.advance(3_600);
-        accepts(&client, "203.0.113.2", "a.com", 1, 5).await;
-        refuses(&client, "203.0.113.2", "a.com", 1, 6).await;
-        // The vote of the first voter is of this network, so that changing it is free.
-        accepts(&client, "203.0.113.2", "a.com", -1, 1).await;
-        // Withdrawing it frees nothing: it no longer counts.
-        accepts(&client, "203.0.113.2", "a.com", 0, 1).await;
-        refuses(&client, "203.0.113.2", "a.com", 1, 1).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+    }
+    let before = server.dump().await;
+    refuses(&client, "203.0.113.9", "a.com", 1, 4).await;
+    refuses(&client, "203.0.113.7", "a.com", -1, 5).await;
+    assert_eq!(server.dump().await, before, "a refused vote writes nothing");
+    // Other hosts and other networks are free, and so are changes.
+    accepts(&client, "203.0.113.9", "b.com", 1, 4).await;
+    accepts(&client, "203.0.112.9", "a.com", 1, 4).await;
+    accepts(&client, "203.0.113.9", "a.com", -1, 1).await;
+    accepts(&client, "203.0.113.9", "a.com", -1, 1).await;
+    // A vote that is changed from another network counts there, and here still.
+    refuses(&client, "203.0.113.9", "a.com", -1, 4).await;
+    accepts(&client, "198.51.100.1", "a.com", 1, 2).await;
+    refuses(&client, "203.0.113.9", "a.com", 1, 5).await;
+    // A vote that is withdrawn makes room for one.
+    accepts(&client, "198.51.100.1", "a.com", 0, 3).await;
+    accepts(&client, "203.0.113.9", "a.com", 1, 5).await;
+    refuses(&client, "203.0.113.9", "a.com", 1, 6).await;
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn what_counts_the_votes_of_a_network_expires() {
-    let server = Server::start(Engine::Memory, &[PROXY, VOTES]).await;
+#[each_engine(&[PROXY, VOTES])]
+async fn the_24_hours_of_each_vote_end_by_themselves(server: Server) {
+    let client = server.visitor();
+    for voter in 1..=3 {
+        accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
+        server.advance(3_600);
+    }
+    // The first vote was three hours ago.
+    server.advance(86_400 - 3 * 3_600 - 1);
+    refuses(&client, "203.0.113.2", "a.com", 1, 4).await;
+    server.advance(1);
+    accepts(&client, "203.0.113.2", "a.com", 1, 4).await;
+    refuses(&client, "203.0.113.2", "a.com", 1, 5).await;
+    server.advance(3_600);
+    accepts(&client, "203.0.113.2", "a.com", 1, 5).await;
+    refuses(&client, "203.0.113.2", "a.com", 1, 6).await;
+    // The vote of the first voter is of this network, so that changing it is free.
+    accepts(&client, "203.0.113.2", "a.com", -1, 1).await;
+    // Withdrawing it frees nothing: it no longer counts.
+    accepts(&client, "203.0.113.2", "a.com", 0, 1).await;
+    refuses(&client, "203.0.113.2", "a.com", 1, 1).await;
+    consistency::check_site(&server).await;
+}
+
+#[in_memory(&[PROXY, VOTES])]
+async fn what_counts_the_votes_of_a_network_expires(server: Server) {
     let client = server.visitor();
     let key = "limit:site_votes:203.0.113.0/24:a.com";
     accepts(&client, "203.0.113.1", "a.com", 1, 1).await;
@@ -124,9 +117,8 @@ async fn what_counts_the_votes_of_a_network_expires() {
     refuses(&client, "203.0.113.1", "a.com", 1, 3).await;
 }
 
-#[tokio::test]
-async fn a_network_is_a_48_of_ipv6() {
-    let server = Server::start(Engine::Memory, &[PROXY, VOTES]).await;
+#[in_memory(&[PROXY, VOTES])]
+async fn a_network_is_a_48_of_ipv6(server: Server) {
     let client = server.visitor();
     for (address, voter) in [("2001:db8:1::1", 1), ("2001:db8:1:2::1", 2), ("2001:db8:1:ffff:ffff::", 3)] {
         accepts(&client, address, "a.com", 1, voter).await;
@@ -142,39 +134,36 @@ async fn a_network_is_a_48_of_ipv6() {
     consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart() {
-    each_engine(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")], async |server| {
-        let visitor = server.visitor().forwarded_for("203.0.113.1");
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let (alice, bob) = (alice.forwarded_for("203.0.113.2"), bob.forwarded_for("203.0.113.3"));
-        let carol = server.member("carol").await.forwarded_for("203.0.113.4");
-        let deployed = |voter| json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(voter)});
-        assert_eq!(vote(&visitor, "a.com", 1, &uuid(1)).await.status, 204);
-        assert_eq!(post_text(&visitor, "/v1/vote", &deployed(2)).await.status, 200);
-        for account in [&alice, &carol] {
-            ok(account.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        }
-        accepts(&visitor, "203.0.113.9", "a.com", 1, 3).await;
+#[each_engine(&[PROXY, VOTES, ("limits.site_account_votes_per_network", "2")])]
+async fn every_way_to_vote_counts_for_the_network_and_accounts_count_apart(server: Server) {
+    let visitor = server.visitor().forwarded_for("203.0.113.1");
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let (alice, bob) = (alice.forwarded_for("203.0.113.2"), bob.forwarded_for("203.0.113.3"));
+    let carol = server.member("carol").await.forwarded_for("203.0.113.4");
+    let deployed = |voter| json!({"link": {"hostname": "a.com"}, "value": 1, "user_id": uuid(voter)});
+    assert_eq!(vote(&visitor, "a.com", 1, &uuid(1)).await.status, 204);
+    assert_eq!(post_text(&visitor, "/v1/vote", &deployed(2)).await.status, 200);
+    for account in [&alice, &carol] {
+        ok(account.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    }
+    accepts(&visitor, "203.0.113.9", "a.com", 1, 3).await;
 
-        refuses(&visitor, "203.0.113.9", "a.com", 1, 4).await;
-        let answer = post_text(&visitor, "/v1/vote", &deployed(4)).await;
-        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(body(&answer), r#"{"error":"User has voted too many times today"}"#);
-        let limit = "limit of 2 votes on one site in 24 hours";
-        let reason = refused(bob.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        assert!(reason.contains(limit), "{reason}");
-        let fields = [("link", "a.com"), ("vote", "1"), ("next", "/site/a.com")];
-        let page = bob.post("/votesite", &fields).await;
-        assert_eq!(page.status, StatusCode::FORBIDDEN);
-        assert!(body(&page).contains(limit), "{}", body(&page));
-        // The account may change its vote, and vote from elsewhere.
-        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "-1")]).await);
-        let elsewhere = bob.forwarded_for("198.51.100.1");
-        ok(elsewhere.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        consistency::check_site(&server).await;
-    })
-    .await;
+    refuses(&visitor, "203.0.113.9", "a.com", 1, 4).await;
+    let answer = post_text(&visitor, "/v1/vote", &deployed(4)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(body(&answer), r#"{"error":"User has voted too many times today"}"#);
+    let limit = "limit of 2 votes on one site in 24 hours";
+    let reason = refused(bob.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    assert!(reason.contains(limit), "{reason}");
+    let fields = [("link", "a.com"), ("vote", "1"), ("next", "/site/a.com")];
+    let page = bob.post("/votesite", &fields).await;
+    assert_eq!(page.status, StatusCode::FORBIDDEN);
+    assert!(body(&page).contains(limit), "{}", body(&page));
+    // The account may change its vote, and vote from elsewhere.
+    ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "-1")]).await);
+    let elsewhere = bob.forwarded_for("198.51.100.1");
+    ok(elsewhere.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    consistency::check_site(&server).await;
 }
 
 /// Lets many voters of one network vote on one host at the same time, through these servers
@@ -201,15 +190,13 @@ async fn crowd_of_one_network(servers: &[&Server], crowd: u8) -> usize {
     succeeded
 }
 
+#[each_engine(&[VOTES])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_64_voters_of_one_network_at_once_exactly_three_succeed() {
-    each_engine(&[VOTES], async |server| {
-        assert_eq!(crowd_of_one_network(&[&server], 64).await, 3);
-        let dump = server.dump().await;
-        consistency::check(&dump);
-        assert_eq!(consistency::hash(&dump, "link:a.com:networks")["203.0.113.0/24"], "3");
-    })
-    .await;
+async fn of_64_voters_of_one_network_at_once_exactly_three_succeed(server: Server) {
+    assert_eq!(crowd_of_one_network(&[&server], 64).await, 3);
+    let dump = server.dump().await;
+    consistency::check(&dump);
+    assert_eq!(consistency::hash(&dump, "link:a.com:networks")["203.0.113.0/24"], "3");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -255,70 +242,60 @@ async fn score_everywhere(server: &Server, host: &str) -> String {
     expected
 }
 
-#[tokio::test]
-async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown() {
-    each_engine(&[PROXY, NETWORKS], async |server| {
-        let (admin, client) = (administrator(&server).await, server.visitor());
-        admin.submit_link("A story", "https://a.com/page").await;
-        let page = async || Page::of(&client.get("/site/a.com").await).text().to_owned();
-        assert!(!page().await.contains("so far"), "a site without votes has no networks to count");
-        for voter in 0..30 {
-            accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
-        }
-        assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        assert!(
-            page()
-                .await
-                .contains("People on 1 network have voted so far. A score needs votes from 3 networks")
-        );
-        accepts(&client, "2001:db8::1", "a.com", -1, 30).await;
-        assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        assert!(
-            page()
-                .await
-                .contains("People on 2 networks have voted so far. A score needs votes from 3 networks")
-        );
-        accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
-        assert_eq!(score_everywhere(&server, "a.com").await, "Good");
-        assert!(!page().await.contains("so far"));
+#[each_engine(&[PROXY, NETWORKS])]
+async fn a_score_needs_votes_of_three_networks_wherever_it_is_shown(server: Server) {
+    let (admin, client) = (administrator(&server).await, server.visitor());
+    admin.submit_link("A story", "https://a.com/page").await;
+    let page = async || Page::of(&client.get("/site/a.com").await).text().to_owned();
+    assert!(!page().await.contains("so far"), "a site without votes has no networks to count");
+    for voter in 0..30 {
+        accepts(&client, "203.0.113.1", "a.com", 1, voter).await;
+    }
+    assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
+    assert!(
+        page().await.contains("People on 1 network have voted so far. A score needs votes from 3 networks")
+    );
+    accepts(&client, "2001:db8::1", "a.com", -1, 30).await;
+    assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
+    assert!(
+        page().await.contains("People on 2 networks have voted so far. A score needs votes from 3 networks")
+    );
+    accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
+    assert_eq!(score_everywhere(&server, "a.com").await, "Good");
+    assert!(!page().await.contains("so far"));
 
-        // A ban takes the network out, and its end puts it back.
-        let user = uuid(31);
-        ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &user)]).await);
-        assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        consistency::check_site(&server).await;
-        ok(admin.api_post("/api/sites/admin/unban", &[("user_id", &user)]).await);
-        assert_eq!(score_everywhere(&server, "a.com").await, "Good");
-        // So does a change from another network, and so does withdrawing the vote.
-        accepts(&client, "203.0.113.1", "a.com", -1, 31).await;
-        assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
-        assert_eq!(score_everywhere(&server, "a.com").await, "Good");
-        accepts(&client, "203.0.113.1", "a.com", 0, 31).await;
-        assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
-        consistency::check_site(&server).await;
-    })
-    .await;
+    // A ban takes the network out, and its end puts it back.
+    let user = uuid(31);
+    ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &user)]).await);
+    assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
+    consistency::check_site(&server).await;
+    ok(admin.api_post("/api/sites/admin/unban", &[("user_id", &user)]).await);
+    assert_eq!(score_everywhere(&server, "a.com").await, "Good");
+    // So does a change from another network, and so does withdrawing the vote.
+    accepts(&client, "203.0.113.1", "a.com", -1, 31).await;
+    assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
+    accepts(&client, "198.51.100.1", "a.com", -1, 31).await;
+    assert_eq!(score_everywhere(&server, "a.com").await, "Good");
+    accepts(&client, "203.0.113.1", "a.com", 0, 31).await;
+    assert_eq!(score_everywhere(&server, "a.com").await, "NoScore");
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn votes_of_five_accounts_make_a_score_without_more_networks() {
-    each_engine(&[NETWORKS], async |server| {
-        let client = server.visitor();
-        for voter in 0..10 {
-            assert_eq!(vote(&client, "a.com", -1, &uuid(voter)).await.status, 204);
-        }
-        let members = server.members(5).await;
-        let bad = [("link", "a.com"), ("vote", "-1")];
-        for (member, expected) in members.iter().zip(["NoScore", "NoScore", "NoScore", "NoScore", "Bad"]) {
-            ok(member.api_post("/api/sites/vote", &bad).await);
-            assert_eq!(score(&client, "a.com").await, expected);
-        }
-        ok(members[0].api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "0")]).await);
-        assert_eq!(score(&client, "a.com").await, "NoScore");
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[NETWORKS])]
+async fn votes_of_five_accounts_make_a_score_without_more_networks(server: Server) {
+    let client = server.visitor();
+    for voter in 0..10 {
+        assert_eq!(vote(&client, "a.com", -1, &uuid(voter)).await.status, 204);
+    }
+    let members = server.members(5).await;
+    let bad = [("link", "a.com"), ("vote", "-1")];
+    for (member, expected) in members.iter().zip(["NoScore", "NoScore", "NoScore", "NoScore", "Bad"]) {
+        ok(member.api_post("/api/sites/vote", &bad).await);
+        assert_eq!(score(&client, "a.com").await, expected);
+    }
+    ok(members[0].api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "0")]).await);
+    assert_eq!(score(&client, "a.com").await, "NoScore");
+    consistency::check_site(&server).await;
 }
 
 /// Adds a vote as it was stored before networks were.
@@ -340,55 +317,48 @@ fn old_vote(batch: &mut Batch, voter: &str) {
     }
 }
 
-#[tokio::test]
-async fn a_vote_that_is_stored_without_a_network_counts_as_one_of_its_own() {
-    each_engine(&[PROXY, NETWORKS, VOTES], async |server| {
-        let (admin, client) = (administrator(&server).await, server.visitor());
-        let voters: Vec<String> = (0..20).map(uuid).collect();
-        for voter in &voters {
-            server.write(|batch| old_vote(batch, voter)).await;
-        }
-        consistency::check_site(&server).await;
-        assert_eq!(score(&client, "a.com").await, "Good");
-        // They change, go, and are banned like others.
-        accepts(&client, "203.0.113.1", "a.com", 1, 0).await;
-        accepts(&client, "203.0.113.1", "a.com", 0, 1).await;
-        ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voters[2])]).await);
-        consistency::check_site(&server).await;
-        ok(admin.api_post("/api/sites/admin/unban", &[("user_id", &voters[2])]).await);
-        consistency::check_site(&server).await;
-        assert_eq!(server.hash("link:a.com:networks").await["203.0.113.0/24"], "1");
-    })
-    .await;
+#[each_engine(&[PROXY, NETWORKS, VOTES])]
+async fn a_vote_that_is_stored_without_a_network_counts_as_one_of_its_own(server: Server) {
+    let (admin, client) = (administrator(&server).await, server.visitor());
+    let voters: Vec<String> = (0..20).map(uuid).collect();
+    for voter in &voters {
+        server.write(|batch| old_vote(batch, voter)).await;
+    }
+    consistency::check_site(&server).await;
+    assert_eq!(score(&client, "a.com").await, "Good");
+    // They change, go, and are banned like others.
+    accepts(&client, "203.0.113.1", "a.com", 1, 0).await;
+    accepts(&client, "203.0.113.1", "a.com", 0, 1).await;
+    ok(admin.api_post("/api/sites/admin/ban", &[("user_id", &voters[2])]).await);
+    consistency::check_site(&server).await;
+    ok(admin.api_post("/api/sites/admin/unban", &[("user_id", &voters[2])]).await);
+    consistency::check_site(&server).await;
+    assert_eq!(server.hash("link:a.com:networks").await["203.0.113.0/24"], "1");
 }
 
-#[tokio::test]
-async fn initial_votes_need_no_networks() {
-    each_engine(&[PROXY, NETWORKS, VOTES], async |server| {
-        let (site, now) = (&server.app.site, server.app.now());
-        let host = Hostname::parse("a.com").unwrap();
-        let listed = |votes| Listed::of(host.clone(), votes);
-        let voters = StartingVoters::prepare(site, now, &[listed(20)]).await.unwrap();
-        assert_eq!(voters.import(site, now, &listed(20)).await.unwrap(), 20);
-        let client = server.visitor();
-        assert_eq!(score(&client, "a.com").await, "Good");
-        // Somebody who knows one of these voters votes with it: the import takes that back.
-        let known = server.hash("import:voters").await["7"].clone();
-        let vote = vote(&client.clone().forwarded_for("203.0.113.1"), "a.com", -1, &known).await;
-        assert_eq!(vote.status, StatusCode::NO_CONTENT);
-        consistency::check_site(&server).await;
-        assert_eq!(voters.import(site, now, &listed(20)).await.unwrap(), 1);
-        consistency::check_site(&server).await;
-        assert_eq!(voters.import(site, now, &listed(0)).await.unwrap(), 20);
-        consistency::check_site(&server).await;
-        assert!(!server.dump().await.contains_key("link:a.com:networks"));
-    })
-    .await;
+#[each_engine(&[PROXY, NETWORKS, VOTES])]
+async fn initial_votes_need_no_networks(server: Server) {
+    let (site, now) = (&server.app.site, server.app.now());
+    let host = Hostname::parse("a.com").unwrap();
+    let listed = |votes| Listed::of(host.clone(), votes);
+    let voters = StartingVoters::prepare(site, now, &[listed(20)]).await.unwrap();
+    assert_eq!(voters.import(site, now, &listed(20)).await.unwrap(), 20);
+    let client = server.visitor();
+    assert_eq!(score(&client, "a.com").await, "Good");
+    // Somebody who knows one of these voters votes with it: the import takes that back.
+    let known = server.hash("import:voters").await["7"].clone();
+    let vote = vote(&client.clone().forwarded_for("203.0.113.1"), "a.com", -1, &known).await;
+    assert_eq!(vote.status, StatusCode::NO_CONTENT);
+    consistency::check_site(&server).await;
+    assert_eq!(voters.import(site, now, &listed(20)).await.unwrap(), 1);
+    consistency::check_site(&server).await;
+    assert_eq!(voters.import(site, now, &listed(0)).await.unwrap(), 20);
+    consistency::check_site(&server).await;
+    assert!(!server.dump().await.contains_key("link:a.com:networks"));
 }
 
-#[tokio::test]
-async fn a_host_that_cannot_have_votes_does_not_fail_the_others() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_host_that_cannot_have_votes_does_not_fail_the_others(server: Server) {
     let (alice, client) = (server.member("alice").await, server.visitor());
     for voter in 0..20 {
         assert_eq!(vote(&client, "good.com", 1, &uuid(voter)).await.status, 204);
@@ -447,113 +417,104 @@ async fn a_host_that_cannot_have_votes_does_not_fail_the_others() {
     }
 }
 
-#[tokio::test]
-async fn a_site_with_and_without_www_is_one_on_pages() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        for voter in 0..20 {
-            assert_eq!(vote(&client, "www.example.com", 1, &uuid(voter)).await.status, 204);
-        }
-        server.advance(1);
-        assert_eq!(vote(&client, "example.com", -1, &uuid(0)).await.status, 204);
-        let before = server.store().rounds();
-        let page = Page::of(&client.get("/site/example.com").await);
-        assert_eq!(server.store().rounds() - before, 1);
-        // The first voter has voted on both, and counts with the newer vote.
-        assert!(page.text().contains("good votes19bad votes1sum+18votes20"), "{}", page.text());
-        server.advance(1);
-        assert_eq!(vote(&client, "www.example.com", 1, &uuid(0)).await.status, 204);
-        // The page and the badge, which are cached for visitors, show a change of either name at once.
-        let alice = server.member("alice").await;
-        alice.submit_link("From there", "https://example.com/page").await;
-        for path in ["/site/example.com", "/latest", "/sites"] {
-            assert!(Page::of(&client.get(path).await).text().contains("site: good"), "{path}");
-        }
-        for voter in 0..20 {
-            assert_eq!(vote(&client, "example.com", -1, &uuid(voter)).await.status, 204);
-        }
-        for path in ["/site/example.com", "/latest", "/sites/worst/all", "/sites/worst/day"] {
-            let page = Page::of(&client.get(path).await);
-            assert!(page.text().contains("site: bad"), "{path}");
-            assert!(!page.text().contains("www.example.com"), "{path}");
-        }
-        // Programs see each name alone.
-        for (name, expected) in [("www.example.com", "Good"), ("example.com", "Bad")] {
-            assert_eq!(score(&client, name).await, expected);
-        }
-        for (from, to) in [
-            ("/site/www.example.com", "/site/example.com"),
-            ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),
-        ] {
-            let answer = client.get(from).await;
-            assert_eq!(answer.status, StatusCode::SEE_OTHER);
-            assert_eq!(answer.headers["location"], to);
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_site_with_and_without_www_is_one_on_pages(server: Server) {
+    let client = server.visitor();
+    for voter in 0..20 {
+        assert_eq!(vote(&client, "www.example.com", 1, &uuid(voter)).await.status, 204);
+    }
+    server.advance(1);
+    assert_eq!(vote(&client, "example.com", -1, &uuid(0)).await.status, 204);
+    let before = server.store().rounds();
+    let page = Page::of(&client.get("/site/example.com").await);
+    assert_eq!(server.store().rounds() - before, 1);
+    // The first voter has voted on both, and counts with the newer vote.
+    assert!(page.text().contains("good votes19bad votes1sum+18votes20"), "{}", page.text());
+    server.advance(1);
+    assert_eq!(vote(&client, "www.example.com", 1, &uuid(0)).await.status, 204);
+    // The page and the badge, which are cached for visitors, show a change of either name at once.
+    let alice = server.member("alice").await;
+    alice.submit_link("From there", "https://example.com/page").await;
+    for path in ["/site/example.com", "/latest", "/sites"] {
+        assert!(Page::of(&client.get(path).await).text().contains("site: good"), "{path}");
+    }
+    for voter in 0..20 {
+        assert_eq!(vote(&client, "example.com", -1, &uuid(voter)).await.status, 204);
+    }
+    for path in ["/site/example.com", "/latest", "/sites/worst/all", "/sites/worst/day"] {
+        let page = Page::of(&client.get(path).await);
+        assert!(page.text().contains("site: bad"), "{path}");
+        assert!(!page.text().contains("www.example.com"), "{path}");
+    }
+    // Programs see each name alone.
+    for (name, expected) in [("www.example.com", "Good"), ("example.com", "Bad")] {
+        assert_eq!(score(&client, name).await, expected);
+    }
+    for (from, to) in [
+        ("/site/www.example.com", "/site/example.com"),
+        ("/site/www.example.com/stories/15", "/site/example.com/stories/15"),
+    ] {
+        let answer = client.get(from).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER);
+        assert_eq!(answer.headers["location"], to);
+    }
 }
 
-#[tokio::test]
-async fn buttons_of_a_site_vote_on_the_name_with_more_votes_and_take_back_from_both() {
-    each_engine(&[], async |server| {
-        let (client, alice) = (server.visitor(), server.member("alice").await);
-        let press = async |vote: &str| {
-            let fields = [("link", "a.com"), ("vote", vote), ("next", "/site/a.com")];
-            assert_eq!(alice.post("/votesite", &fields).await.status, StatusCode::SEE_OTHER);
-            consistency::check_site(&server).await;
-            alice.get("/site/a.com").await
-        };
-        let count = async |name: &str| server.number(&format!("link:{name}"), "count_of_votes").await;
-        let pressed = |page: &HttpResponse, vote: &str| {
-            body(page).contains(&format!(r#"value="{vote}" aria-pressed="true""#))
-        };
-        let says = |page: &HttpResponse, text: &str| Page::of(page).text().contains(text);
-        // Nobody has voted yet.
-        assert!(pressed(&press("1").await, "1"));
-        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 0));
-        for voter in 0..3 {
-            assert_eq!(vote(&client, "www.a.com", 1, &uuid(voter)).await.status, 204);
-        }
-        server.advance(1);
-        let page = press("-1").await;
-        assert!(pressed(&page, "-1") && says(&page, "good votes3bad votes1"), "{}", body(&page));
-        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 4));
-        let page = press("0").await;
-        assert!(says(&page, "good votes3bad votes0") && !says(&page, "Take back my vote"), "{}", body(&page));
-        assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
-        // A vote on the name with fewer votes can be taken back alone. Calls go to the name that they say.
-        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        assert_eq!((count("a.com").await, count("www.a.com").await), (1, 3));
-        press("0").await;
-        assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
-    })
-    .await;
+#[each_engine]
+async fn buttons_of_a_site_vote_on_the_name_with_more_votes_and_take_back_from_both(server: Server) {
+    let (client, alice) = (server.visitor(), server.member("alice").await);
+    let press = async |vote: &str| {
+        let fields = [("link", "a.com"), ("vote", vote), ("next", "/site/a.com")];
+        assert_eq!(alice.post("/votesite", &fields).await.status, StatusCode::SEE_OTHER);
+        consistency::check_site(&server).await;
+        alice.get("/site/a.com").await
+    };
+    let count = async |name: &str| server.number(&format!("link:{name}"), "count_of_votes").await;
+    let pressed = |page: &HttpResponse, vote: &str| {
+        body(page).contains(&format!(r#"value="{vote}" aria-pressed="true""#))
+    };
+    let says = |page: &HttpResponse, text: &str| Page::of(page).text().contains(text);
+    // Nobody has voted yet.
+    assert!(pressed(&press("1").await, "1"));
+    assert_eq!((count("a.com").await, count("www.a.com").await), (1, 0));
+    for voter in 0..3 {
+        assert_eq!(vote(&client, "www.a.com", 1, &uuid(voter)).await.status, 204);
+    }
+    server.advance(1);
+    let page = press("-1").await;
+    assert!(pressed(&page, "-1") && says(&page, "good votes3bad votes1"), "{}", body(&page));
+    assert_eq!((count("a.com").await, count("www.a.com").await), (1, 4));
+    let page = press("0").await;
+    assert!(says(&page, "good votes3bad votes0") && !says(&page, "Take back my vote"), "{}", body(&page));
+    assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
+    // A vote on the name with fewer votes can be taken back alone. Calls go to the name that they say.
+    ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    assert_eq!((count("a.com").await, count("www.a.com").await), (1, 3));
+    press("0").await;
+    assert_eq!((count("a.com").await, count("www.a.com").await), (0, 3));
 }
 
-#[tokio::test]
-async fn the_stories_of_both_forms_of_a_name_are_one_list_page_by_page() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        for number in 0..40 {
-            let www = if number % 3 == 0 { "www." } else { "" };
-            alice.submit_link(&format!("Story {number}."), &format!("https://{www}a.com/{number}")).await;
-            server.advance(1);
-        }
-        let mut titles = Vec::new();
-        let mut address = Some("/site/a.com".to_owned());
-        while let Some(here) = address {
-            let page = Page::of(&alice.get(&here).await);
-            titles.extend(page.find("li", &[("class", "item")]).iter().map(|item| item.text().to_owned()));
-            assert!(!page.content().contains("www.a.com"), "{here}");
-            let next = format!("/site/a.com/stories/{}", titles.len());
-            address = page.links_to(&next).then_some(next);
-        }
-        assert_eq!(titles.len(), 40);
-        for (title, number) in titles.iter().zip((0..40).rev()) {
-            assert!(title.contains(&format!("Story {number}.")), "{title}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn the_stories_of_both_forms_of_a_name_are_one_list_page_by_page(server: Server) {
+    let alice = server.member("alice").await;
+    for number in 0..40 {
+        let www = if number % 3 == 0 { "www." } else { "" };
+        alice.submit_link(&format!("Story {number}."), &format!("https://{www}a.com/{number}")).await;
+        server.advance(1);
+    }
+    let mut titles = Vec::new();
+    let mut address = Some("/site/a.com".to_owned());
+    while let Some(here) = address {
+        let page = Page::of(&alice.get(&here).await);
+        titles.extend(page.find("li", &[("class", "item")]).iter().map(|item| item.text().to_owned()));
+        assert!(!page.content().contains("www.a.com"), "{here}");
+        let next = format!("/site/a.com/stories/{}", titles.len());
+        address = page.links_to(&next).then_some(next);
+    }
+    assert_eq!(titles.len(), 40);
+    for (title, number) in titles.iter().zip((0..40).rev()) {
+        assert!(title.contains(&format!("Story {number}.")), "{title}");
+    }
 }
 
 /// The status of a vote of a new voter on a host.
@@ -561,9 +522,8 @@ async fn brings(client: &Client, address: &str, link: &str, voter: usize) -> u16
     vote_from(client, address, link, 1, voter).await.status.as_u16()
 }
 
-#[tokio::test]
-async fn a_48_of_ipv6_brings_four_times_the_new_voters_of_an_address() {
-    let server = Server::start(Engine::Memory, &[PROXY, ("limits.new_voters_per_day", "5")]).await;
+#[in_memory(&[PROXY, ("limits.new_voters_per_day", "5")])]
+async fn a_48_of_ipv6_brings_four_times_the_new_voters_of_an_address(server: Server) {
     let client = server.visitor();
     let mut brought = 0;
     for voter in 0..30 {
@@ -579,56 +539,54 @@ async fn a_48_of_ipv6_brings_four_times_the_new_voters_of_an_address() {
     assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
 }
 
-#[tokio::test]
-async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_networks_and_accounts() {
-    each_engine(&[PROXY, ("limits.new_voters_of_site_per_day", "3")], async |server| {
-        let client = server.visitor();
-        for voter in 0..3 {
-            assert_eq!(brings(&client, "203.0.113.1", "a.com", voter).await, 204);
-        }
-        let answer = vote_from(&client, "203.0.113.2", "a.com", 1, 3).await;
-        assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
-        assert!(body(&answer).contains("Too many people have started voting today"), "{answer:?}");
-        // A known voter can still vote, and so can the first voter of a network, and an account.
-        assert_eq!(brings(&client, "203.0.113.1", "b.com", 0).await, 204);
-        assert_eq!(brings(&client, "198.51.100.1", "a.com", 3).await, 204);
-        assert_eq!(brings(&client, "198.51.100.2", "a.com", 4).await, 429);
-        assert_eq!(brings(&client, "2001:db8:1:1::1", "a.com", 5).await, 204);
-        assert_eq!(brings(&client, "2001:db8:1:2::1", "a.com", 6).await, 429);
-        let alice = server.member("alice").await.forwarded_for("203.0.113.3");
-        ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        if server.redis.is_none() {
-            // Redis has a clock of its own.
-            server.advance(86_400);
-            assert_eq!(brings(&client, "203.0.113.2", "a.com", 7).await, 204);
-        }
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[PROXY, ("limits.new_voters_of_site_per_day", "3")])]
+async fn the_site_gets_so_many_new_voters_a_day_and_then_only_from_fresh_networks_and_accounts(
+    server: Server,
+) {
+    let client = server.visitor();
+    for voter in 0..3 {
+        assert_eq!(brings(&client, "203.0.113.1", "a.com", voter).await, 204);
+    }
+    let answer = vote_from(&client, "203.0.113.2", "a.com", 1, 3).await;
+    assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_voters");
+    assert!(body(&answer).contains("Too many people have started voting today"), "{answer:?}");
+    // A known voter can still vote, and so can the first voter of a network, and an account.
+    assert_eq!(brings(&client, "203.0.113.1", "b.com", 0).await, 204);
+    assert_eq!(brings(&client, "198.51.100.1", "a.com", 3).await, 204);
+    assert_eq!(brings(&client, "198.51.100.2", "a.com", 4).await, 429);
+    assert_eq!(brings(&client, "2001:db8:1:1::1", "a.com", 5).await, 204);
+    assert_eq!(brings(&client, "2001:db8:1:2::1", "a.com", 6).await, 429);
+    let alice = server.member("alice").await.forwarded_for("203.0.113.3");
+    ok(alice.api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    if server.redis.is_none() {
+        // Redis has a clock of its own.
+        server.advance(86_400);
+        assert_eq!(brings(&client, "203.0.113.2", "a.com", 7).await, 204);
+    }
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks_and_accounts() {
-    each_engine(&[PROXY, ("limits.new_hosts_of_site_per_day", "3")], async |server| {
-        let client = server.visitor();
-        for link in ["a.com", "b.com", "c.com"] {
-            assert_eq!(brings(&client, "203.0.113.1", link, 1).await, 204);
-        }
-        let answer = vote_from(&client, "203.0.113.2", "d.com", 1, 1).await;
-        assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_requests");
-        assert!(body(&answer).contains("Too many sites received their first vote today"), "{answer:?}");
-        // Hosts that have votes get more.
-        assert_eq!(brings(&client, "203.0.113.2", "a.com", 2).await, 204);
-        assert_eq!(brings(&client, "198.51.100.1", "d.com", 3).await, 204);
-        assert_eq!(brings(&client, "198.51.100.1", "e.com", 3).await, 429);
-        assert_eq!(brings(&client, "203.0.113.2", "d.com", 1).await, 204);
-        let alice = server.member("alice").await.forwarded_for("203.0.113.3");
-        ok(alice.api_post("/api/sites/vote", &[("link", "f.com"), ("vote", "1")]).await);
-        if server.redis.is_none() {
-            server.advance(86_400);
-            assert_eq!(brings(&client, "203.0.113.2", "e.com", 1).await, 204);
-        }
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine(&[PROXY, ("limits.new_hosts_of_site_per_day", "3")])]
+async fn the_site_gets_so_many_new_hosts_a_day_and_then_only_from_fresh_networks_and_accounts(
+    server: Server,
+) {
+    let client = server.visitor();
+    for link in ["a.com", "b.com", "c.com"] {
+        assert_eq!(brings(&client, "203.0.113.1", link, 1).await, 204);
+    }
+    let answer = vote_from(&client, "203.0.113.2", "d.com", 1, 1).await;
+    assert_eq!(code(&answer, StatusCode::TOO_MANY_REQUESTS), "too_many_requests");
+    assert!(body(&answer).contains("Too many sites received their first vote today"), "{answer:?}");
+    // Hosts that have votes get more.
+    assert_eq!(brings(&client, "203.0.113.2", "a.com", 2).await, 204);
+    assert_eq!(brings(&client, "198.51.100.1", "d.com", 3).await, 204);
+    assert_eq!(brings(&client, "198.51.100.1", "e.com", 3).await, 429);
+    assert_eq!(brings(&client, "203.0.113.2", "d.com", 1).await, 204);
+    let alice = server.member("alice").await.forwarded_for("203.0.113.3");
+    ok(alice.api_post("/api/sites/vote", &[("link", "f.com"), ("vote", "1")]).await);
+    if server.redis.is_none() {
+        server.advance(86_400);
+        assert_eq!(brings(&client, "203.0.113.2", "e.com", 1).await, 204);
+    }
+    consistency::check_site(&server).await;
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::client::{Client, HttpResponse, ok, refused};
 use crate::consistency;
 use crate::outage::STORE_TIMEOUT;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// The UUID of a voter.
 pub fn uuid(number: usize) -> String {
@@ -68,31 +68,27 @@ pub async fn administrator(server: &Server) -> Client {
     admin
 }
 
-#[tokio::test]
-async fn scores_are_in_the_order_of_the_request_in_every_notation() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        votes(&client, "good.com", 1, 0..20).await;
-        votes(&client, "bad.com", -1, 0..10).await;
-        let expected = r#"[{"link":"bad.com","score":"Bad"},{"link":"unknown.com","score":"NoScore"},{"link":"good.com","score":"Good"}]"#;
-        for query in [
-            format!("for={}", encoded(r#"["bad.com","unknown.com","good.com"]"#)),
-            "for=bad.com,unknown.com,good.com".to_owned(),
-            "for=bad.com&for=unknown.com&for=good.com".to_owned(),
-            "other=1&for=bad.com&for=%5B%22UNKNOWN.com%22,%22Good.Com.%22%5D".to_owned(),
-        ] {
-            let answer = client.get(&format!("/scores?{query}")).await;
-            assert_eq!(answer.status, StatusCode::OK, "{query}");
-            assert_eq!(answer.headers[CONTENT_TYPE], "application/json");
-            assert_eq!(body(&answer), expected, "{query}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn scores_are_in_the_order_of_the_request_in_every_notation(server: Server) {
+    let client = server.visitor();
+    votes(&client, "good.com", 1, 0..20).await;
+    votes(&client, "bad.com", -1, 0..10).await;
+    let expected = r#"[{"link":"bad.com","score":"Bad"},{"link":"unknown.com","score":"NoScore"},{"link":"good.com","score":"Good"}]"#;
+    for query in [
+        format!("for={}", encoded(r#"["bad.com","unknown.com","good.com"]"#)),
+        "for=bad.com,unknown.com,good.com".to_owned(),
+        "for=bad.com&for=unknown.com&for=good.com".to_owned(),
+        "other=1&for=bad.com&for=%5B%22UNKNOWN.com%22,%22Good.Com.%22%5D".to_owned(),
+    ] {
+        let answer = client.get(&format!("/scores?{query}")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{query}");
+        assert_eq!(answer.headers[CONTENT_TYPE], "application/json");
+        assert_eq!(body(&answer), expected, "{query}");
+    }
 }
 
-#[tokio::test]
-async fn a_question_that_cannot_be_read_is_refused_with_what_is_wrong() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_question_that_cannot_be_read_is_refused_with_what_is_wrong(server: Server) {
     let client = server.visitor();
     let hosts = |count: usize| (0..count).map(|n| format!("a{n}.com")).collect::<Vec<_>>().join(",");
     assert_eq!(client.get(&format!("/scores?for={}", hosts(100))).await.status, StatusCode::OK);
@@ -115,9 +111,8 @@ async fn a_question_that_cannot_be_read_is_refused_with_what_is_wrong() {
     }
 }
 
-#[tokio::test]
-async fn a_vote_gives_204_and_an_invalid_one_names_the_field() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_vote_gives_204_and_an_invalid_one_names_the_field(server: Server) {
     let client = server.visitor();
     let answer = vote(&client, "A.com.", 1, &uuid(1)).await;
     assert_eq!((answer.status, body(&answer)), (StatusCode::NO_CONTENT, ""));
@@ -165,83 +160,79 @@ async fn a_vote_gives_204_and_an_invalid_one_names_the_field() {
     assert_eq!(code(&client.get("/vote").await, StatusCode::METHOD_NOT_ALLOWED), "method_not_allowed");
 }
 
-#[tokio::test]
-async fn the_story_that_the_original_server_was_tested_with() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        let vote = async |host: String, value: i64, user: String| {
-            let body = json!({"link": {"hostname": host}, "value": value, "user_id": user});
-            post_text(&client, "/v1/vote", &body).await
-        };
-        let good = async |host: &str, value, user: String| {
-            let answer = vote(host.to_owned(), value, user).await;
-            assert_eq!((answer.status, body(&answer)), (StatusCode::OK, ""));
-            assert_eq!(answer.headers[CONTENT_TYPE], "application/json");
-        };
-        let fails = async |host: &str, value, user: String, reason: &str| {
-            let answer = vote(host.to_owned(), value, user).await;
-            assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
-            assert_eq!(body(&answer), format!(r#"{{"error":"{reason}"}}"#));
-        };
-        let score = async |host: &str| {
-            let from = json!({"links": [{"hostname": host}]}).to_string();
-            let answer = client.get(&format!("/v1/scores?from={}", encoded(&from))).await;
-            assert_eq!(answer.status, StatusCode::OK);
-            answer.json()[0]["score"].as_str().unwrap().to_owned()
-        };
-        assert_eq!(score("a.com").await, "NoScore");
-        for (host, value, before, then) in [("good.com", 1, 19, "Good"), ("bad.com", -1, 9, "Bad")] {
-            for number in 0..before {
-                good(host, value, uuid(number)).await;
-            }
-            assert_eq!(score(host).await, "NoScore");
-            for number in 100..102 {
-                good(host, value, uuid(number)).await;
-            }
-            assert_eq!(score(host).await, then);
+#[each_engine]
+async fn the_story_that_the_original_server_was_tested_with(server: Server) {
+    let client = server.visitor();
+    let vote = async |host: String, value: i64, user: String| {
+        let body = json!({"link": {"hostname": host}, "value": value, "user_id": user});
+        post_text(&client, "/v1/vote", &body).await
+    };
+    let good = async |host: &str, value, user: String| {
+        let answer = vote(host.to_owned(), value, user).await;
+        assert_eq!((answer.status, body(&answer)), (StatusCode::OK, ""));
+        assert_eq!(answer.headers[CONTENT_TYPE], "application/json");
+    };
+    let fails = async |host: &str, value, user: String, reason: &str| {
+        let answer = vote(host.to_owned(), value, user).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(body(&answer), format!(r#"{{"error":"{reason}"}}"#));
+    };
+    let score = async |host: &str| {
+        let from = json!({"links": [{"hostname": host}]}).to_string();
+        let answer = client.get(&format!("/v1/scores?from={}", encoded(&from))).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        answer.json()[0]["score"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(score("a.com").await, "NoScore");
+    for (host, value, before, then) in [("good.com", 1, 19, "Good"), ("bad.com", -1, 9, "Bad")] {
+        for number in 0..before {
+            good(host, value, uuid(number)).await;
         }
-        for number in 0..30 {
-            good("controversial.com", -1, uuid(number)).await;
+        assert_eq!(score(host).await, "NoScore");
+        for number in 100..102 {
+            good(host, value, uuid(number)).await;
         }
-        assert_eq!(score("controversial.com").await, "Bad");
-        for number in 100..125 {
-            good("controversial.com", 1, uuid(number)).await;
-        }
-        assert_eq!(score("controversial.com").await, "Controversial");
+        assert_eq!(score(host).await, then);
+    }
+    for number in 0..30 {
+        good("controversial.com", -1, uuid(number)).await;
+    }
+    assert_eq!(score("controversial.com").await, "Bad");
+    for number in 100..125 {
+        good("controversial.com", 1, uuid(number)).await;
+    }
+    assert_eq!(score("controversial.com").await, "Controversial");
 
-        let shill = uuid(9999);
-        for value in [1, -1] {
-            for number in 0..10 {
-                good(&format!("shill{number}.com"), value, shill.clone()).await;
-            }
+    let shill = uuid(9999);
+    for value in [1, -1] {
+        for number in 0..10 {
+            good(&format!("shill{number}.com"), value, shill.clone()).await;
         }
-        let too_many = "User has voted too many times today";
-        fails("shill10.com", 1, shill.clone(), too_many).await;
-        server.set_field("settings", "maximum_votes_per_user_per_day", "15").await;
-        for number in 10..15 {
-            good(&format!("shill{number}.com"), 1, shill.clone()).await;
-        }
-        fails("shill15.com", 1, shill.clone(), too_many).await;
+    }
+    let too_many = "User has voted too many times today";
+    fails("shill10.com", 1, shill.clone(), too_many).await;
+    server.set_field("settings", "maximum_votes_per_user_per_day", "15").await;
+    for number in 10..15 {
+        good(&format!("shill{number}.com"), 1, shill.clone()).await;
+    }
+    fails("shill15.com", 1, shill.clone(), too_many).await;
 
-        server.set_field("settings", "voting_is_disabled", "1").await;
-        fails("good.com", 1, uuid(0), "Voting is disabled").await;
-        fails("shill15.com", 1, shill.clone(), "Voting is disabled").await;
-        fails("new.com", 1, uuid(5000), "Voting is disabled").await;
-        let banned = format!("voter:{shill}");
-        server.set_field(&banned, "is_banned", "1").await;
-        fails("shill15.com", 1, shill.clone(), "User is banned").await;
-        server.set_field("settings", "voting_is_disabled", "0").await;
-        fails("shill1.com", 1, shill.clone(), "User is banned").await;
-        server.set_field(&banned, "is_banned", "0").await;
-        good("shill1.com", 1, shill.clone()).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+    server.set_field("settings", "voting_is_disabled", "1").await;
+    fails("good.com", 1, uuid(0), "Voting is disabled").await;
+    fails("shill15.com", 1, shill.clone(), "Voting is disabled").await;
+    fails("new.com", 1, uuid(5000), "Voting is disabled").await;
+    let banned = format!("voter:{shill}");
+    server.set_field(&banned, "is_banned", "1").await;
+    fails("shill15.com", 1, shill.clone(), "User is banned").await;
+    server.set_field("settings", "voting_is_disabled", "0").await;
+    fails("shill1.com", 1, shill.clone(), "User is banned").await;
+    server.set_field(&banned, "is_banned", "0").await;
+    good("shill1.com", 1, shill.clone()).await;
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn the_original_extension_gets_names_as_it_sent_them_and_500_for_everything_else() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_original_extension_gets_names_as_it_sent_them_and_500_for_everything_else(server: Server) {
     let client = server.visitor();
     votes(&client, "a.com", 1, 0..20).await;
     let from = r#"{"links":[{"hostname":"A.Com"},{"hostname":"localhost"},{"hostname":"10.0.0.1"},{"hostname":"a.com"}]}"#;
@@ -295,9 +286,8 @@ fn assert_open(headers: &HeaderMap, what: &str) {
     assert_eq!(headers["access-control-allow-methods"], "POST, GET", "{what}");
 }
 
-#[tokio::test]
-async fn everything_about_sites_may_be_called_from_anywhere_errors_included() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn everything_about_sites_may_be_called_from_anywhere_errors_included(server: Server) {
     let client = server.visitor().with_header("origin", "https://www.example.com");
     for (path, status) in [
         ("/scores?for=a.com", 200),
@@ -327,64 +317,57 @@ async fn everything_about_sites_may_be_called_from_anywhere_errors_included() {
     }
 }
 
-#[tokio::test]
-async fn a_voter_has_so_many_new_hosts_a_day_and_changes_are_free() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        let me = uuid(1);
-        server.set_field("settings", "maximum_votes_per_user_per_day", "3").await;
-        for host in ["a.com", "b.com", "c.com"] {
-            assert_eq!(vote(&client, host, 1, &me).await.status, 204);
-        }
-        assert_eq!(code(&vote(&client, "d.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
-        // Changing is free, and so is voting the same again; taking back frees the place.
-        assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
-        assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
-        assert_eq!(vote(&client, "e.com", 0, &me).await.status, 204);
-        assert_eq!(vote(&client, "a.com", 0, &me).await.status, 204);
-        assert_eq!(vote(&client, "d.com", 1, &me).await.status, 204);
-        assert_eq!(code(&vote(&client, "a.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
+#[each_engine]
+async fn a_voter_has_so_many_new_hosts_a_day_and_changes_are_free(server: Server) {
+    let client = server.visitor();
+    let me = uuid(1);
+    server.set_field("settings", "maximum_votes_per_user_per_day", "3").await;
+    for host in ["a.com", "b.com", "c.com"] {
+        assert_eq!(vote(&client, host, 1, &me).await.status, 204);
+    }
+    assert_eq!(code(&vote(&client, "d.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
+    // Changing is free, and so is voting the same again; taking back frees the place.
+    assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
+    assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
+    assert_eq!(vote(&client, "e.com", 0, &me).await.status, 204);
+    assert_eq!(vote(&client, "a.com", 0, &me).await.status, 204);
+    assert_eq!(vote(&client, "d.com", 1, &me).await.status, 204);
+    assert_eq!(code(&vote(&client, "a.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
 
-        // The next day: old votes move to today without taking a place.
-        server.advance(86_400);
-        for host in ["b.com", "c.com", "d.com"] {
-            assert_eq!(vote(&client, host, -1, &me).await.status, 204);
-        }
-        for host in ["e.com", "f.com", "g.com"] {
-            assert_eq!(vote(&client, host, 1, &me).await.status, 204);
-        }
-        // A vote that was not new today frees no place.
-        assert_eq!(vote(&client, "b.com", 0, &me).await.status, 204);
-        assert_eq!(code(&vote(&client, "h.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
-        let counted = server.sorted("day:2027-01-16:voters:count").await;
-        assert_eq!(counted, [(me.clone(), 5.0)]);
-        consistency::check_site(&server).await;
-    })
-    .await;
+    // The next day: old votes move to today without taking a place.
+    server.advance(86_400);
+    for host in ["b.com", "c.com", "d.com"] {
+        assert_eq!(vote(&client, host, -1, &me).await.status, 204);
+    }
+    for host in ["e.com", "f.com", "g.com"] {
+        assert_eq!(vote(&client, host, 1, &me).await.status, 204);
+    }
+    // A vote that was not new today frees no place.
+    assert_eq!(vote(&client, "b.com", 0, &me).await.status, 204);
+    assert_eq!(code(&vote(&client, "h.com", 1, &me).await, StatusCode::FORBIDDEN), "too_many_votes");
+    let counted = server.sorted("day:2027-01-16:voters:count").await;
+    assert_eq!(counted, [(me.clone(), 5.0)]);
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn a_vote_that_is_taken_back_leaves_nothing_behind() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        votes(&client, "kept.com", 1, 0..1).await;
-        let before = server.dump().await;
-        for value in [1, -1, 0] {
-            assert_eq!(vote(&client, "gone.com", value, &uuid(0)).await.status, 204);
-        }
-        let after = server.dump().await;
-        let keys: Vec<_> = after.keys().collect();
-        assert_eq!(keys, before.keys().collect::<Vec<_>>());
-        for key in ["links:sum", "links:count", "day:2027-01-15:links:sum", "day:2027-01-15:links:count"] {
-            assert_eq!(after[key], before[key], "{key}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_vote_that_is_taken_back_leaves_nothing_behind(server: Server) {
+    let client = server.visitor();
+    votes(&client, "kept.com", 1, 0..1).await;
+    let before = server.dump().await;
+    for value in [1, -1, 0] {
+        assert_eq!(vote(&client, "gone.com", value, &uuid(0)).await.status, 204);
+    }
+    let after = server.dump().await;
+    let keys: Vec<_> = after.keys().collect();
+    assert_eq!(keys, before.keys().collect::<Vec<_>>());
+    for key in ["links:sum", "links:count", "day:2027-01-15:links:sum", "day:2027-01-15:links:count"] {
+        assert_eq!(after[key], before[key], "{key}");
+    }
 }
 
-#[tokio::test]
-async fn an_address_brings_so_many_new_voters_a_day() {
-    let server = Server::start(Engine::Memory, &[("limits.new_voters_per_day", "20")]).await;
+#[in_memory(&[("limits.new_voters_per_day", "20")])]
+async fn an_address_brings_so_many_new_voters_a_day(server: Server) {
     let client = server.visitor();
     let tasks = (0..64).map(|number| {
         let client = client.clone();
@@ -403,45 +386,41 @@ async fn an_address_brings_so_many_new_voters_a_day() {
     consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn an_account_votes_as_a_hidden_voter_of_its_own() {
-    each_engine(&[], async |server| {
-        let admin = administrator(&server).await;
-        let alice = server.member("alice").await;
-        for (link, value) in [("a.com", "1"), ("a.com", "-1"), ("b.com", "1")] {
-            ok(alice.api_post("/api/sites/vote", &[("link", link), ("vote", value)]).await);
+#[each_engine]
+async fn an_account_votes_as_a_hidden_voter_of_its_own(server: Server) {
+    let admin = administrator(&server).await;
+    let alice = server.member("alice").await;
+    for (link, value) in [("a.com", "1"), ("a.com", "-1"), ("b.com", "1")] {
+        ok(alice.api_post("/api/sites/vote", &[("link", link), ("vote", value)]).await);
+    }
+    let voter = server.field(&format!("user:{}", alice.user_id), "voter").await.unwrap();
+    assert_eq!(server.hash(&format!("voter:{voter}")).await["user_id"], alice.user_id.to_string());
+    assert_eq!(server.hash("link:a.com:votes").await[&voter][..2], *"-1");
+    for path in ["/site/a.com", "/sites", "/user/alice", "/api/sites/history/a.com", "/"] {
+        for client in [&server.visitor(), &alice, &admin] {
+            let page = client.get(path).await;
+            assert_eq!(page.status, StatusCode::OK, "{path}");
+            assert!(!body(&page).contains(&voter), "{path}");
         }
-        let voter = server.field(&format!("user:{}", alice.user_id), "voter").await.unwrap();
-        assert_eq!(server.hash(&format!("voter:{voter}")).await["user_id"], alice.user_id.to_string());
-        assert_eq!(server.hash("link:a.com:votes").await[&voter][..2], *"-1");
-        for path in ["/site/a.com", "/sites", "/user/alice", "/api/sites/history/a.com", "/"] {
-            for client in [&server.visitor(), &alice, &admin] {
-                let page = client.get(path).await;
-                assert_eq!(page.status, StatusCode::OK, "{path}");
-                assert!(!body(&page).contains(&voter), "{path}");
-            }
-        }
-        for (fields, named) in [
-            (vec![("vote", "1")], "link"),
-            (vec![("link", "localhost"), ("vote", "1")], "localhost"),
-            (vec![("link", "a.com")], "vote"),
-            (vec![("link", "a.com"), ("vote", "2")], "vote"),
-            (vec![("link", "a.com"), ("vote", "1"), ("apisecret", "x")], "session"),
-        ] {
-            let reason = refused(alice.api_post("/api/sites/vote", &fields).await);
-            assert!(reason.contains(named), "{reason}");
-        }
-        let reason =
-            refused(server.visitor().api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
-        assert_eq!(reason, "You must be logged in.");
-        consistency::check_site(&server).await;
-    })
-    .await;
+    }
+    for (fields, named) in [
+        (vec![("vote", "1")], "link"),
+        (vec![("link", "localhost"), ("vote", "1")], "localhost"),
+        (vec![("link", "a.com")], "vote"),
+        (vec![("link", "a.com"), ("vote", "2")], "vote"),
+        (vec![("link", "a.com"), ("vote", "1"), ("apisecret", "x")], "session"),
+    ] {
+        let reason = refused(alice.api_post("/api/sites/vote", &fields).await);
+        assert!(reason.contains(named), "{reason}");
+    }
+    let reason =
+        refused(server.visitor().api_post("/api/sites/vote", &[("link", "a.com"), ("vote", "1")]).await);
+    assert_eq!(reason, "You must be logged in.");
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn own_votes_are_in_the_order_of_the_request() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn own_votes_are_in_the_order_of_the_request(server: Server) {
     let client = server.visitor();
     votes(&client, "a.com", -1, 1..2).await;
     let asked = json!({"user_id": uuid(1), "links": ["b.com", "A.com"]});
@@ -467,257 +446,242 @@ async fn own_votes_are_in_the_order_of_the_request() {
     assert_eq!(client.post_bytes("/api/sites/own", "text/plain", b"{".to_vec()).await.status, 400);
 }
 
-#[tokio::test]
-async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        votes(&client, "old.com", 1, 0..6).await;
-        server.advance(40 * 86_400);
-        votes(&client, "month.com", 1, 0..5).await;
-        server.advance(10 * 86_400);
-        votes(&client, "week.com", 1, 0..4).await;
-        votes(&client, "bad.com", -1, 0..3).await;
-        server.advance(86_400);
-        votes(&client, "day.com", 1, 0..2).await;
-        votes(&client, "week.com", 1, 4..5).await;
-        votes(&client, "mixed.com", 1, 0..2).await;
-        votes(&client, "mixed.com", -1, 2..4).await;
-        let board = async |list: &str, span: &str| -> Vec<String> {
-            let answer = ok(client.api_get(&format!("/api/sites/leaderboard/{list}/{span}")).await);
-            let sites = answer["sites"].as_array().unwrap().iter();
-            sites.map(|site| format!("{} {} {}", site["link"].as_str().unwrap(), site["sum"], site["count"])).collect()
-        };
-        assert_eq!(board("best", "day").await, ["day.com 2 2", "week.com 1 1"]);
-        assert_eq!(board("best", "week").await, ["week.com 5 5", "day.com 2 2"]);
-        assert_eq!(board("best", "month").await, ["month.com 5 5", "week.com 5 5", "day.com 2 2"]);
-        assert_eq!(board("best", "all").await, ["old.com 6 6", "month.com 5 5", "week.com 5 5", "day.com 2 2"]);
-        assert_eq!(board("worst", "week").await, ["bad.com -3 3"]);
-        assert!(board("worst", "day").await.is_empty());
-        assert_eq!(board("voted", "day").await, ["mixed.com 0 4", "day.com 2 2", "week.com 1 1"]);
-        assert_eq!(board("controversial", "week").await, ["mixed.com 0 4"]);
-        assert_eq!(board("controversial", "all").await, ["mixed.com 0 4"]);
+#[each_engine]
+async fn histories_and_leaderboards_tell_days_weeks_months_and_all_time(server: Server) {
+    let client = server.visitor();
+    votes(&client, "old.com", 1, 0..6).await;
+    server.advance(40 * 86_400);
+    votes(&client, "month.com", 1, 0..5).await;
+    server.advance(10 * 86_400);
+    votes(&client, "week.com", 1, 0..4).await;
+    votes(&client, "bad.com", -1, 0..3).await;
+    server.advance(86_400);
+    votes(&client, "day.com", 1, 0..2).await;
+    votes(&client, "week.com", 1, 4..5).await;
+    votes(&client, "mixed.com", 1, 0..2).await;
+    votes(&client, "mixed.com", -1, 2..4).await;
+    let board = async |list: &str, span: &str| -> Vec<String> {
+        let answer = ok(client.api_get(&format!("/api/sites/leaderboard/{list}/{span}")).await);
+        let sites = answer["sites"].as_array().unwrap().iter();
+        sites
+            .map(|site| format!("{} {} {}", site["link"].as_str().unwrap(), site["sum"], site["count"]))
+            .collect()
+    };
+    assert_eq!(board("best", "day").await, ["day.com 2 2", "week.com 1 1"]);
+    assert_eq!(board("best", "week").await, ["week.com 5 5", "day.com 2 2"]);
+    assert_eq!(board("best", "month").await, ["month.com 5 5", "week.com 5 5", "day.com 2 2"]);
+    assert_eq!(board("best", "all").await, ["old.com 6 6", "month.com 5 5", "week.com 5 5", "day.com 2 2"]);
+    assert_eq!(board("worst", "week").await, ["bad.com -3 3"]);
+    assert!(board("worst", "day").await.is_empty());
+    assert_eq!(board("voted", "day").await, ["mixed.com 0 4", "day.com 2 2", "week.com 1 1"]);
+    assert_eq!(board("controversial", "week").await, ["mixed.com 0 4"]);
+    assert_eq!(board("controversial", "all").await, ["mixed.com 0 4"]);
 
-        let history = ok(client.api_get("/api/sites/history/Week.com?days=7").await);
-        let expected = json!({"status": "ok", "link": "week.com", "score": "NoScore", "sum": 5, "count": 5, "days": [
-            {"day": "2027-03-06", "sum": 4, "count": 4}, {"day": "2027-03-07", "sum": 1, "count": 1},
-        ]});
-        assert_eq!(history, expected);
-        let today = ok(client.api_get("/api/sites/history/week.com?days=1").await);
-        assert_eq!(today["days"], json!([{"day": "2027-03-07", "sum": 1, "count": 1}]));
-        let unknown = ok(client.api_get("/api/sites/history/unknown.com").await);
-        assert_eq!((&unknown["count"], &unknown["days"]), (&json!(0), &json!([])));
-        for (path, named) in [
-            ("history/localhost", "localhost"), ("history/a.com?days=0", "days"), ("history/a.com?days=366", "days"),
-            ("history/a.com?days=x", "days"), ("leaderboard/top/day", "list"), ("leaderboard/best/year", "span"),
-        ] {
-            let reason = refused(client.api_get(&format!("/api/sites/{path}")).await);
-            assert!(reason.contains(named), "{reason}");
-        }
-    })
-    .await;
+    let history = ok(client.api_get("/api/sites/history/Week.com?days=7").await);
+    let expected = json!({"status": "ok", "link": "week.com", "score": "NoScore", "sum": 5, "count": 5, "days": [
+        {"day": "2027-03-06", "sum": 4, "count": 4}, {"day": "2027-03-07", "sum": 1, "count": 1},
+    ]});
+    assert_eq!(history, expected);
+    let today = ok(client.api_get("/api/sites/history/week.com?days=1").await);
+    assert_eq!(today["days"], json!([{"day": "2027-03-07", "sum": 1, "count": 1}]));
+    let unknown = ok(client.api_get("/api/sites/history/unknown.com").await);
+    assert_eq!((&unknown["count"], &unknown["days"]), (&json!(0), &json!([])));
+    for (path, named) in [
+        ("history/localhost", "localhost"),
+        ("history/a.com?days=0", "days"),
+        ("history/a.com?days=366", "days"),
+        ("history/a.com?days=x", "days"),
+        ("leaderboard/top/day", "list"),
+        ("leaderboard/best/year", "span"),
+    ] {
+        let reason = refused(client.api_get(&format!("/api/sites/{path}")).await);
+        assert!(reason.contains(named), "{reason}");
+    }
 }
 
-#[tokio::test]
-async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        votes(&client, "good.com", 1, 0..20).await;
-        votes(&client, "bad.com", -1, 0..10).await;
-        votes(&client, "some.com", 1, 0..3).await;
-        for host in ["good.com", "bad.com", "some.com", "unknown.com"] {
-            let hash = hex::encode(Sha256::digest(host));
-            let plain = score(&client, host).await;
-            for digits in 4..=8 {
-                let answer = client.get(&format!("/api/sites/prefix/{}", &hash[..digits])).await;
-                let json = ok(answer.json());
-                let found = json["sites"].as_array().unwrap().iter().find(|site| site["link"] == host);
-                let private = found.map_or("NoScore", |site| site["score"].as_str().unwrap());
-                assert_eq!(private, plain, "{host} by {digits} digits");
-                assert_eq!(answer.headers["cache-control"], "public, max-age=300");
-                let tag = answer.headers["etag"].to_str().unwrap();
-                for known in [tag.to_owned(), format!("\"x\", {tag}"), tag[2..].to_owned()] {
-                    let again = client.clone().with_header("if-none-match", &known);
-                    let again =
-                        again.get(&format!("/api/sites/prefix/{}", hash[..digits].to_uppercase())).await;
-                    assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0), "{known}");
-                    assert_eq!(again.headers["etag"], tag);
-                }
-                let other = client.clone().with_header("if-none-match", "W/\"0123\"");
-                assert_eq!(other.get(&format!("/api/sites/prefix/{hash:.4}")).await.status, 200);
+#[each_engine]
+async fn the_lookup_by_prefix_gives_the_same_scores_and_is_cacheable(server: Server) {
+    let client = server.visitor();
+    votes(&client, "good.com", 1, 0..20).await;
+    votes(&client, "bad.com", -1, 0..10).await;
+    votes(&client, "some.com", 1, 0..3).await;
+    for host in ["good.com", "bad.com", "some.com", "unknown.com"] {
+        let hash = hex::encode(Sha256::digest(host));
+        let plain = score(&client, host).await;
+        for digits in 4..=8 {
+            let answer = client.get(&format!("/api/sites/prefix/{}", &hash[..digits])).await;
+            let json = ok(answer.json());
+            let found = json["sites"].as_array().unwrap().iter().find(|site| site["link"] == host);
+            let private = found.map_or("NoScore", |site| site["score"].as_str().unwrap());
+            assert_eq!(private, plain, "{host} by {digits} digits");
+            assert_eq!(answer.headers["cache-control"], "public, max-age=300");
+            let tag = answer.headers["etag"].to_str().unwrap();
+            for known in [tag.to_owned(), format!("\"x\", {tag}"), tag[2..].to_owned()] {
+                let again = client.clone().with_header("if-none-match", &known);
+                let again = again.get(&format!("/api/sites/prefix/{}", hash[..digits].to_uppercase())).await;
+                assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0), "{known}");
+                assert_eq!(again.headers["etag"], tag);
             }
+            let other = client.clone().with_header("if-none-match", "W/\"0123\"");
+            assert_eq!(other.get(&format!("/api/sites/prefix/{hash:.4}")).await.status, 200);
         }
-        for wrong in ["abc", "abcdefabc", "xyz1"] {
-            assert!(refused(client.api_get(&format!("/api/sites/prefix/{wrong}")).await).contains("hex"));
-        }
-    })
-    .await;
+    }
+    for wrong in ["abc", "abcdefabc", "xyz1"] {
+        assert!(refused(client.api_get(&format!("/api/sites/prefix/{wrong}")).await).contains("hex"));
+    }
 }
 
-#[tokio::test]
-async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back() {
-    each_engine(&[], async |server| {
-        let admin = administrator(&server).await;
-        let client = server.visitor();
-        let me = uuid(0);
-        ok(admin.api_post("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "1000")]).await);
-        votes(&client, "a.com", 1, 0..20).await;
-        for number in 0..230 {
-            assert_eq!(vote(&client, &format!("s{number}.com"), 1, &me).await.status, 204);
-        }
-        server.advance(86_400);
-        assert_eq!(vote(&client, "s7.com", -1, &me).await.status, 204);
-        let figures = |dump: consistency::Dump| -> Vec<_> {
-            let is_figure = |key: &String| {
-                key.starts_with("link") || key.starts_with("day:") || key.starts_with("prefix:")
-            };
-            dump.into_iter().filter(|(key, _)| is_figure(key)).collect()
-        };
-        let before = figures(server.dump().await);
-        assert_eq!(score(&client, "a.com").await, "Good");
+#[each_engine]
+async fn a_ban_takes_all_votes_out_and_lifting_it_puts_them_back(server: Server) {
+    let admin = administrator(&server).await;
+    let client = server.visitor();
+    let me = uuid(0);
+    ok(admin.api_post("/api/sites/admin/settings", &[("maximum_votes_per_user_per_day", "1000")]).await);
+    votes(&client, "a.com", 1, 0..20).await;
+    for number in 0..230 {
+        assert_eq!(vote(&client, &format!("s{number}.com"), 1, &me).await.status, 204);
+    }
+    server.advance(86_400);
+    assert_eq!(vote(&client, "s7.com", -1, &me).await.status, 204);
+    let figures = |dump: consistency::Dump| -> Vec<_> {
+        let is_figure =
+            |key: &String| key.starts_with("link") || key.starts_with("day:") || key.starts_with("prefix:");
+        dump.into_iter().filter(|(key, _)| is_figure(key)).collect()
+    };
+    let before = figures(server.dump().await);
+    assert_eq!(score(&client, "a.com").await, "Good");
 
-        let user = [("user_id", me.as_str())];
-        ok(admin.api_post("/api/sites/admin/ban", &user).await);
-        assert_eq!(score(&client, "a.com").await, "NoScore");
-        assert_eq!(code(&vote(&client, "new.com", 1, &me).await, StatusCode::FORBIDDEN), "banned");
-        assert_eq!(code(&vote(&client, "a.com", 0, &me).await, StatusCode::FORBIDDEN), "banned");
-        assert_eq!(server.number("link:s3.com", "count_of_votes").await, 0);
-        let dump = server.dump().await;
-        consistency::check(&dump);
-        assert!(!dump.contains_key("sites:unfinished"));
-        // Again changes nothing, and is not noted.
-        ok(admin.api_post("/api/sites/admin/ban", &user).await);
-        assert_eq!(server.dump().await, dump);
+    let user = [("user_id", me.as_str())];
+    ok(admin.api_post("/api/sites/admin/ban", &user).await);
+    assert_eq!(score(&client, "a.com").await, "NoScore");
+    assert_eq!(code(&vote(&client, "new.com", 1, &me).await, StatusCode::FORBIDDEN), "banned");
+    assert_eq!(code(&vote(&client, "a.com", 0, &me).await, StatusCode::FORBIDDEN), "banned");
+    assert_eq!(server.number("link:s3.com", "count_of_votes").await, 0);
+    let dump = server.dump().await;
+    consistency::check(&dump);
+    assert!(!dump.contains_key("sites:unfinished"));
+    // Again changes nothing, and is not noted.
+    ok(admin.api_post("/api/sites/admin/ban", &user).await);
+    assert_eq!(server.dump().await, dump);
 
-        ok(admin.api_post("/api/sites/admin/unban", &user).await);
-        assert_eq!(figures(server.dump().await), before);
-        assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
-        consistency::check_site(&server).await;
+    ok(admin.api_post("/api/sites/admin/unban", &user).await);
+    assert_eq!(figures(server.dump().await), before);
+    assert_eq!(vote(&client, "a.com", -1, &me).await.status, 204);
+    consistency::check_site(&server).await;
 
-        let audit: Vec<Value> = server
-            .sorted("sites:audit")
-            .await
+    let audit: Vec<Value> = server
+        .sorted("sites:audit")
+        .await
+        .iter()
+        .map(|(line, _)| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut noted: Vec<&str> = audit.iter().map(|line| line["what"].as_str().unwrap()).collect();
+    noted.sort_unstable();
+    assert_eq!(noted, ["ban", "settings", "unban"]);
+    assert!(audit.iter().all(|line| line["by"] == "admin"), "{audit:?}");
+}
+
+#[each_engine]
+async fn only_administrators_see_voters_and_their_votes(server: Server) {
+    let admin = administrator(&server).await;
+    let (member, client) = (server.member("bob").await, server.visitor());
+    let me = uuid(1);
+    for (host, value) in [("a.com", 1), ("b.com", -1), ("c.com", 1)] {
+        assert_eq!(vote(&client, host, value, &me).await.status, 204);
+        server.advance(60);
+    }
+    votes(&client, "a.com", 1, 2..3).await;
+
+    let path = format!("/api/sites/admin/voter/{me}");
+    let details = ok(admin.api_get(&path).await);
+    let expected =
+        json!({"user_id": me, "created_at": "2027-01-15T08:00:00Z", "is_banned": false, "count": 3});
+    assert_eq!(details["voter"], expected);
+    let listed = async |range: &str| -> Vec<String> {
+        let answer = ok(admin.api_get(&format!("{path}/votes{range}")).await);
+        answer["votes"]
+            .as_array()
+            .unwrap()
             .iter()
-            .map(|(line, _)| serde_json::from_str(line).unwrap())
-            .collect();
-        let mut noted: Vec<&str> = audit.iter().map(|line| line["what"].as_str().unwrap()).collect();
-        noted.sort_unstable();
-        assert_eq!(noted, ["ban", "settings", "unban"]);
-        assert!(audit.iter().all(|line| line["by"] == "admin"), "{audit:?}");
-    })
-    .await;
+            .map(|vote| vote["link"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed("").await, ["c.com", "b.com", "a.com"]);
+    assert_eq!(listed("?from=2027-01-15T08:01:00Z").await, ["c.com", "b.com"]);
+    assert_eq!(listed("?to=2027-01-15T08:01:00Z").await, ["a.com"]);
+    assert_eq!(listed("?from=2027-01-15T09:00:30%2B01:00&to=2027-01-15T08:01:30Z").await, ["b.com"]);
+    let first = ok(admin.api_get(&format!("{path}/votes?to=2027-01-15T08:00:01Z")).await);
+    assert_eq!(first["votes"], json!([{"link": "a.com", "vote": 1, "time": "2027-01-15T08:00:00Z"}]));
+    let voters = ok(admin.api_get("/api/sites/admin/top_voters/2027-01-15").await);
+    let expected = json!([
+        {"user_id": me, "count": 3, "sum": 1}, {"user_id": uuid(2), "count": 1, "sum": 1},
+    ]);
+    assert_eq!(voters["voters"], expected);
+    ok(admin.api_post("/api/sites/admin/settings", &[("voting_is_disabled", "1")]).await);
+    assert_eq!(code(&vote(&client, "d.com", 1, &me).await, StatusCode::FORBIDDEN), "voting_disabled");
+    ok(admin.api_post("/api/sites/admin/settings", &[("voting_is_disabled", "0")]).await);
+    assert_eq!(server.hash("settings").await["voting_is_disabled"], "0");
+
+    for (path, named) in [
+        (format!("{path}/votes?from=yesterday"), "from"),
+        (format!("{path}/votes?to=2027"), "to"),
+        ("/api/sites/admin/voter/me".to_owned(), "user_id"),
+        (format!("/api/sites/admin/voter/{}", uuid(77)), "There is no such voter."),
+        ("/api/sites/admin/top_voters/today".to_owned(), "date"),
+    ] {
+        let reason = refused(admin.api_get(&path).await);
+        assert!(reason.contains(named), "{reason}");
+    }
+    for fields in [
+        vec![("maximum_votes_per_user_per_day", "-1")],
+        vec![("maximum_votes_per_user_per_day", "1000001")],
+        vec![("voting_is_disabled", "yes")],
+    ] {
+        assert!(refused(admin.api_post("/api/sites/admin/settings", &fields).await).contains(fields[0].0));
+    }
+    assert!(
+        refused(admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await)
+            .contains("There is no such voter.")
+    );
+
+    let before = server.dump().await;
+    for path in [path.clone(), format!("{path}/votes"), "/api/sites/admin/top_voters/2027-01-15".to_owned()] {
+        assert_eq!(refused(member.api_get(&path).await), "Only administrators can do this.");
+        assert_eq!(refused(client.api_get(&path).await), "You must be logged in.");
+    }
+    for call in ["ban", "unban", "settings"] {
+        let fields = [("user_id", me.as_str()), ("voting_is_disabled", "1")];
+        let reason = refused(member.api_post(&format!("/api/sites/admin/{call}"), &fields).await);
+        assert_eq!(reason, "Only administrators can do this.");
+    }
+    assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn only_administrators_see_voters_and_their_votes() {
-    each_engine(&[], async |server| {
-        let admin = administrator(&server).await;
-        let (member, client) = (server.member("bob").await, server.visitor());
-        let me = uuid(1);
-        for (host, value) in [("a.com", 1), ("b.com", -1), ("c.com", 1)] {
-            assert_eq!(vote(&client, host, value, &me).await.status, 204);
-            server.advance(60);
-        }
-        votes(&client, "a.com", 1, 2..3).await;
-
-        let path = format!("/api/sites/admin/voter/{me}");
-        let details = ok(admin.api_get(&path).await);
-        let expected =
-            json!({"user_id": me, "created_at": "2027-01-15T08:00:00Z", "is_banned": false, "count": 3});
-        assert_eq!(details["voter"], expected);
-        let listed = async |range: &str| -> Vec<String> {
-            let answer = ok(admin.api_get(&format!("{path}/votes{range}")).await);
-            answer["votes"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|vote| vote["link"].as_str().unwrap().to_owned())
-                .collect()
-        };
-        assert_eq!(listed("").await, ["c.com", "b.com", "a.com"]);
-        assert_eq!(listed("?from=2027-01-15T08:01:00Z").await, ["c.com", "b.com"]);
-        assert_eq!(listed("?to=2027-01-15T08:01:00Z").await, ["a.com"]);
-        assert_eq!(listed("?from=2027-01-15T09:00:30%2B01:00&to=2027-01-15T08:01:30Z").await, ["b.com"]);
-        let first = ok(admin.api_get(&format!("{path}/votes?to=2027-01-15T08:00:01Z")).await);
-        assert_eq!(first["votes"], json!([{"link": "a.com", "vote": 1, "time": "2027-01-15T08:00:00Z"}]));
-        let voters = ok(admin.api_get("/api/sites/admin/top_voters/2027-01-15").await);
-        let expected = json!([
-            {"user_id": me, "count": 3, "sum": 1}, {"user_id": uuid(2), "count": 1, "sum": 1},
-        ]);
-        assert_eq!(voters["voters"], expected);
-        ok(admin.api_post("/api/sites/admin/settings", &[("voting_is_disabled", "1")]).await);
-        assert_eq!(code(&vote(&client, "d.com", 1, &me).await, StatusCode::FORBIDDEN), "voting_disabled");
-        ok(admin.api_post("/api/sites/admin/settings", &[("voting_is_disabled", "0")]).await);
-        assert_eq!(server.hash("settings").await["voting_is_disabled"], "0");
-
-        for (path, named) in [
-            (format!("{path}/votes?from=yesterday"), "from"),
-            (format!("{path}/votes?to=2027"), "to"),
-            ("/api/sites/admin/voter/me".to_owned(), "user_id"),
-            (format!("/api/sites/admin/voter/{}", uuid(77)), "There is no such voter."),
-            ("/api/sites/admin/top_voters/today".to_owned(), "date"),
-        ] {
-            let reason = refused(admin.api_get(&path).await);
-            assert!(reason.contains(named), "{reason}");
-        }
-        for fields in [
-            vec![("maximum_votes_per_user_per_day", "-1")],
-            vec![("maximum_votes_per_user_per_day", "1000001")],
-            vec![("voting_is_disabled", "yes")],
-        ] {
-            assert!(
-                refused(admin.api_post("/api/sites/admin/settings", &fields).await).contains(fields[0].0)
-            );
-        }
-        assert!(
-            refused(admin.api_post("/api/sites/admin/ban", &[("user_id", &uuid(77))]).await)
-                .contains("There is no such voter.")
-        );
-
-        let before = server.dump().await;
-        for path in
-            [path.clone(), format!("{path}/votes"), "/api/sites/admin/top_voters/2027-01-15".to_owned()]
-        {
-            assert_eq!(refused(member.api_get(&path).await), "Only administrators can do this.");
-            assert_eq!(refused(client.api_get(&path).await), "You must be logged in.");
-        }
-        for call in ["ban", "unban", "settings"] {
-            let fields = [("user_id", me.as_str()), ("voting_is_disabled", "1")];
-            let reason = refused(member.api_post(&format!("/api/sites/admin/{call}"), &fields).await);
-            assert_eq!(reason, "Only administrators can do this.");
-        }
-        assert_eq!(server.dump().await, before);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn a_hundred_scores_take_one_round_and_the_rest_takes_few() {
-    each_engine(&[], async |server| {
-        let client = server.visitor();
-        votes(&client, "a0.com", 1, 0..3).await;
-        let hosts: Vec<String> = (0..100).map(|number| format!("a{number}.com")).collect();
-        let from: Vec<Value> = hosts.iter().map(|host| json!({"hostname": host})).collect();
-        let from = encoded(&json!({"links": from}).to_string());
-        let hash = hex::encode(Sha256::digest("a0.com"));
-        for (path, rounds) in [
-            (format!("/scores?for={}", hosts.join(",")), 1),
-            (format!("/v1/scores?from={from}"), 1),
-            ("/api/sites/history/a0.com?days=365".to_owned(), 1),
-            ("/api/sites/leaderboard/best/all".to_owned(), 2),
-            ("/api/sites/leaderboard/controversial/month".to_owned(), 2),
-            (format!("/api/sites/prefix/{hash:.4}"), 2),
-        ] {
-            let before = server.store().rounds();
-            assert_eq!(client.get(&path).await.status, StatusCode::OK);
-            assert_eq!(server.store().rounds() - before, rounds, "{path}");
-        }
-        for (value, rounds) in [(1, 2), (-1, 2), (-1, 1), (0, 3)] {
-            let before = server.store().rounds();
-            vote(&client, "b.com", value, &uuid(1)).await;
-            assert_eq!(server.store().rounds() - before, rounds, "{value}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_hundred_scores_take_one_round_and_the_rest_takes_few(server: Server) {
+    let client = server.visitor();
+    votes(&client, "a0.com", 1, 0..3).await;
+    let hosts: Vec<String> = (0..100).map(|number| format!("a{number}.com")).collect();
+    let from: Vec<Value> = hosts.iter().map(|host| json!({"hostname": host})).collect();
+    let from = encoded(&json!({"links": from}).to_string());
+    let hash = hex::encode(Sha256::digest("a0.com"));
+    for (path, rounds) in [
+        (format!("/scores?for={}", hosts.join(",")), 1),
+        (format!("/v1/scores?from={from}"), 1),
+        ("/api/sites/history/a0.com?days=365".to_owned(), 1),
+        ("/api/sites/leaderboard/best/all".to_owned(), 2),
+        ("/api/sites/leaderboard/controversial/month".to_owned(), 2),
+        (format!("/api/sites/prefix/{hash:.4}"), 2),
+    ] {
+        let before = server.store().rounds();
+        assert_eq!(client.get(&path).await.status, StatusCode::OK);
+        assert_eq!(server.store().rounds() - before, rounds, "{path}");
+    }
+    for (value, rounds) in [(1, 2), (-1, 2), (-1, 1), (0, 3)] {
+        let before = server.store().rounds();
+        vote(&client, "b.com", value, &uuid(1)).await;
+        assert_eq!(server.store().rounds() - before, rounds, "{value}");
+    }
 }
 
 #[tokio::test]
@@ -741,72 +705,66 @@ async fn while_the_store_is_away_every_face_says_so_in_its_own_way() {
     assert_open(&ours.headers, "unavailable");
 }
 
-#[tokio::test]
-async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote() {
-    each_engine(&[], async |server| {
-        let (alice, visitor) = (server.member("alice").await, server.visitor());
-        alice.submit_link("From there", "https://www.Good.com/page").await;
-        alice.submit_link("From elsewhere", "https://other.com/").await;
-        alice.submit_link("No site", "http://127.0.0.1/").await;
-        votes(&visitor, "www.good.com", 1, 0..20).await;
-        votes(&visitor, "other.com", -1, 0..10).await;
-        for path in ["/", "/latest/0", "/news/1", "/usernews/alice/0", "/site/good.com"] {
-            let page = crate::html::Page::of(&visitor.get(path).await);
-            assert!(page.links_to("/site/good.com"), "{path}");
-            assert!(page.text().contains("site: good"), "{path}");
-        }
-        let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
-        assert!(latest.text().contains("site: bad"));
-        assert!(!latest.links_to("/site/127.0.0.1"));
+#[each_engine]
+async fn the_pages_of_sites_show_votes_news_and_the_way_to_vote(server: Server) {
+    let (alice, visitor) = (server.member("alice").await, server.visitor());
+    alice.submit_link("From there", "https://www.Good.com/page").await;
+    alice.submit_link("From elsewhere", "https://other.com/").await;
+    alice.submit_link("No site", "http://127.0.0.1/").await;
+    votes(&visitor, "www.good.com", 1, 0..20).await;
+    votes(&visitor, "other.com", -1, 0..10).await;
+    for path in ["/", "/latest/0", "/news/1", "/usernews/alice/0", "/site/good.com"] {
+        let page = crate::html::Page::of(&visitor.get(path).await);
+        assert!(page.links_to("/site/good.com"), "{path}");
+        assert!(page.text().contains("site: good"), "{path}");
+    }
+    let latest = crate::html::Page::of(&visitor.get("/latest/0").await);
+    assert!(latest.text().contains("site: bad"));
+    assert!(!latest.links_to("/site/127.0.0.1"));
 
-        let site = crate::html::Page::of(&visitor.get("/site/Good.com").await);
-        assert!(site.text().contains("From there") && !site.text().contains("From elsewhere"));
-        let fields = [("link", "www.good.com"), ("vote", "-1"), ("next", "/site/good.com")];
-        let voted = alice.post("/votesite", &fields).await;
-        assert_eq!(
-            (voted.status, &voted.headers["location"]),
-            (StatusCode::SEE_OTHER, &"/site/good.com".parse().unwrap())
-        );
-        let site = alice.get("/site/good.com").await;
-        assert!(body(&site).contains(r#"value="-1" aria-pressed="true""#), "{}", body(&site));
-        assert_eq!(server.number("link:www.good.com", "sum_of_votes").await, 19);
+    let site = crate::html::Page::of(&visitor.get("/site/Good.com").await);
+    assert!(site.text().contains("From there") && !site.text().contains("From elsewhere"));
+    let fields = [("link", "www.good.com"), ("vote", "-1"), ("next", "/site/good.com")];
+    let voted = alice.post("/votesite", &fields).await;
+    assert_eq!(
+        (voted.status, &voted.headers["location"]),
+        (StatusCode::SEE_OTHER, &"/site/good.com".parse().unwrap())
+    );
+    let site = alice.get("/site/good.com").await;
+    assert!(body(&site).contains(r#"value="-1" aria-pressed="true""#), "{}", body(&site));
+    assert_eq!(server.number("link:www.good.com", "sum_of_votes").await, 19);
 
-        for (path, status) in [
-            ("/site/localhost", 404),
-            ("/site/127.0.0.1", 404),
-            ("/site/a%20b.com", 404),
-            ("/site/nobody.example", 200),
-            ("/sites/best/year", 404),
-            ("/sites?host=localhost", 422),
-            ("/sites?host=%3Cscript%3E", 422),
-        ] {
-            assert_eq!(visitor.get(path).await.status.as_u16(), status, "{path}");
-        }
-        let found = visitor.get("/sites?host=https%3A%2F%2FOther.com%2Fx").await;
-        assert_eq!(
-            (found.status, &found.headers["location"]),
-            (StatusCode::SEE_OTHER, &"/site/other.com".parse().unwrap())
-        );
-        let board = crate::html::Page::of(&visitor.get("/sites/worst/day").await);
-        assert!(board.links_to("/site/other.com"));
+    for (path, status) in [
+        ("/site/localhost", 404),
+        ("/site/127.0.0.1", 404),
+        ("/site/a%20b.com", 404),
+        ("/site/nobody.example", 200),
+        ("/sites/best/year", 404),
+        ("/sites?host=localhost", 422),
+        ("/sites?host=%3Cscript%3E", 422),
+    ] {
+        assert_eq!(visitor.get(path).await.status.as_u16(), status, "{path}");
+    }
+    let found = visitor.get("/sites?host=https%3A%2F%2FOther.com%2Fx").await;
+    assert_eq!(
+        (found.status, &found.headers["location"]),
+        (StatusCode::SEE_OTHER, &"/site/other.com".parse().unwrap())
+    );
+    let board = crate::html::Page::of(&visitor.get("/sites/worst/day").await);
+    assert!(board.links_to("/site/other.com"));
 
-        // News that move or go take their place with them.
-        ok(alice.edit(1, "From there", "https://moved.com/", "").await);
-        ok(alice.delete(2).await);
-        for (path, shown) in
-            [("/site/good.com", false), ("/site/moved.com", true), ("/site/other.com", false)]
-        {
-            let page = crate::html::Page::of(&visitor.get(path).await);
-            assert_eq!(page.text().contains("From "), shown, "{path}");
-        }
-        consistency::check_site(&server).await;
-    })
-    .await;
+    // News that move or go take their place with them.
+    ok(alice.edit(1, "From there", "https://moved.com/", "").await);
+    ok(alice.delete(2).await);
+    for (path, shown) in [("/site/good.com", false), ("/site/moved.com", true), ("/site/other.com", false)] {
+        let page = crate::html::Page::of(&visitor.get(path).await);
+        assert_eq!(page.text().contains("From "), shown, "{path}");
+    }
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn badges_cost_no_round() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn badges_cost_no_round(server: Server) {
     let alice = server.member("alice").await;
     for number in 0..40 {
         alice
@@ -835,9 +793,8 @@ async fn badges_cost_no_round() {
     assert_eq!(server.store().rounds() - before, 4);
 }
 
-#[tokio::test]
-async fn administrators_do_on_a_page_what_they_can_do_over_the_api() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn administrators_do_on_a_page_what_they_can_do_over_the_api(server: Server) {
     let (admin, member) = (administrator(&server).await, server.member("bob").await);
     let me = uuid(1);
     votes(&server.visitor(), "a.com", 1, 0..3).await;

@@ -360,99 +360,93 @@ async fn random_votes_days_and_bans_give_what_the_rules_say_on_redis() {
     check_random_events(Engine::Redis, 6).await;
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures() {
-    each_engine(&[], async |server| {
-        let tasks = (0..64_u8).map(|number| {
-            let (site, now) = (server.app.site.clone(), server.app.now());
-            async move {
-                // Half of them share a voter with another.
-                let voter = voter(number / 2 * 2);
-                for step in 0..24_usize {
-                    let verdict = match (step * 7 + usize::from(number)) % 3 {
-                        0 => Some(Verdict::Good),
-                        1 => Some(Verdict::Bad),
-                        _ => None,
-                    };
-                    let ballot = SiteVote { host: host((step + usize::from(number)) % 3), verdict };
-                    // The votes of a shared voter move between networks.
-                    let from = address(number % NETWORKS, number);
-                    let voted = sites::vote(&site, now, from, voter, &ballot).await;
-                    assert_eq!(refusal(voted), Ok(()));
-                }
+async fn a_crowd_that_votes_changes_and_takes_back_leaves_exact_figures(server: Server) {
+    let tasks = (0..64_u8).map(|number| {
+        let (site, now) = (server.app.site.clone(), server.app.now());
+        async move {
+            // Half of them share a voter with another.
+            let voter = voter(number / 2 * 2);
+            for step in 0..24_usize {
+                let verdict = match (step * 7 + usize::from(number)) % 3 {
+                    0 => Some(Verdict::Good),
+                    1 => Some(Verdict::Bad),
+                    _ => None,
+                };
+                let ballot = SiteVote { host: host((step + usize::from(number)) % 3), verdict };
+                // The votes of a shared voter move between networks.
+                let from = address(number % NETWORKS, number);
+                let voted = sites::vote(&site, now, from, voter, &ballot).await;
+                assert_eq!(refusal(voted), Ok(()));
             }
-        });
-        at_once(tasks).await;
-        consistency::check_site(&server).await;
-    })
-    .await;
+        }
+    });
+    at_once(tasks).await;
+    consistency::check_site(&server).await;
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more() {
-    each_engine(&[], async |server| {
-        let day = Day::of(server.app.now());
-        let tasks = (0..64_usize).map(|number| {
-            let (site, now) = (server.app.site.clone(), server.app.now());
-            async move {
-                let ballot = SiteVote { host: host(number), verdict: Some(Verdict::Good) };
-                refusal(sites::vote(&site, now, ADDRESS, voter(1), &ballot).await)
-            }
-        });
-        let outcomes = at_once(tasks).await;
-        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 10);
-        for outcome in outcomes.into_iter().filter(Result::is_err) {
-            assert_eq!(outcome, Err(Refusal::TooManyVotes { maximum: 10 }));
+async fn one_voter_in_many_places_at_once_gets_the_daily_maximum_and_no_more(server: Server) {
+    let day = Day::of(server.app.now());
+    let tasks = (0..64_usize).map(|number| {
+        let (site, now) = (server.app.site.clone(), server.app.now());
+        async move {
+            let ballot = SiteVote { host: host(number), verdict: Some(Verdict::Good) };
+            refusal(sites::vote(&site, now, ADDRESS, voter(1), &ballot).await)
         }
-        let dump = server.dump().await;
-        consistency::check(&dump);
-        let counted = Value::SortedSet(vec![(voter(1).to_string(), 10.0)]);
-        assert_eq!(dump[&format!("day:{day}:voters:count")], counted);
-    })
-    .await;
+    });
+    let outcomes = at_once(tasks).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 10);
+    for outcome in outcomes.into_iter().filter(Result::is_err) {
+        assert_eq!(outcome, Err(Refusal::TooManyVotes { maximum: 10 }));
+    }
+    let dump = server.dump().await;
+    consistency::check(&dump);
+    let counted = Value::SortedSet(vec![(voter(1).to_string(), 10.0)]);
+    assert_eq!(dump[&format!("day:{day}:voters:count")], counted);
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bans_and_votes_at_the_same_time_leave_exact_figures() {
-    each_engine(&[], async |server| {
-        let client = server.member("admin").await;
-        server.set_field("user:1", "flags", "a").await;
-        let admin = user(&server, &client).await;
-        let change = SettingsChange { maximum: Some(1_000), ..SettingsChange::default() };
-        sites::change_settings(&server.app.site, server.app.now(), &admin, change).await.unwrap();
-        let tasks = (0..32_u8).map(|number| {
-            let (site, now, admin) = (server.app.site.clone(), server.app.now(), admin.clone());
-            async move {
-                for step in 0..20_usize {
-                    let by = voter(number % 4);
-                    let outcome = match (usize::from(number) + step) % 16 {
-                        0 => sites::ban(&site, now, &admin, by).await,
-                        8 => sites::unban(&site, now, &admin, by).await,
-                        other => {
-                            let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
-                            let ballot = SiteVote { host: host(step * 5 + other), verdict };
-                            let from = address(number % NETWORKS, number);
-                            sites::vote(&site, now, from, by, &ballot).await
-                        }
-                    };
-                    let outcome = refusal(outcome);
-                    let expected = [Ok(()), Err(Refusal::VoterBanned), Err(Refusal::NoSuchVoter)];
-                    assert!(expected.contains(&outcome), "{outcome:?}");
-                }
+async fn bans_and_votes_at_the_same_time_leave_exact_figures(server: Server) {
+    let client = server.member("admin").await;
+    server.set_field("user:1", "flags", "a").await;
+    let admin = user(&server, &client).await;
+    let change = SettingsChange { maximum: Some(1_000), ..SettingsChange::default() };
+    sites::change_settings(&server.app.site, server.app.now(), &admin, change).await.unwrap();
+    let tasks = (0..32_u8).map(|number| {
+        let (site, now, admin) = (server.app.site.clone(), server.app.now(), admin.clone());
+        async move {
+            for step in 0..20_usize {
+                let by = voter(number % 4);
+                let outcome = match (usize::from(number) + step) % 16 {
+                    0 => sites::ban(&site, now, &admin, by).await,
+                    8 => sites::unban(&site, now, &admin, by).await,
+                    other => {
+                        let verdict = Some(if other % 2 == 0 { Verdict::Good } else { Verdict::Bad });
+                        let ballot = SiteVote { host: host(step * 5 + other), verdict };
+                        let from = address(number % NETWORKS, number);
+                        sites::vote(&site, now, from, by, &ballot).await
+                    }
+                };
+                let outcome = refusal(outcome);
+                let expected = [Ok(()), Err(Refusal::VoterBanned), Err(Refusal::NoSuchVoter)];
+                assert!(expected.contains(&outcome), "{outcome:?}");
             }
-        });
-        at_once(tasks).await;
-        consistency::check_site(&server).await;
-        for number in 0..4 {
-            sites::unban(&server.app.site, server.app.now(), &admin, voter(number)).await.unwrap();
         }
-        let dump = server.dump().await;
-        consistency::check(&dump);
-        assert!(!dump.contains_key("sites:unfinished"));
-        let banned = dump.keys().filter(|key| is_banned(&dump, key)).count();
-        assert_eq!(banned, 0);
-    })
-    .await;
+    });
+    at_once(tasks).await;
+    consistency::check_site(&server).await;
+    for number in 0..4 {
+        sites::unban(&server.app.site, server.app.now(), &admin, voter(number)).await.unwrap();
+    }
+    let dump = server.dump().await;
+    consistency::check(&dump);
+    assert!(!dump.contains_key("sites:unfinished"));
+    let banned = dump.keys().filter(|key| is_banned(&dump, key)).count();
+    assert_eq!(banned, 0);
 }
 
 fn is_banned(dump: &consistency::Dump, key: &str) -> bool {

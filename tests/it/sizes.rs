@@ -8,7 +8,7 @@ use tidings_domain::migrations;
 
 use crate::client::{Client, ok};
 use crate::community::{Access, Community, PAGES};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// The most bytes of a page or a feed.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -138,9 +138,8 @@ async fn check_size(client: &Client, path: &str, most: usize) -> (usize, String)
     (answer.body.len(), path.to_owned())
 }
 
-#[tokio::test]
-async fn every_answer_is_bounded_whatever_is_stored() {
-    let server = Server::start(Engine::Memory, &[("search.enabled", "true")]).await;
+#[in_memory(&[("search.enabled", "true")])]
+async fn every_answer_is_bounded_whatever_is_stored(server: Server) {
     let alice = full_site(&server).await;
     // Everything is found by a number of votes.
     wait_for_results(&alice, "q=votes:%3E0", STORIES).await;
@@ -239,9 +238,8 @@ async fn every_answer_is_bounded_whatever_is_stored() {
     println!("the largest: {:?}", sizes.iter().rev().take(12).collect::<Vec<_>>());
 }
 
-#[tokio::test]
-async fn what_does_not_fit_on_a_page_is_on_the_next() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_does_not_fit_on_a_page_is_on_the_next(server: Server) {
     full_site(&server).await;
     let (mut start, mut shown, mut pages) = (0, Vec::new(), 0);
     loop {

@@ -7,7 +7,7 @@ use tidings_domain::values::text::NewPassword;
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 /// Long enough for members alone.
 const SHORT: &str = "staple-42-x";
@@ -23,9 +23,8 @@ async fn moderates(client: &Client) -> Result<(), String> {
     if answer["status"] == "ok" { Ok(()) } else { Err(refused(answer)) }
 }
 
-#[tokio::test]
-async fn the_first_administrator_needs_a_longer_password_than_members() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_first_administrator_needs_a_longer_password_than_members(server: Server) {
     let error = refused(sign_up(&server, "alice", SHORT).await);
     assert!(error.contains("12 characters"), "{error}");
     ok(sign_up(&server, "alice", LONG).await);
@@ -34,41 +33,37 @@ async fn the_first_administrator_needs_a_longer_password_than_members() {
     assert!(error.contains("most common"), "{error}");
 }
 
-#[tokio::test]
-async fn a_new_role_counts_until_the_next_login_and_then_only_with_a_longer_password() {
-    each_engine(&[], async |server| {
-        ok(sign_up(&server, "alice", LONG).await);
-        ok(sign_up(&server, "bob", SHORT).await);
-        let (site, now) = (&server.app.site, server.app.now());
-        roles::set_role(site, now, UserId(2), (GivenRole::Moderator, true)).await.unwrap();
-        let before = server.client_of(2).await;
-        moderates(&before).await.unwrap();
-        let bob = server.visitor().log_in("bob", SHORT).await;
-        for client in [&bob, &before] {
-            let error = moderates(client).await.unwrap_err();
-            assert!(error.contains("12 characters"), "{error}");
-        }
-        let page = Page::of(&bob.get("/").await);
-        assert!(page.links_to("/settings/account#password"), "{}", page.content());
-        // An operator, a page and a call ask for the same.
-        let short = NewPassword::parse("another-42").unwrap();
-        assert!(account::set_password(site, now, UserId(2), &short).await.is_err());
-        let change = async |password| {
-            let fields = [("current_password", SHORT), ("password", password), ("about", ""), ("email", "")];
-            bob.api_post("/api/updateprofile", &fields).await
-        };
-        let error = refused(change("another-42").await);
+#[each_engine]
+async fn a_new_role_counts_until_the_next_login_and_then_only_with_a_longer_password(server: Server) {
+    ok(sign_up(&server, "alice", LONG).await);
+    ok(sign_up(&server, "bob", SHORT).await);
+    let (site, now) = (&server.app.site, server.app.now());
+    roles::set_role(site, now, UserId(2), (GivenRole::Moderator, true)).await.unwrap();
+    let before = server.client_of(2).await;
+    moderates(&before).await.unwrap();
+    let bob = server.visitor().log_in("bob", SHORT).await;
+    for client in [&bob, &before] {
+        let error = moderates(client).await.unwrap_err();
         assert!(error.contains("12 characters"), "{error}");
-        ok(change(LONG).await);
-        moderates(&server.visitor().log_in("bob", LONG).await).await.unwrap();
-        assert_eq!(server.field("user:2", "role_password").await, None);
-    })
-    .await;
+    }
+    let page = Page::of(&bob.get("/").await);
+    assert!(page.links_to("/settings/account#password"), "{}", page.content());
+    // An operator, a page and a call ask for the same.
+    let short = NewPassword::parse("another-42").unwrap();
+    assert!(account::set_password(site, now, UserId(2), &short).await.is_err());
+    let change = async |password| {
+        let fields = [("current_password", SHORT), ("password", password), ("about", ""), ("email", "")];
+        bob.api_post("/api/updateprofile", &fields).await
+    };
+    let error = refused(change("another-42").await);
+    assert!(error.contains("12 characters"), "{error}");
+    ok(change(LONG).await);
+    moderates(&server.visitor().log_in("bob", LONG).await).await.unwrap();
+    assert_eq!(server.field("user:2", "role_password").await, None);
 }
 
-#[tokio::test]
-async fn a_long_password_and_a_role_from_before_are_left_alone() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_long_password_and_a_role_from_before_are_left_alone(server: Server) {
     for (name, password) in [("alice", LONG), ("bob", LONG), ("carol", SHORT)] {
         ok(sign_up(&server, name, password).await);
     }

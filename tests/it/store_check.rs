@@ -176,17 +176,14 @@ async fn moderate(moderator: &Client, fields: &[(&str, &str)]) -> u64 {
     ok(moderator.api_post("/api/moderate", fields).await)["moderation_id"].as_u64().unwrap()
 }
 
-#[tokio::test]
-async fn a_site_with_everything_has_no_differences() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = everything(server).await;
-        demand_clean(&server).await;
-        let before = server.dump().await;
-        let repaired = report(&server, true).await;
-        assert!(repaired.differences.is_empty(), "{:#?}", repaired.differences);
-        assert_eq!(server.dump().await, before, "a repair of nothing writes nothing");
-    })
-    .await;
+#[each_engine]
+async fn a_site_with_everything_has_no_differences(server: Server) {
+    let Community { server, .. } = everything(server).await;
+    demand_clean(&server).await;
+    let before = server.dump().await;
+    let repaired = report(&server, true).await;
+    assert!(repaired.differences.is_empty(), "{:#?}", repaired.differences);
+    assert_eq!(server.dump().await, before, "a repair of nothing writes nothing");
 }
 
 /// Makes the store what it was.
@@ -209,92 +206,84 @@ async fn entries(server: &Server) -> Vec<Entry> {
     }
 }
 
-#[tokio::test]
-async fn each_damage_is_found_and_mended_or_named() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = everything(server).await;
-        server.write(|batch| batch.set("site.logo", "AAAA")).await;
-        let before = entries(&server).await;
-        let mut wrong = Vec::new();
-        for Damage { what, key, write, is_mended } in DAMAGES {
-            server.write(|batch| write(batch, key)).await;
-            let damaged = server.dump().await;
-            let repaired = report(&server, true).await;
-            let once = server.dump().await;
-            // A repair does not complete records that refer to nothing.
-            if let Some(made) = once.keys().find(|key| !is_mended && !damaged.contains_key(*key)) {
-                wrong.push(format!("{what}: the repair made {made}"));
-            }
-            let again = report(&server, true).await;
-            if server.dump().await != once || again.totals.mended > 0 {
-                wrong.push(format!("{what}: a second repair mends {:?}", again.differences));
-            }
-            if !repaired.differences.iter().any(|difference| difference.key == *key) {
-                wrong.push(format!("{what}: not found at {key}: {:?}", repaired.differences));
-            }
-            let is_left = !left(&repaired).is_empty();
-            if *is_mended && (is_left || !again.differences.is_empty()) {
-                wrong.push(format!(
-                    "{what}: not mended: {:?} then {:?}",
-                    repaired.differences, again.differences
-                ));
-            }
-            let is_found_again = again.differences.iter().any(|difference| difference.key == *key);
-            if !is_mended && (!is_left || !is_found_again) {
-                wrong.push(format!("{what}: mended: {:?}", repaired.differences));
-            }
-            put_back(&server, once, &before).await;
+#[each_engine]
+async fn each_damage_is_found_and_mended_or_named(server: Server) {
+    let Community { server, .. } = everything(server).await;
+    server.write(|batch| batch.set("site.logo", "AAAA")).await;
+    let before = entries(&server).await;
+    let mut wrong = Vec::new();
+    for Damage { what, key, write, is_mended } in DAMAGES {
+        server.write(|batch| write(batch, key)).await;
+        let damaged = server.dump().await;
+        let repaired = report(&server, true).await;
+        let once = server.dump().await;
+        // A repair does not complete records that refer to nothing.
+        if let Some(made) = once.keys().find(|key| !is_mended && !damaged.contains_key(*key)) {
+            wrong.push(format!("{what}: the repair made {made}"));
         }
-        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), DAMAGES.len(), wrong.join("\n"));
-        demand_clean(&server).await;
-    })
-    .await;
+        let again = report(&server, true).await;
+        if server.dump().await != once || again.totals.mended > 0 {
+            wrong.push(format!("{what}: a second repair mends {:?}", again.differences));
+        }
+        if !repaired.differences.iter().any(|difference| difference.key == *key) {
+            wrong.push(format!("{what}: not found at {key}: {:?}", repaired.differences));
+        }
+        let is_left = !left(&repaired).is_empty();
+        if *is_mended && (is_left || !again.differences.is_empty()) {
+            wrong
+                .push(format!("{what}: not mended: {:?} then {:?}", repaired.differences, again.differences));
+        }
+        let is_found_again = again.differences.iter().any(|difference| difference.key == *key);
+        if !is_mended && (!is_left || !is_found_again) {
+            wrong.push(format!("{what}: mended: {:?}", repaired.differences));
+        }
+        put_back(&server, once, &before).await;
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), DAMAGES.len(), wrong.join("\n"));
+    demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn no_repair_gives_two_items_one_number() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        for number in 0..4 {
-            alice.submit_text(&format!("Story {number}"), "text").await;
-            server.advance(60);
-        }
-        let numbers = async || {
-            let items = server.sorted("items").await.into_iter();
-            items.map(|(item, number)| (item, format!("{number}"))).collect::<BTreeMap<_, _>>()
-        };
-        for count in [None, Some("0"), Some("2")] {
-            server
-                .write(|batch| {
-                    batch.sorted_remove("items", "news:2");
-                    match count {
-                        Some(count) => batch.set("items.count", count),
-                        None => batch.delete("items.count"),
-                    }
-                })
-                .await;
-            let found = report(&server, true).await;
-            assert!(left(&found).is_empty(), "{:#?}", found.differences);
-            let given: BTreeSet<String> = numbers().await.into_values().collect();
-            assert_eq!(given.len(), 4, "{count:?}: {:?}", numbers().await);
-            demand_clean(&server).await;
-        }
-        // Of several with one number, the oldest keeps it.
-        let before = numbers().await;
-        let shared: f64 = before["news:3"].parse().unwrap();
+#[each_engine]
+async fn no_repair_gives_two_items_one_number(server: Server) {
+    let alice = server.register("alice").await;
+    for number in 0..4 {
+        alice.submit_text(&format!("Story {number}"), "text").await;
+        server.advance(60);
+    }
+    let numbers = async || {
+        let items = server.sorted("items").await.into_iter();
+        items.map(|(item, number)| (item, format!("{number}"))).collect::<BTreeMap<_, _>>()
+    };
+    for count in [None, Some("0"), Some("2")] {
         server
             .write(|batch| {
-                batch.sorted_add("items", "news:4", shared);
-                batch.sorted_add("items", "news:1", shared);
+                batch.sorted_remove("items", "news:2");
+                match count {
+                    Some(count) => batch.set("items.count", count),
+                    None => batch.delete("items.count"),
+                }
             })
             .await;
-        assert!(left(&report(&server, true).await).is_empty());
-        let after = numbers().await;
-        assert_eq!(after["news:1"], before["news:3"]);
-        assert_eq!(after.values().collect::<BTreeSet<_>>().len(), 4, "{after:?}");
+        let found = report(&server, true).await;
+        assert!(left(&found).is_empty(), "{:#?}", found.differences);
+        let given: BTreeSet<String> = numbers().await.into_values().collect();
+        assert_eq!(given.len(), 4, "{count:?}: {:?}", numbers().await);
         demand_clean(&server).await;
-    })
-    .await;
+    }
+    // Of several with one number, the oldest keeps it.
+    let before = numbers().await;
+    let shared: f64 = before["news:3"].parse().unwrap();
+    server
+        .write(|batch| {
+            batch.sorted_add("items", "news:4", shared);
+            batch.sorted_add("items", "news:1", shared);
+        })
+        .await;
+    assert!(left(&report(&server, true).await).is_empty());
+    let after = numbers().await;
+    assert_eq!(after["news:1"], before["news:3"]);
+    assert_eq!(after.values().collect::<BTreeSet<_>>().len(), 4, "{after:?}");
+    demand_clean(&server).await;
 }
 
 #[tokio::test]
@@ -328,56 +317,50 @@ async fn a_repair_keeps_what_people_have_done() {
     demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn keys_of_other_programs_are_noted_and_left_alone() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = everything(server).await;
-        server.write(|batch| batch.set("celery", "x")).await;
-        let found = report(&server, true).await;
-        assert_eq!((found.strangers, found.named_strangers), (1, vec!["celery".to_owned()]));
-        assert!(found.differences.is_empty(), "{:#?}", found.differences);
-        assert_eq!(server.string("celery").await.as_deref(), Some("x"));
-    })
-    .await;
+#[each_engine]
+async fn keys_of_other_programs_are_noted_and_left_alone(server: Server) {
+    let Community { server, .. } = everything(server).await;
+    server.write(|batch| batch.set("celery", "x")).await;
+    let found = report(&server, true).await;
+    assert_eq!((found.strangers, found.named_strangers), (1, vec!["celery".to_owned()]));
+    assert!(found.differences.is_empty(), "{:#?}", found.differences);
+    assert_eq!(server.string("celery").await.as_deref(), Some("x"));
 }
 
-#[tokio::test]
-async fn a_site_in_use_has_no_passing_differences() {
-    each_engine(&[], async |server| {
-        let Community { server, alice, bob } = everything(server).await;
-        let people = server.members(6).await;
-        for person in &people {
-            server.set_karma(person, 1_000).await;
+#[each_engine]
+async fn a_site_in_use_has_no_passing_differences(server: Server) {
+    let Community { server, alice, bob } = everything(server).await;
+    let people = server.members(6).await;
+    for person in &people {
+        server.set_karma(person, 1_000).await;
+    }
+    let busy = async {
+        for number in 0..40 {
+            let person = &people[number % people.len()];
+            let story = alice.submit_text(&format!("Story {number}"), "text").await;
+            tokio::join!(
+                person.vote(story, "up"),
+                bob.vote(story, "down"),
+                person.comment(story, "words"),
+                bob.comment(1, "more words"),
+                person.tweet("a tweet for @alice"),
+            );
+            if number % 3 == 0 {
+                ok(alice.delete(story).await);
+            }
         }
-        let busy = async {
-            for number in 0..40 {
-                let person = &people[number % people.len()];
-                let story = alice.submit_text(&format!("Story {number}"), "text").await;
-                tokio::join!(
-                    person.vote(story, "up"),
-                    bob.vote(story, "down"),
-                    person.comment(story, "words"),
-                    bob.comment(1, "more words"),
-                    person.tweet("a tweet for @alice"),
-                );
-                if number % 3 == 0 {
-                    ok(alice.delete(story).await);
-                }
+    };
+    let watch = async {
+        let mut checks = 0;
+        loop {
+            let found = report(&server, false).await;
+            assert!(found.differences.is_empty(), "{:#?}", found.differences);
+            checks += 1;
+            if checks == 5 {
+                return;
             }
-        };
-        let watch = async {
-            let mut checks = 0;
-            loop {
-                let found = report(&server, false).await;
-                assert!(found.differences.is_empty(), "{:#?}", found.differences);
-                checks += 1;
-                if checks == 5 {
-                    return;
-                }
-            }
-        };
-        tokio::join!(busy, watch);
-        demand_clean(&server).await;
-    })
-    .await;
+        }
+    };
+    tokio::join!(busy, watch);
+    demand_clean(&server).await;
 }

@@ -8,7 +8,7 @@ use tidings_keyspace::Expiry;
 use crate::client::{Client, ok, refused};
 use crate::moderation::{people, undo};
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 /// Lets somebody act on a story, with more fields than a reason.
 pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &str)]) -> Value {
@@ -52,69 +52,64 @@ async fn lists_with(server: &Server, story: u64, host: &str) -> Vec<&'static str
 const ALL_LISTS: [&str; 5] = ["top", "cron", "host", "score", "time"];
 const URL: &str = "http://example.com/a";
 
-#[tokio::test]
-async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        server.set_karma(&bob, 100).await;
-        carol.follow("bob").await;
-        let fields =
-            [("news_id", "-1"), ("title", "A story"), ("url", URL), ("text", ""), ("topics", "rust,web")];
-        let story = ok(bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
-        carol.comment(story, "a comment").await;
-        server.finish_jobs().await;
-        let before = server.dump().await;
-        let removal = line(act(&moderator, "remove", story, &[]).await);
-        server.finish_jobs().await;
+#[each_engine]
+async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    server.set_karma(&bob, 100).await;
+    carol.follow("bob").await;
+    let fields =
+        [("news_id", "-1"), ("title", "A story"), ("url", URL), ("text", ""), ("topics", "rust,web")];
+    let story = ok(bob.api_post("/api/submit", &fields).await)["news_id"].as_u64().unwrap();
+    carol.comment(story, "a comment").await;
+    server.finish_jobs().await;
+    let before = server.dump().await;
+    let removal = line(act(&moderator, "remove", story, &[]).await);
+    server.finish_jobs().await;
 
-        assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
-        assert_eq!(server.hash(&format!("news:{story}")).await["withheld"], "removed:a reason");
-        assert_eq!(server.hash(&format!("article:{story}")).await["votes"], "1");
-        for reader in [&server.visitor(), &bob, &carol] {
-            assert_eq!(reader.listed("top").await, [0; 0]);
-            for path in ["/", "/latest/0", "/best", "/topic/rust", "/site/example.com", "/rss", "/everyone"] {
-                let body = String::from_utf8(reader.get(path).await.body).unwrap();
-                assert!(!body.contains("A story"), "{path}");
-            }
+    assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
+    assert_eq!(server.hash(&format!("news:{story}")).await["withheld"], "removed:a reason");
+    assert_eq!(server.hash(&format!("article:{story}")).await["votes"], "1");
+    for reader in [&server.visitor(), &bob, &carol] {
+        assert_eq!(reader.listed("top").await, [0; 0]);
+        for path in ["/", "/latest/0", "/best", "/topic/rust", "/site/example.com", "/rss", "/everyone"] {
+            let body = String::from_utf8(reader.get(path).await.body).unwrap();
+            assert!(!body.contains("A story"), "{path}");
         }
-        assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
-        let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
-        assert!(told.contains("removed your story") && told.contains("a reason"), "{told}");
-        for refusal in [
-            carol.vote(story, "up").await,
-            bob.vote(story, "none").await,
-            carol.try_comment(story, None, "late").await,
-            carol.vote_comment(story, 1, "down").await,
-            bob.edit(story, "Another title", URL, "").await,
-            bob.delete(story).await,
-            act(&moderator, "edit", story, &[("title", "Another title")]).await,
-        ] {
-            assert!(refused(refusal).contains("removed this story"));
-        }
-        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
+    }
+    assert_eq!(ok(carol.api_get("/api/timeline/home").await)["tweets"], json!([]));
+    let told = ok(bob.api_get("/api/inbox").await)["entries"][0]["text"].to_string();
+    assert!(told.contains("removed your story") && told.contains("a reason"), "{told}");
+    for refusal in [
+        carol.vote(story, "up").await,
+        bob.vote(story, "none").await,
+        carol.try_comment(story, None, "late").await,
+        carol.vote_comment(story, 1, "down").await,
+        bob.edit(story, "Another title", URL, "").await,
+        bob.delete(story).await,
+        act(&moderator, "edit", story, &[("title", "Another title")]).await,
+    ] {
+        assert!(refused(refusal).contains("removed this story"));
+    }
+    assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
 
-        line(undo(&moderator, removal).await);
-        server.finish_jobs().await;
-        assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
-        let after = server.dump().await;
-        for (key, value) in &before {
-            let is_compared =
-                ["news", "article", "score", "time", "topics", "group", "tweet", "url", "voted"]
-                    .iter()
-                    .any(|kind| key.starts_with(kind))
-                    || key.ends_with("timeline");
-            assert!(!is_compared || after.get(key) == Some(value), "{key}: {value:?}, {:?}", after.get(key));
-        }
-        assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
-        ok(carol.vote(story, "up").await);
-        assert!(refused(undo(&moderator, removal).await).contains("already been undone"));
-    })
-    .await;
+    line(undo(&moderator, removal).await);
+    server.finish_jobs().await;
+    assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
+    let after = server.dump().await;
+    for (key, value) in &before {
+        let is_compared = ["news", "article", "score", "time", "topics", "group", "tweet", "url", "voted"]
+            .iter()
+            .any(|kind| key.starts_with(kind))
+            || key.ends_with("timeline");
+        assert!(!is_compared || after.get(key) == Some(value), "{key}: {value:?}, {:?}", after.get(key));
+    }
+    assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
+    ok(carol.vote(story, "up").await);
+    assert!(refused(undo(&moderator, removal).await).contains("already been undone"));
 }
 
-#[tokio::test]
-async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been() {
-    let server = Server::start(Engine::Memory, &[("limits.repost_seconds", "1000")]).await;
+#[in_memory(&[("limits.repost_seconds", "1000")])]
+async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A story", URL).await;
     let key = format!("url:{URL}");
@@ -138,114 +133,99 @@ async fn the_url_of_a_removed_story_is_guarded_as_long_as_it_would_have_been() {
     assert_eq!(server.expiry(&key).await, Expiry::Absent);
 }
 
-#[tokio::test]
-async fn a_topic_that_moves_takes_removed_stories_along() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, _] = people(&server).await;
-        server.set_karma(&bob, 100).await;
-        let removed = bob.submit_on("old", "Removed").await;
-        bob.submit_on("old", "Stays").await;
-        line(act(&moderator, "remove", removed, &[]).await);
-        ok(alice.api_post("/api/renametopic", &[("topic", "old"), ("name", "new")]).await);
-        line(act(&moderator, "restore", removed, &[]).await);
-        assert_eq!(server.hash(&format!("news:{removed}")).await["topics"], "new");
-        let listed = ok(alice.api_get("/api/topic/new/time/1").await);
-        assert_eq!(listed["count"], 2, "{listed}");
-        assert_eq!(server.sorted("topics").await, [("new".to_owned(), 2.0)]);
-        assert!(!server.dump().await.keys().any(|key| key.starts_with("group.withheld:")));
-    })
-    .await;
+#[each_engine]
+async fn a_topic_that_moves_takes_removed_stories_along(server: Server) {
+    let [alice, moderator, bob, _] = people(&server).await;
+    server.set_karma(&bob, 100).await;
+    let removed = bob.submit_on("old", "Removed").await;
+    bob.submit_on("old", "Stays").await;
+    line(act(&moderator, "remove", removed, &[]).await);
+    ok(alice.api_post("/api/renametopic", &[("topic", "old"), ("name", "new")]).await);
+    line(act(&moderator, "restore", removed, &[]).await);
+    assert_eq!(server.hash(&format!("news:{removed}")).await["topics"], "new");
+    let listed = ok(alice.api_get("/api/topic/new/time/1").await);
+    assert_eq!(listed["count"], 2, "{listed}");
+    assert_eq!(server.sorted("topics").await, [("new".to_owned(), 2.0)]);
+    assert!(!server.dump().await.keys().any(|key| key.starts_with("group.withheld:")));
 }
 
-#[tokio::test]
-async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_link("A story", URL).await;
-        let key = format!("news:{story}");
-        let before = server.hash(&key).await;
-        let new = [("title", "A better title"), ("topics", "")];
-        let first = line(act(&moderator, "edit", story, &new).await);
-        let shown = content(&carol, &format!("/news/{story}")).await;
-        assert!(shown.contains("A better title"), "{shown}");
-        assert!(shown.contains("Title edited by a moderator: a reason"), "{shown}");
-        let moved = [("url", "http://example.org/b"), ("topics", "")];
-        let second = line(act(&moderator, "edit", story, &moved).await);
-        assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
-        // The last edit is undone first.
-        let why = refused(undo(&moderator, first).await);
-        assert!(
-            why.contains(&format!("has changed since: see line {second} of the moderation log")),
-            "{why}"
-        );
-        line(undo(&moderator, second).await);
-        assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
-        assert_eq!(server.string("url:http://example.org/b").await, None);
-        line(undo(&moderator, first).await);
-        assert_eq!(server.hash(&key).await, before);
-        // An undo is an edit, and can be undone too.
-        let third = line(act(&moderator, "edit", story, &new).await);
-        let undone = line(undo(&moderator, third).await);
-        line(undo(&moderator, undone).await);
-        assert_eq!(server.hash(&key).await["title"], "A better title");
-        ok(bob.edit(story, "My own title", URL, "").await);
-        assert_eq!(refused(undo(&moderator, undone + 1).await), "The title has changed since.");
-        assert!(
-            refused(act(&moderator, "edit", story, &[("title", "My own title")]).await).contains("already")
-        );
-        let text = bob.submit_text("A text", "text").await;
-        let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
-        assert!(refused(refusal).contains("is a text"));
-    })
-    .await;
+#[each_engine]
+async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A story", URL).await;
+    let key = format!("news:{story}");
+    let before = server.hash(&key).await;
+    let new = [("title", "A better title"), ("topics", "")];
+    let first = line(act(&moderator, "edit", story, &new).await);
+    let shown = content(&carol, &format!("/news/{story}")).await;
+    assert!(shown.contains("A better title"), "{shown}");
+    assert!(shown.contains("Title edited by a moderator: a reason"), "{shown}");
+    let moved = [("url", "http://example.org/b"), ("topics", "")];
+    let second = line(act(&moderator, "edit", story, &moved).await);
+    assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
+    // The last edit is undone first.
+    let why = refused(undo(&moderator, first).await);
+    assert!(why.contains(&format!("has changed since: see line {second} of the moderation log")), "{why}");
+    line(undo(&moderator, second).await);
+    assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
+    assert_eq!(server.string("url:http://example.org/b").await, None);
+    line(undo(&moderator, first).await);
+    assert_eq!(server.hash(&key).await, before);
+    // An undo is an edit, and can be undone too.
+    let third = line(act(&moderator, "edit", story, &new).await);
+    let undone = line(undo(&moderator, third).await);
+    line(undo(&moderator, undone).await);
+    assert_eq!(server.hash(&key).await["title"], "A better title");
+    ok(bob.edit(story, "My own title", URL, "").await);
+    assert_eq!(refused(undo(&moderator, undone + 1).await), "The title has changed since.");
+    assert!(refused(act(&moderator, "edit", story, &[("title", "My own title")]).await).contains("already"));
+    let text = bob.submit_text("A text", "text").await;
+    let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
+    assert!(refused(refusal).contains("is a text"));
 }
 
-#[tokio::test]
-async fn a_merged_story_leads_to_the_other_and_its_comments_are_there() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_link("The other one", URL).await;
-        let target = carol.submit_text("The first one", "text").await;
-        bob.comment(story, "said there").await;
-        carol.comment(target, "said here").await;
-        let into = target.to_string();
-        let merge = line(act(&moderator, "merge", story, &[("into", &into)]).await);
-        assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
-        for reader in [&server.visitor(), &bob] {
-            let answer = reader.get(&format!("/news/{story}")).await;
-            assert_eq!(answer.status, StatusCode::FOUND);
-            assert_eq!(answer.headers[LOCATION], format!("/news/{target}#merged-{story}"));
-            let shown = content(reader, &format!("/news/{target}")).await;
-            let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text} in {shown}"));
-            assert!(at("said here") < at("The other one") && at("The other one") < at("said there"));
-            assert!(content(reader, &format!("/news/{story}?page=1")).await.contains("said there"));
-        }
-        let comments = ok(bob.api_get(&format!("/api/getcomments/{target}")).await);
-        assert_eq!(comments["merged"], json!([story]));
-        let comments = ok(bob.api_get(&format!("/api/getcomments/{story}")).await);
-        assert_eq!(comments["merged_into"], json!(target));
-        assert!(refused(carol.try_comment(story, None, "late").await).contains("merged into story"));
-        assert!(refused(carol.vote(story, "up").await).contains("merged into story"));
-        assert!(refused(act(&moderator, "remove", story, &[]).await).contains("merged into story"));
-        let again = [("into", &*story.to_string())];
-        assert!(refused(act(&moderator, "merge", target, &again).await).contains("Split those off first"));
-        let third = bob.submit_text("The third one", "text").await;
-        let refusal = act(&moderator, "merge", target, &[("into", &third.to_string())]).await;
-        assert!(refused(refusal).contains("Split those off first"));
-        let refusal = act(&moderator, "merge", third, &[("into", &third.to_string())]).await;
-        assert!(refused(refusal).contains("into itself"));
-        line(act(&moderator, "split", story, &[]).await);
-        assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
-        assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
-        assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
-        assert!(refused(undo(&moderator, merge).await).contains("already been undone"));
-    })
-    .await;
+#[each_engine]
+async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("The other one", URL).await;
+    let target = carol.submit_text("The first one", "text").await;
+    bob.comment(story, "said there").await;
+    carol.comment(target, "said here").await;
+    let into = target.to_string();
+    let merge = line(act(&moderator, "merge", story, &[("into", &into)]).await);
+    assert_eq!(lists_with(&server, story, "example.com").await, [""; 0]);
+    for reader in [&server.visitor(), &bob] {
+        let answer = reader.get(&format!("/news/{story}")).await;
+        assert_eq!(answer.status, StatusCode::FOUND);
+        assert_eq!(answer.headers[LOCATION], format!("/news/{target}#merged-{story}"));
+        let shown = content(reader, &format!("/news/{target}")).await;
+        let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text} in {shown}"));
+        assert!(at("said here") < at("The other one") && at("The other one") < at("said there"));
+        assert!(content(reader, &format!("/news/{story}?page=1")).await.contains("said there"));
+    }
+    let comments = ok(bob.api_get(&format!("/api/getcomments/{target}")).await);
+    assert_eq!(comments["merged"], json!([story]));
+    let comments = ok(bob.api_get(&format!("/api/getcomments/{story}")).await);
+    assert_eq!(comments["merged_into"], json!(target));
+    assert!(refused(carol.try_comment(story, None, "late").await).contains("merged into story"));
+    assert!(refused(carol.vote(story, "up").await).contains("merged into story"));
+    assert!(refused(act(&moderator, "remove", story, &[]).await).contains("merged into story"));
+    let again = [("into", &*story.to_string())];
+    assert!(refused(act(&moderator, "merge", target, &again).await).contains("Split those off first"));
+    let third = bob.submit_text("The third one", "text").await;
+    let refusal = act(&moderator, "merge", target, &[("into", &third.to_string())]).await;
+    assert!(refused(refusal).contains("Split those off first"));
+    let refusal = act(&moderator, "merge", third, &[("into", &third.to_string())]).await;
+    assert!(refused(refusal).contains("into itself"));
+    line(act(&moderator, "split", story, &[]).await);
+    assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
+    assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
+    assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
+    assert!(refused(undo(&moderator, merge).await).contains("already been undone"));
 }
 
-#[tokio::test]
-async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no_more() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no_more(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let target = carol.submit_text("The first one", "text").await;
     let into = target.to_string();
@@ -268,9 +248,8 @@ async fn a_page_with_ten_merged_stories_takes_no_round_for_each_and_there_are_no
     assert!(rounds.iter().all(|count| count == &rounds[0]), "{rounds:?}");
 }
 
-#[tokio::test]
-async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     let story = bob.submit_link("A story", URL).await.to_string();
     for (action, more) in
@@ -282,32 +261,28 @@ async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo() {
     }
 }
 
-#[tokio::test]
-async fn two_moderators_who_remove_the_same_story_write_one_line() {
-    each_engine(&[], async |server| {
-        let [alice, moderator, bob, _] = people(&server).await;
-        for action in ["remove", "merge"] {
-            let story = bob.submit_text("A story", "text").await;
-            let into = bob.submit_text("Another", "text").await.to_string();
-            let more = [("into", into.as_str())];
-            let (first, second) =
-                tokio::join!(act(&alice, action, story, &more), act(&moderator, action, story, &more));
-            let done: Vec<&Value> =
-                [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").collect();
-            assert_eq!(done.len(), 1, "{first} {second}");
-            let id = done[0]["moderation_id"].as_u64().unwrap();
-            let (first, second) = tokio::join!(undo(&alice, id), undo(&moderator, id));
-            let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-            assert_eq!(done, 1, "{first} {second}");
-            assert_eq!(server.string("moderation:count").await, Some((id + 1).to_string()));
-        }
-    })
-    .await;
+#[each_engine]
+async fn two_moderators_who_remove_the_same_story_write_one_line(server: Server) {
+    let [alice, moderator, bob, _] = people(&server).await;
+    for action in ["remove", "merge"] {
+        let story = bob.submit_text("A story", "text").await;
+        let into = bob.submit_text("Another", "text").await.to_string();
+        let more = [("into", into.as_str())];
+        let (first, second) =
+            tokio::join!(act(&alice, action, story, &more), act(&moderator, action, story, &more));
+        let done: Vec<&Value> =
+            [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").collect();
+        assert_eq!(done.len(), 1, "{first} {second}");
+        let id = done[0]["moderation_id"].as_u64().unwrap();
+        let (first, second) = tokio::join!(undo(&alice, id), undo(&moderator, id));
+        let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
+        assert_eq!(done, 1, "{first} {second}");
+        assert_eq!(server.string("moderation:count").await, Some((id + 1).to_string()));
+    }
 }
 
-#[tokio::test]
-async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it(server: Server) {
     let [_, moderator, bob, carol] = people(&server).await;
     let story = bob.submit_link("A story", URL).await;
     let path = format!("/news/{story}");
@@ -334,190 +309,170 @@ async fn the_forms_on_the_page_of_a_story_do_it_and_offer_to_undo_it() {
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
 }
 
-#[tokio::test]
-async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_says_why() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_link("A secret title", URL).await;
-        carol.comment(story, "a comment").await;
-        let path = format!("/news/{story}");
-        let comments = carol.api_get(&format!("/api/getcomments/{story}")).await;
-        let removal = line(act(&moderator, "remove", story, &[]).await);
-        for reader in [&server.visitor(), &carol] {
-            for path in [path.clone(), format!("{path}?page=1")] {
-                let answer = reader.get(&path).await;
-                assert_eq!(answer.status, StatusCode::GONE, "{path}");
-                let body = String::from_utf8(answer.body).unwrap();
-                assert!(body.contains(r#"<meta name="robots" content="noindex">"#), "{body}");
-                assert!(body.contains("removed by a moderator: a reason"), "{body}");
-                assert!(body.contains("a comment"), "{body}");
-                assert!(!body.contains("A secret title") && !body.contains("og:title"), "{body}");
-            }
+#[each_engine]
+async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_says_why(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A secret title", URL).await;
+    carol.comment(story, "a comment").await;
+    let path = format!("/news/{story}");
+    let comments = carol.api_get(&format!("/api/getcomments/{story}")).await;
+    let removal = line(act(&moderator, "remove", story, &[]).await);
+    for reader in [&server.visitor(), &carol] {
+        for path in [path.clone(), format!("{path}?page=1")] {
+            let answer = reader.get(&path).await;
+            assert_eq!(answer.status, StatusCode::GONE, "{path}");
+            let body = String::from_utf8(answer.body).unwrap();
+            assert!(body.contains(r#"<meta name="robots" content="noindex">"#), "{body}");
+            assert!(body.contains("removed by a moderator: a reason"), "{body}");
+            assert!(body.contains("a comment"), "{body}");
+            assert!(!body.contains("A secret title") && !body.contains("og:title"), "{body}");
         }
-        for insider in [&bob, &moderator] {
-            let answer = insider.get(&path).await;
-            assert_eq!(answer.status, StatusCode::OK);
-            assert!(!String::from_utf8(answer.body).unwrap().contains("noindex"));
-        }
-        assert_eq!(carol.api_get(&format!("/api/getcomments/{story}")).await, comments);
-        line(undo(&moderator, removal).await);
-        assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
-        ok(bob.delete(story).await);
-        assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
-    })
-    .await;
+    }
+    for insider in [&bob, &moderator] {
+        let answer = insider.get(&path).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        assert!(!String::from_utf8(answer.body).unwrap().contains("noindex"));
+    }
+    assert_eq!(carol.api_get(&format!("/api/getcomments/{story}")).await, comments);
+    line(undo(&moderator, removal).await);
+    assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
+    ok(bob.delete(story).await);
+    assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
 }
 
-#[tokio::test]
-async fn lamer_news_beside_us_is_told_by_del_what_is_removed() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, _] = people(&server).await;
-        let story = bob.submit_text("A story", "its text").await;
-        bob.comment(story, "a comment").await;
-        let (key, thread) = (format!("news:{story}"), format!("thread:comment:{story}"));
-        let before = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
-        let comment = crate::removals::act(&moderator, "remove", ("comment", &format!("{story}-1"))).await;
-        let stored: Value = serde_json::from_str(&server.field(&thread, "1").await.unwrap()).unwrap();
-        assert_eq!((&stored["del"], &stored["body"]), (&json!(1), &json!("a comment")));
-        assert_eq!(stored["withheld"], "removed:a reason");
-        let removal = line(act(&moderator, "remove", story, &[]).await);
-        let stored = server.hash(&key).await;
-        assert_eq!((&*stored["del"], &*stored["url"]), ("1", "text://its text"));
-        assert_eq!(stored["withheld"], "removed:a reason");
-        crate::store_check::demand_clean(&server).await;
-        // It counts as removed, not as deleted.
-        assert!(refused(bob.delete(story).await).contains("removed this story"));
-        assert!(refused(bob.edit_comment(story, 1, "").await).contains("removed this comment"));
-        line(act(&moderator, "lock", story, &[]).await);
-        line(act(&moderator, "unlock", story, &[]).await);
-        // Removals that were written by earlier versions lack the field.
-        server.write(|batch| batch.delete_field(&key, "del")).await;
-        line(undo(&moderator, removal).await);
-        line(undo(&moderator, comment).await);
-        let after = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
-        assert_eq!(after.1, before.1);
-        assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
-    })
-    .await;
+#[each_engine]
+async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
+    let [_, moderator, bob, _] = people(&server).await;
+    let story = bob.submit_text("A story", "its text").await;
+    bob.comment(story, "a comment").await;
+    let (key, thread) = (format!("news:{story}"), format!("thread:comment:{story}"));
+    let before = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
+    let comment = crate::removals::act(&moderator, "remove", ("comment", &format!("{story}-1"))).await;
+    let stored: Value = serde_json::from_str(&server.field(&thread, "1").await.unwrap()).unwrap();
+    assert_eq!((&stored["del"], &stored["body"]), (&json!(1), &json!("a comment")));
+    assert_eq!(stored["withheld"], "removed:a reason");
+    let removal = line(act(&moderator, "remove", story, &[]).await);
+    let stored = server.hash(&key).await;
+    assert_eq!((&*stored["del"], &*stored["url"]), ("1", "text://its text"));
+    assert_eq!(stored["withheld"], "removed:a reason");
+    crate::store_check::demand_clean(&server).await;
+    // It counts as removed, not as deleted.
+    assert!(refused(bob.delete(story).await).contains("removed this story"));
+    assert!(refused(bob.edit_comment(story, 1, "").await).contains("removed this comment"));
+    line(act(&moderator, "lock", story, &[]).await);
+    line(act(&moderator, "unlock", story, &[]).await);
+    // Removals that were written by earlier versions lack the field.
+    server.write(|batch| batch.delete_field(&key, "del")).await;
+    line(undo(&moderator, removal).await);
+    line(undo(&moderator, comment).await);
+    let after = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
+    assert_eq!(after.1, before.1);
+    assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
 }
 
-#[tokio::test]
-async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_link("A qdamaged story", URL).await;
-        let other = bob.submit_text("A story", "text").await;
-        bob.comment(other, "a qdamaged comment").await;
-        let tweet = bob.tweet("a qdamaged tweet").await;
-        ok(bob.update_profile("a qdamaged profile", "", "").await);
-        let json = server.field(&format!("thread:comment:{other}"), "1").await.unwrap();
-        let damaged = json.replacen('{', r#"{"withheld":"remvoed:spam","#, 1);
-        server
-            .write(|batch| {
-                batch.set_field(format!("news:{story}"), "withheld", "remvoed:spam");
-                batch.set_field(format!("thread:comment:{other}"), "1", damaged);
-                batch.set_field(format!("tweet:{tweet}"), "withheld", "damaged");
-                batch.set_field("user:3", "withheld", "damaged");
-            })
-            .await;
-        let before = server.dump().await;
-        let thread = format!("/news/{other}");
-        for reader in [&server.visitor(), &carol] {
-            for path in ["/", "/latest/0", "/everyone", "/@bob", "/usercomments/bob/0", &*thread] {
-                let body = String::from_utf8(reader.get(path).await.body).unwrap();
-                assert!(!body.contains("qdamaged"), "{path}: {body}");
-            }
-            assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::NOT_FOUND);
+#[each_engine]
+async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A qdamaged story", URL).await;
+    let other = bob.submit_text("A story", "text").await;
+    bob.comment(other, "a qdamaged comment").await;
+    let tweet = bob.tweet("a qdamaged tweet").await;
+    ok(bob.update_profile("a qdamaged profile", "", "").await);
+    let json = server.field(&format!("thread:comment:{other}"), "1").await.unwrap();
+    let damaged = json.replacen('{', r#"{"withheld":"remvoed:spam","#, 1);
+    server
+        .write(|batch| {
+            batch.set_field(format!("news:{story}"), "withheld", "remvoed:spam");
+            batch.set_field(format!("thread:comment:{other}"), "1", damaged);
+            batch.set_field(format!("tweet:{tweet}"), "withheld", "damaged");
+            batch.set_field("user:3", "withheld", "damaged");
+        })
+        .await;
+    let before = server.dump().await;
+    let thread = format!("/news/{other}");
+    for reader in [&server.visitor(), &carol] {
+        for path in ["/", "/latest/0", "/everyone", "/@bob", "/usercomments/bob/0", &*thread] {
+            let body = String::from_utf8(reader.get(path).await.body).unwrap();
+            assert!(!body.contains("qdamaged"), "{path}: {body}");
         }
-        assert_eq!(refused(carol.vote(story, "up").await), "There is no such story.");
-        assert!(content(&moderator, &format!("/news/{story}")).await.contains("A qdamaged story"));
-        let found = crate::store_check::report(&server, true).await;
-        for key in [format!("news:{story}"), format!("thread:comment:{other}"), format!("tweet:{tweet}")] {
-            assert!(found.differences.iter().any(|difference| difference.key == key), "{key}: {found:#?}");
-        }
-        for key in [format!("news:{story}"), format!("news:{other}"), format!("thread:comment:{other}")] {
-            assert_eq!(server.dump().await[&key], before[&key], "nothing is changed to match the damage");
-        }
-        assert_eq!(server.sorted("news.cron").await.len(), 2);
-    })
-    .await;
+        assert_eq!(reader.get(&format!("/news/{story}")).await.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(refused(carol.vote(story, "up").await), "There is no such story.");
+    assert!(content(&moderator, &format!("/news/{story}")).await.contains("A qdamaged story"));
+    let found = crate::store_check::report(&server, true).await;
+    for key in [format!("news:{story}"), format!("thread:comment:{other}"), format!("tweet:{tweet}")] {
+        assert!(found.differences.iter().any(|difference| difference.key == key), "{key}: {found:#?}");
+    }
+    for key in [format!("news:{story}"), format!("news:{other}"), format!("thread:comment:{other}")] {
+        assert_eq!(server.dump().await[&key], before[&key], "nothing is changed to match the damage");
+    }
+    assert_eq!(server.sorted("news.cron").await.len(), 2);
 }
 
-#[tokio::test]
-async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links() {
-    each_engine(&[], async |server| {
-        let [_, moderator, bob, carol] = people(&server).await;
-        let story = bob.submit_link("A story", URL).await;
-        bob.comment(story, "a comment of bob").await;
-        carol.reply(story, 1, "an answer to bob").await;
-        let (thread, name) = (format!("/news/{story}"), "locked");
-        let pages = [
-            thread.clone(),
-            format!("/news/{story}?page=1"),
-            "/comments".to_owned(),
-            "/usercomments/bob/0".to_owned(),
-            "/inbox".to_owned(),
-        ];
-        let writes = |page: &crate::html::Page| {
-            let links = page.all("a").filter_map(|link| link.attribute("href"));
-            let is_of_writing = |link: &&str| link.starts_with("/reply/") || is_edit(link);
-            let forms = page.forms().into_iter().filter(|form| form.action == "/postcomment");
-            links.filter(is_of_writing).count() + forms.count()
-        };
-        for path in &pages {
-            assert!(writes(&page(&bob, path).await) > 0, "{path}");
+#[each_engine]
+async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: Server) {
+    let [_, moderator, bob, carol] = people(&server).await;
+    let story = bob.submit_link("A story", URL).await;
+    bob.comment(story, "a comment of bob").await;
+    carol.reply(story, 1, "an answer to bob").await;
+    let (thread, name) = (format!("/news/{story}"), "locked");
+    let pages = [
+        thread.clone(),
+        format!("/news/{story}?page=1"),
+        "/comments".to_owned(),
+        "/usercomments/bob/0".to_owned(),
+        "/inbox".to_owned(),
+    ];
+    let writes = |page: &crate::html::Page| {
+        let links = page.all("a").filter_map(|link| link.attribute("href"));
+        let is_of_writing = |link: &&str| link.starts_with("/reply/") || is_edit(link);
+        let forms = page.forms().into_iter().filter(|form| form.action == "/postcomment");
+        links.filter(is_of_writing).count() + forms.count()
+    };
+    for path in &pages {
+        assert!(writes(&page(&bob, path).await) > 0, "{path}");
+    }
+    let marks = async |path: &str| {
+        let shown = page(&server.visitor(), path).await;
+        shown.find("span", &[("class", "tag")]).iter().filter(|tag| tag.text() == name).count()
+    };
+    assert_eq!(marks("/latest/0").await, 0);
+    let lock = line(act(&moderator, "lock", story, &[]).await);
+    for who in [&server.visitor(), &bob, &moderator] {
+        let shown = page(who, &thread).await;
+        assert!(shown.content().contains("Locked by a moderator: a reason."), "{}", shown.content());
+    }
+    for path in &pages {
+        for who in [&bob, &moderator] {
+            assert_eq!(writes(&page(who, path).await), 0, "{path}");
         }
-        let marks = async |path: &str| {
-            let shown = page(&server.visitor(), path).await;
-            shown.find("span", &[("class", "tag")]).iter().filter(|tag| tag.text() == name).count()
-        };
-        assert_eq!(marks("/latest/0").await, 0);
-        let lock = line(act(&moderator, "lock", story, &[]).await);
-        for who in [&server.visitor(), &bob, &moderator] {
-            let shown = page(who, &thread).await;
-            assert!(shown.content().contains("Locked by a moderator: a reason."), "{}", shown.content());
-        }
-        for path in &pages {
-            for who in [&bob, &moderator] {
-                assert_eq!(writes(&page(who, path).await), 0, "{path}");
-            }
-        }
-        for path in ["/latest/0", "/usernews/bob/0", "/site/example.com/stories/0"] {
-            assert_eq!(marks(path).await, 1, "{path}");
-        }
-        // What somebody had begun to write is not lost.
-        let before = server.dump().await;
-        for (comment, parent) in [("-1", "-1"), ("-1", "1"), ("1", "-1")] {
-            let story = story.to_string();
-            let fields = [
-                ("news_id", &*story),
-                ("comment_id", comment),
-                ("parent_id", parent),
-                ("comment", "@carol!"),
-            ];
-            let told = refused(bob.api_post("/api/postcomment", &fields).await);
-            assert_eq!(told, "This thread is locked: a reason.");
-            let back = bob.post("/postcomment", &fields).await;
-            assert_eq!(back.status, StatusCode::FORBIDDEN);
-            let back = crate::html::Page::of(&back);
-            assert!(
-                back.forms().iter().any(|form| form.value("comment") == Some("@carol!")),
-                "{}",
-                back.text()
-            );
-        }
-        assert_eq!(bob.get(&format!("/reply/{story}/1")).await.status, StatusCode::FORBIDDEN);
-        let after = server.dump().await;
-        for key in [format!("thread:comment:{story}"), format!("user:{}:mentions", carol.user_id)] {
-            assert_eq!(after.get(&key), before.get(&key));
-        }
-        // Deleting one's own comment stays possible, and so does undoing the lock.
-        let editing = page(&bob, &format!("/editcomment/{story}/1")).await;
-        assert_eq!(editing.heading(), "Delete comment");
-        line(undo(&moderator, lock).await);
-        ok(bob.edit_comment(story, 1, "edited again").await);
-    })
-    .await;
+    }
+    for path in ["/latest/0", "/usernews/bob/0", "/site/example.com/stories/0"] {
+        assert_eq!(marks(path).await, 1, "{path}");
+    }
+    // What somebody had begun to write is not lost.
+    let before = server.dump().await;
+    for (comment, parent) in [("-1", "-1"), ("-1", "1"), ("1", "-1")] {
+        let story = story.to_string();
+        let fields =
+            [("news_id", &*story), ("comment_id", comment), ("parent_id", parent), ("comment", "@carol!")];
+        let told = refused(bob.api_post("/api/postcomment", &fields).await);
+        assert_eq!(told, "This thread is locked: a reason.");
+        let back = bob.post("/postcomment", &fields).await;
+        assert_eq!(back.status, StatusCode::FORBIDDEN);
+        let back = crate::html::Page::of(&back);
+        assert!(back.forms().iter().any(|form| form.value("comment") == Some("@carol!")), "{}", back.text());
+    }
+    assert_eq!(bob.get(&format!("/reply/{story}/1")).await.status, StatusCode::FORBIDDEN);
+    let after = server.dump().await;
+    for key in [format!("thread:comment:{story}"), format!("user:{}:mentions", carol.user_id)] {
+        assert_eq!(after.get(&key), before.get(&key));
+    }
+    // Deleting one's own comment stays possible, and so does undoing the lock.
+    let editing = page(&bob, &format!("/editcomment/{story}/1")).await;
+    assert_eq!(editing.heading(), "Delete comment");
+    line(undo(&moderator, lock).await);
+    ok(bob.edit_comment(story, 1, "edited again").await);
 }
 
 /// Whether a link leads to the form that edits a comment, and not to deleting it.

@@ -7,79 +7,74 @@ use crate::client::{Client, ok, refused};
 use crate::html::Page;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 async fn duplicate(client: &Client, url: &str) -> serde_json::Value {
     let url: String = url::form_urlencoded::byte_serialize(url.as_bytes()).collect();
     client.api_get(&format!("/api/duplicate?url={url}")).await
 }
 
-#[tokio::test]
-async fn a_story_that_is_likely_there_is_shown_once_before_another_is_submitted() {
-    each_engine(&[("limits.submission_seconds", "0")], async |server| {
-        let [alice, bob] = [server.member("alice").await, server.member("bob").await];
-        alice.submit_link("A talk", "https://youtu.be/abc-1?si=x").await;
-        let typed = page(&bob, "/submit").await.form("/submit").with("title", "The talk");
-        let same = typed.clone().with("url", "https://youtu.be/abc-1?si=x#top");
-        let typed = typed.with("url", "https://www.youtube.com/watch?v=abc-1&feature=shared");
-        let asked = shown(&typed.send(&bob).await);
-        let said = "This page was probably submitted just now: A talk (0 comments). Your story is not submitted yet.";
-        assert_eq!(asked.one("p", &[("role", "status")]).text(), said);
-        assert!(asked.links_to("/news/1") && asked.content().contains("Submit anyway"));
-        let again = asked.form("/submit");
-        assert_eq!((again.value("anyway"), again.value("title")), (Some("1"), Some("The talk")));
-        assert_eq!(redirects_to(&again.send(&bob).await), "/news/2");
-        // Another story than the one that was shown is shown, too: the newest.
-        let other = again.with("url", "http://m.youtube.com/watch?v=abc-1");
-        assert_eq!(shown(&other.send(&bob).await).form("/submit").value("anyway"), Some("2"));
-        // The same address leads to the story, and calls are not asked.
-        assert_eq!(shown(&same.send(&bob).await).heading(), "Already submitted");
-        ok(bob.submit("x", "http://youtu.be/abc-1", "").await);
-        // A deleted story is not shown, and a refused form shows none.
-        let id = alice.submit_link("B", "https://www.example.com/b/").await;
-        let form = page(&bob, "/submit").await.form("/submit").with("url", "http://example.com/b");
-        assert!(!Page::of(&form.send(&bob).await).text().contains("Submit anyway"));
-        ok(alice.delete(id).await);
-        assert!(redirects_to(&form.with("title", "x").send(&bob).await).starts_with("/news/"));
-    })
-    .await;
+#[each_engine(&[("limits.submission_seconds", "0")])]
+async fn a_story_that_is_likely_there_is_shown_once_before_another_is_submitted(server: Server) {
+    let [alice, bob] = [server.member("alice").await, server.member("bob").await];
+    alice.submit_link("A talk", "https://youtu.be/abc-1?si=x").await;
+    let typed = page(&bob, "/submit").await.form("/submit").with("title", "The talk");
+    let same = typed.clone().with("url", "https://youtu.be/abc-1?si=x#top");
+    let typed = typed.with("url", "https://www.youtube.com/watch?v=abc-1&feature=shared");
+    let asked = shown(&typed.send(&bob).await);
+    let said =
+        "This page was probably submitted just now: A talk (0 comments). Your story is not submitted yet.";
+    assert_eq!(asked.one("p", &[("role", "status")]).text(), said);
+    assert!(asked.links_to("/news/1") && asked.content().contains("Submit anyway"));
+    let again = asked.form("/submit");
+    assert_eq!((again.value("anyway"), again.value("title")), (Some("1"), Some("The talk")));
+    assert_eq!(redirects_to(&again.send(&bob).await), "/news/2");
+    // Another story than the one that was shown is shown, too: the newest.
+    let other = again.with("url", "http://m.youtube.com/watch?v=abc-1");
+    assert_eq!(shown(&other.send(&bob).await).form("/submit").value("anyway"), Some("2"));
+    // The same address leads to the story, and calls are not asked.
+    assert_eq!(shown(&same.send(&bob).await).heading(), "Already submitted");
+    ok(bob.submit("x", "http://youtu.be/abc-1", "").await);
+    // A deleted story is not shown, and a refused form shows none.
+    let id = alice.submit_link("B", "https://www.example.com/b/").await;
+    let form = page(&bob, "/submit").await.form("/submit").with("url", "http://example.com/b");
+    assert!(!Page::of(&form.send(&bob).await).text().contains("Submit anyway"));
+    ok(alice.delete(id).await);
+    assert!(redirects_to(&form.with("title", "x").send(&bob).await).starts_with("/news/"));
 }
 
-#[tokio::test]
-async fn an_earlier_story_with_the_same_url_is_found_while_it_counts() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        let visitor = server.visitor();
-        let new = |url: &str| serde_json::json!({"status": "ok", "url": url});
-        assert_eq!(duplicate(&visitor, "https://example.com/a").await, new("https://example.com/a"));
-        let id = alice.submit_link("A <title>", "https://example.com/a?b=c").await;
-        for client in [&alice, &visitor] {
-            for url in [
-                "https://example.com/a?b=c",
-                " example.com/a?b=c ",
-                "HTTPS://Example.com:443/a?b=c&utm_source=x#y",
-            ] {
-                let found = ok(duplicate(client, url).await);
-                assert_eq!(
-                    (found["news_id"].as_u64(), found["title"].as_str()),
-                    (Some(id), Some("A <title>")),
-                    "{url}"
-                );
-            }
+#[each_engine]
+async fn an_earlier_story_with_the_same_url_is_found_while_it_counts(server: Server) {
+    let alice = server.member("alice").await;
+    let visitor = server.visitor();
+    let new = |url: &str| serde_json::json!({"status": "ok", "url": url});
+    assert_eq!(duplicate(&visitor, "https://example.com/a").await, new("https://example.com/a"));
+    let id = alice.submit_link("A <title>", "https://example.com/a?b=c").await;
+    for client in [&alice, &visitor] {
+        for url in [
+            "https://example.com/a?b=c",
+            " example.com/a?b=c ",
+            "HTTPS://Example.com:443/a?b=c&utm_source=x#y",
+        ] {
+            let found = ok(duplicate(client, url).await);
+            assert_eq!(
+                (found["news_id"].as_u64(), found["title"].as_str()),
+                (Some(id), Some("A <title>")),
+                "{url}"
+            );
         }
-        assert_eq!(duplicate(&visitor, "http://example.com/a?b=c").await, new("http://example.com/a?b=c"));
-        for url in ["", "exam", "text://x", "javascript:alert(1)"] {
-            refused(duplicate(&visitor, url).await);
-        }
-        refused(visitor.api_get("/api/duplicate").await);
-        // A fragment that is a path, and another case of a path, make another address.
-        for url in ["https://example.com/a?b=c#!/d", "https://example.com/A?b=c"] {
-            assert_eq!(duplicate(&visitor, url).await["news_id"], serde_json::Value::Null, "{url}");
-        }
-        ok(alice.delete(id).await);
-        assert_eq!(duplicate(&visitor, "example.com/a?b=c").await, new("https://example.com/a?b=c"));
-    })
-    .await;
+    }
+    assert_eq!(duplicate(&visitor, "http://example.com/a?b=c").await, new("http://example.com/a?b=c"));
+    for url in ["", "exam", "text://x", "javascript:alert(1)"] {
+        refused(duplicate(&visitor, url).await);
+    }
+    refused(visitor.api_get("/api/duplicate").await);
+    // A fragment that is a path, and another case of a path, make another address.
+    for url in ["https://example.com/a?b=c#!/d", "https://example.com/A?b=c"] {
+        assert_eq!(duplicate(&visitor, url).await["news_id"], serde_json::Value::Null, "{url}");
+    }
+    ok(alice.delete(id).await);
+    assert_eq!(duplicate(&visitor, "example.com/a?b=c").await, new("https://example.com/a?b=c"));
 }
 
 #[tokio::test]
@@ -95,9 +90,8 @@ async fn an_earlier_story_is_found_only_as_long_as_it_counts() {
     }
 }
 
-#[tokio::test]
-async fn a_duplicate_keeps_what_was_typed() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_duplicate_keeps_what_was_typed(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_link("Earlier", "https://example.com/a").await;
     server.advance(49 * 60);
@@ -126,9 +120,8 @@ async fn a_duplicate_keeps_what_was_typed() {
     assert_eq!(own.one("p", &[("role", "status")]).text(), said);
 }
 
-#[tokio::test]
-async fn forms_complete_a_host_and_the_api_does_not() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn forms_complete_a_host_and_the_api_does_not(server: Server) {
     let alice = server.member("alice").await;
     let form = page(&alice, "/submit").await.form("/submit").with("title", "Title");
     assert_eq!(redirects_to(&form.with("url", "example.com/foo").send(&alice).await), "/news/1");
@@ -185,9 +178,8 @@ async fn a_title_is_fetched_without_a_script() {
     assert_eq!(server.field("news:1", "title").await.unwrap(), "The <title>");
 }
 
-#[tokio::test]
-async fn a_preview_shows_the_story_and_submits_nothing() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_preview_shows_the_story_and_submits_nothing(server: Server) {
     let alice = server.member("alice").await;
     server.set_karma(&alice, 10).await;
     let form = page(&alice, "/submit").await.form("/submit");
@@ -239,9 +231,8 @@ async fn a_preview_shows_the_story_and_submits_nothing() {
     assert_eq!(Page::of(&both).alert(), Some("A story has either a URL or text. Remove one of them."));
 }
 
-#[tokio::test]
-async fn topics_are_chosen_by_buttons_without_a_script() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn topics_are_chosen_by_buttons_without_a_script(server: Server) {
     let alice = server.register("alice").await;
     assert!(page(&alice, "/submit").await.find("button", &[("name", "toggle_topic")]).is_empty());
     alice.submit_on("rust, go", "One").await;
@@ -268,9 +259,8 @@ async fn topics_are_chosen_by_buttons_without_a_script() {
     assert_eq!(Page::of(&wrong).form("/submit").value("topics"), Some("C"));
 }
 
-#[tokio::test]
-async fn many_topics_have_buttons_for_the_largest_only() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn many_topics_have_buttons_for_the_largest_only(server: Server) {
     let alice = server.register("alice").await;
     for number in 0..6 {
         let topics: Vec<String> = (0..5).map(|topic| format!("topic-{number}{topic}")).collect();

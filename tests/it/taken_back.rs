@@ -13,7 +13,7 @@ use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::html::Page;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 
 /// Old records of votes are removed once in so many votes; see docs/data-layout.md.
 const PRUNED_ONCE_IN: u64 = 64;
@@ -42,135 +42,119 @@ async fn records(server: &Server, user: &Client) -> BTreeMap<String, String> {
     server.hash(&format!("user:{}:recent_votes", user.user_id)).await
 }
 
-#[tokio::test]
-async fn nothing_of_a_vote_that_was_taken_back_remains() {
-    each_engine(&[("karma.visit_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        server.set_karma(&bob, 30).await;
-        server.set_karma(&alice, 10).await;
-        let news = alice.submit_on("rust", "One").await;
-        let comment = alice.comment(news, "A comment").await;
-        ok(alice.api_get("/api/topic/rust/score/1").await);
-        server.advance(60);
-        ok(bob.api_get("/api/getnews/top/0/1").await);
-        let before = traces(&server).await;
-        let whole = server.dump().await;
-        for direction in ["up", "down", "up"] {
-            assert_eq!(bob.vote(news, direction).await, serde_json::json!({"status": "ok"}));
-            assert_ne!(traces(&server).await, before);
-            assert_eq!(bob.vote(news, "none").await, serde_json::json!({"status": "ok"}));
-            assert_eq!(traces(&server).await, before, "{direction}");
-            ok(bob.vote_comment(news, comment, direction).await);
-            assert_ne!(traces(&server).await, before);
-            let answer = ok(bob.vote_comment(news, comment, "none").await);
-            assert_eq!(answer["comment_id"], format!("{news}-{comment}"));
-            assert_eq!(traces(&server).await, before, "{direction} on the comment");
-        }
-        let now = server.dump().await;
-        assert_eq!(now["news.up:1"], whole["news.up:1"]);
-        assert_eq!(now.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
-        assert!(bob.news(news).await.get("voted").is_none());
-    })
-    .await;
+#[each_engine(&[("karma.visit_seconds", "0")])]
+async fn nothing_of_a_vote_that_was_taken_back_remains(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    server.set_karma(&bob, 30).await;
+    server.set_karma(&alice, 10).await;
+    let news = alice.submit_on("rust", "One").await;
+    let comment = alice.comment(news, "A comment").await;
+    ok(alice.api_get("/api/topic/rust/score/1").await);
+    server.advance(60);
+    ok(bob.api_get("/api/getnews/top/0/1").await);
+    let before = traces(&server).await;
+    let whole = server.dump().await;
+    for direction in ["up", "down", "up"] {
+        assert_eq!(bob.vote(news, direction).await, serde_json::json!({"status": "ok"}));
+        assert_ne!(traces(&server).await, before);
+        assert_eq!(bob.vote(news, "none").await, serde_json::json!({"status": "ok"}));
+        assert_eq!(traces(&server).await, before, "{direction}");
+        ok(bob.vote_comment(news, comment, direction).await);
+        assert_ne!(traces(&server).await, before);
+        let answer = ok(bob.vote_comment(news, comment, "none").await);
+        assert_eq!(answer["comment_id"], format!("{news}-{comment}"));
+        assert_eq!(traces(&server).await, before, "{direction} on the comment");
+    }
+    let now = server.dump().await;
+    assert_eq!(now["news.up:1"], whole["news.up:1"]);
+    assert_eq!(now.keys().collect::<Vec<_>>(), whole.keys().collect::<Vec<_>>());
+    assert!(bob.news(news).await.get("voted").is_none());
 }
 
-#[tokio::test]
-async fn the_rank_is_that_of_the_votes_that_are_left() {
-    each_engine(&[], async |server| {
-        let users = server.members(4).await;
-        let news = users[0].submit_text("One", "text").await;
-        for voter in &users[1..] {
-            ok(voter.vote(news, "up").await);
-        }
-        server.advance(300);
-        ok(users[2].vote(news, "none").await);
-        let score: f64 = server.field("news:1", "score").await.unwrap().parse().unwrap();
-        assert!((score - 3.0).abs() < 1e-9, "{score}");
-        let rank = 3.0 * 1_000_000.0 / (300.0 + 28_800.0_f64).powf(1.1);
-        let listed = server.sorted("news.top").await;
-        assert!((listed[0].1 - rank).abs() < 1e-6, "{listed:?}");
-    })
-    .await;
+#[each_engine]
+async fn the_rank_is_that_of_the_votes_that_are_left(server: Server) {
+    let users = server.members(4).await;
+    let news = users[0].submit_text("One", "text").await;
+    for voter in &users[1..] {
+        ok(voter.vote(news, "up").await);
+    }
+    server.advance(300);
+    ok(users[2].vote(news, "none").await);
+    let score: f64 = server.field("news:1", "score").await.unwrap().parse().unwrap();
+    assert!((score - 3.0).abs() < 1e-9, "{score}");
+    let rank = 3.0 * 1_000_000.0 / (300.0 + 28_800.0_f64).powf(1.1);
+    let listed = server.sorted("news.top").await;
+    assert!((listed[0].1 - rank).abs() < 1e-6, "{listed:?}");
 }
 
-#[tokio::test]
-async fn a_vote_can_be_taken_back_for_ten_minutes_and_cast_again() {
-    each_engine(&[("karma.visit_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("One", "text").await;
-        let comment = alice.comment(news, "A comment").await;
-        assert_eq!(refused(bob.vote(news, "none").await), NOT_VOTED);
-        assert_eq!(refused(bob.vote_comment(news, comment, "none").await), NOT_VOTED);
-        ok(bob.vote(news, "up").await);
-        server.advance(600);
-        ok(bob.vote(news, "none").await);
-        assert_eq!(refused(bob.vote(news, "none").await), NOT_VOTED);
-        ok(bob.vote(news, "up").await);
-        ok(bob.vote_comment(news, comment, "down").await);
-        server.advance(601);
-        let before = traces(&server).await;
-        assert_eq!(refused(bob.vote(news, "none").await), TOO_LATE);
-        assert_eq!(refused(bob.vote_comment(news, comment, "none").await), TOO_LATE);
-        assert_eq!(traces(&server).await, before);
-        let form = [
-            ("news_id", "1"),
-            ("vote_type", "none"),
-            ("next", "/"),
-            ("apisecret", bob.apisecret.as_deref().unwrap()),
-        ];
-        assert_eq!(bob.post("/votenews", &form).await.status, StatusCode::FORBIDDEN);
-    })
-    .await;
+#[each_engine(&[("karma.visit_seconds", "0")])]
+async fn a_vote_can_be_taken_back_for_ten_minutes_and_cast_again(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("One", "text").await;
+    let comment = alice.comment(news, "A comment").await;
+    assert_eq!(refused(bob.vote(news, "none").await), NOT_VOTED);
+    assert_eq!(refused(bob.vote_comment(news, comment, "none").await), NOT_VOTED);
+    ok(bob.vote(news, "up").await);
+    server.advance(600);
+    ok(bob.vote(news, "none").await);
+    assert_eq!(refused(bob.vote(news, "none").await), NOT_VOTED);
+    ok(bob.vote(news, "up").await);
+    ok(bob.vote_comment(news, comment, "down").await);
+    server.advance(601);
+    let before = traces(&server).await;
+    assert_eq!(refused(bob.vote(news, "none").await), TOO_LATE);
+    assert_eq!(refused(bob.vote_comment(news, comment, "none").await), TOO_LATE);
+    assert_eq!(traces(&server).await, before);
+    let form = [
+        ("news_id", "1"),
+        ("vote_type", "none"),
+        ("next", "/"),
+        ("apisecret", bob.apisecret.as_deref().unwrap()),
+    ];
+    assert_eq!(bob.post("/votenews", &form).await.status, StatusCode::FORBIDDEN);
 }
 
-#[tokio::test]
-async fn what_one_posts_keeps_ones_first_vote() {
-    each_engine(&[], async |server| {
-        let alice = server.member("alice").await;
-        let news = alice.submit_text("One", "text").await;
-        let comment = alice.comment(news, "A comment").await;
-        let before = server.dump().await;
-        let error = "You can't take back your vote on your own post.";
-        assert_eq!(refused(alice.vote(news, "none").await), error);
-        assert_eq!(refused(alice.vote_comment(news, comment, "none").await), error);
-        assert_eq!(server.dump().await, before);
-        // An imported item may lack its author's vote. A later one is as any other, and free.
-        server
-            .write(|batch| {
-                batch.sorted_remove("news.up:1", "1");
-                batch.sorted_remove("user.saved:1", "1");
-                batch.set_field("news:1", "up", "0");
-            })
-            .await;
-        server.advance(60);
-        ok(alice.vote(news, "down").await);
-        ok(alice.vote(news, "none").await);
-        assert_eq!((server.karma(&alice).await, server.number("news:1", "down").await), (1, 0));
-    })
-    .await;
+#[each_engine]
+async fn what_one_posts_keeps_ones_first_vote(server: Server) {
+    let alice = server.member("alice").await;
+    let news = alice.submit_text("One", "text").await;
+    let comment = alice.comment(news, "A comment").await;
+    let before = server.dump().await;
+    let error = "You can't take back your vote on your own post.";
+    assert_eq!(refused(alice.vote(news, "none").await), error);
+    assert_eq!(refused(alice.vote_comment(news, comment, "none").await), error);
+    assert_eq!(server.dump().await, before);
+    // An imported item may lack its author's vote. A later one is as any other, and free.
+    server
+        .write(|batch| {
+            batch.sorted_remove("news.up:1", "1");
+            batch.sorted_remove("user.saved:1", "1");
+            batch.set_field("news:1", "up", "0");
+        })
+        .await;
+    server.advance(60);
+    ok(alice.vote(news, "down").await);
+    ok(alice.vote(news, "none").await);
+    assert_eq!((server.karma(&alice).await, server.number("news:1", "down").await), (1, 0));
 }
 
-#[tokio::test]
-async fn with_zero_seconds_votes_are_final_and_nothing_is_recorded() {
-    each_engine(&[("karma.take_back_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("One", "text").await;
-        let comment = alice.comment(news, "A comment").await;
-        ok(bob.vote(news, "up").await);
-        ok(bob.vote_comment(news, comment, "up").await);
-        assert!(records(&server, &bob).await.is_empty());
-        for answer in [bob.vote(news, "none").await, bob.vote_comment(news, comment, "none").await] {
-            assert_eq!(refused(answer), "Votes are final on this site.");
-        }
-        let page = Page::of(&bob.get("/news/1").await);
-        assert!(page.find("button", &[("value", "none")]).is_empty());
-    })
-    .await;
+#[each_engine(&[("karma.take_back_seconds", "0")])]
+async fn with_zero_seconds_votes_are_final_and_nothing_is_recorded(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("One", "text").await;
+    let comment = alice.comment(news, "A comment").await;
+    ok(bob.vote(news, "up").await);
+    ok(bob.vote_comment(news, comment, "up").await);
+    assert!(records(&server, &bob).await.is_empty());
+    for answer in [bob.vote(news, "none").await, bob.vote_comment(news, comment, "none").await] {
+        assert_eq!(refused(answer), "Votes are final on this site.");
+    }
+    let page = Page::of(&bob.get("/news/1").await);
+    assert!(page.find("button", &[("value", "none")]).is_empty());
 }
 
-#[tokio::test]
-async fn the_window_is_a_setting() {
-    let server = Server::start(Engine::Memory, &[("karma.take_back_seconds", "7200")]).await;
+#[in_memory(&[("karma.take_back_seconds", "7200")])]
+async fn the_window_is_a_setting(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
     ok(bob.vote(news, "up").await);
@@ -201,103 +185,90 @@ async fn karma_is_given_back_at_the_price_of_then() {
     assert_eq!((then.karma(&alice).await, then.karma(&bob).await), (1, 10));
 }
 
-#[tokio::test]
-async fn the_author_loses_what_was_given_even_below_zero() {
-    each_engine(&[("karma.visit_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let one = alice.submit_text("One", "text").await;
-        let two = bob.submit_text("Two", "text").await;
-        ok(bob.vote(one, "up").await);
-        // Alice has spent what she got.
-        server.set_karma(&alice, 1).await;
-        ok(alice.vote(two, "up").await);
-        assert_eq!(server.karma(&alice).await, 0);
-        ok(bob.vote(one, "none").await);
-        assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (-1, 2));
-    })
-    .await;
+#[each_engine(&[("karma.visit_seconds", "0")])]
+async fn the_author_loses_what_was_given_even_below_zero(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let one = alice.submit_text("One", "text").await;
+    let two = bob.submit_text("Two", "text").await;
+    ok(bob.vote(one, "up").await);
+    // Alice has spent what she got.
+    server.set_karma(&alice, 1).await;
+    ok(alice.vote(two, "up").await);
+    assert_eq!(server.karma(&alice).await, 0);
+    ok(bob.vote(one, "none").await);
+    assert_eq!((server.karma(&alice).await, server.karma(&bob).await), (-1, 2));
 }
 
-#[tokio::test]
-async fn what_was_saved_without_the_vote_stays_saved() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        server.set_karma(&bob, 10).await;
-        let news = alice.submit_text("One", "text").await;
-        let listed = async || server.sorted("user.saved:2").await;
-        let at = |time: u64| [("1".to_owned(), f64::from(u32::try_from(time).unwrap()))];
-        let mark = async |how: &str| ok(bob.api_post(&format!("/api/{how}"), &[("news_id", "1")]).await);
-        // Saved before the vote.
-        mark("save").await;
-        server.advance(5);
-        ok(bob.vote(news, "up").await);
-        assert_eq!(listed().await, at(START + 5));
-        ok(bob.vote(news, "none").await);
-        assert_eq!(listed().await, at(START));
-        // Saved again after the vote.
-        ok(bob.vote(news, "up").await);
-        server.advance(10);
-        mark("save").await;
-        ok(bob.vote(news, "none").await);
-        assert_eq!(listed().await, at(START + 15));
-        // Removed after the vote.
-        ok(bob.vote(news, "up").await);
-        mark("unsave").await;
-        assert_eq!(listed().await, at(START + 15));
-        ok(bob.vote(news, "none").await);
-        assert_eq!(listed().await, []);
-    })
-    .await;
+#[each_engine]
+async fn what_was_saved_without_the_vote_stays_saved(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    server.set_karma(&bob, 10).await;
+    let news = alice.submit_text("One", "text").await;
+    let listed = async || server.sorted("user.saved:2").await;
+    let at = |time: u64| [("1".to_owned(), f64::from(u32::try_from(time).unwrap()))];
+    let mark = async |how: &str| ok(bob.api_post(&format!("/api/{how}"), &[("news_id", "1")]).await);
+    // Saved before the vote.
+    mark("save").await;
+    server.advance(5);
+    ok(bob.vote(news, "up").await);
+    assert_eq!(listed().await, at(START + 5));
+    ok(bob.vote(news, "none").await);
+    assert_eq!(listed().await, at(START));
+    // Saved again after the vote.
+    ok(bob.vote(news, "up").await);
+    server.advance(10);
+    mark("save").await;
+    ok(bob.vote(news, "none").await);
+    assert_eq!(listed().await, at(START + 15));
+    // Removed after the vote.
+    ok(bob.vote(news, "up").await);
+    mark("unsave").await;
+    assert_eq!(listed().await, at(START + 15));
+    ok(bob.vote(news, "none").await);
+    assert_eq!(listed().await, []);
 }
 
-#[tokio::test]
-async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted() {
-    each_engine(&[], async |server| {
-        let users = server.members(3).await;
-        let news = users[0].submit_text("One", "text").await;
-        let standing = async || {
-            let score = server.sorted("score:").await[0].1;
-            (server.number("article:1", "votes").await, score)
-        };
-        let start = standing().await;
-        server.advance(WEEK - 1);
-        ok(users[1].vote(news, "up").await);
-        assert_eq!(standing().await, (2, start.1 + 432.0));
-        server.advance(2);
-        // This one comes too late to count.
-        ok(users[2].vote(news, "up").await);
-        assert_eq!(standing().await, (2, start.1 + 432.0));
-        ok(users[2].vote(news, "none").await);
-        assert_eq!(standing().await, (2, start.1 + 432.0));
-        ok(users[1].vote(news, "none").await);
-        assert_eq!(standing().await, start);
-    })
-    .await;
+#[each_engine]
+async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted(server: Server) {
+    let users = server.members(3).await;
+    let news = users[0].submit_text("One", "text").await;
+    let standing = async || {
+        let score = server.sorted("score:").await[0].1;
+        (server.number("article:1", "votes").await, score)
+    };
+    let start = standing().await;
+    server.advance(WEEK - 1);
+    ok(users[1].vote(news, "up").await);
+    assert_eq!(standing().await, (2, start.1 + 432.0));
+    server.advance(2);
+    // This one comes too late to count.
+    ok(users[2].vote(news, "up").await);
+    assert_eq!(standing().await, (2, start.1 + 432.0));
+    ok(users[2].vote(news, "none").await);
+    assert_eq!(standing().await, (2, start.1 + 432.0));
+    ok(users[1].vote(news, "none").await);
+    assert_eq!(standing().await, start);
 }
 
-#[tokio::test]
-async fn a_vote_that_another_program_has_counted_stays_counted() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("One", "text").await;
-        server
-            .write(|batch| {
-                batch.add_member("voted:1", "user:2");
-                batch.increment_field("article:1", "votes", 1);
-                batch.sorted_increment("score:", "article:1", 432.0);
-            })
-            .await;
-        let before = traces(&server).await;
-        ok(bob.vote(news, "up").await);
-        ok(bob.vote(news, "none").await);
-        assert_eq!(traces(&server).await, before);
-    })
-    .await;
+#[each_engine]
+async fn a_vote_that_another_program_has_counted_stays_counted(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("One", "text").await;
+    server
+        .write(|batch| {
+            batch.add_member("voted:1", "user:2");
+            batch.increment_field("article:1", "votes", 1);
+            batch.sorted_increment("score:", "article:1", 432.0);
+        })
+        .await;
+    let before = traces(&server).await;
+    ok(bob.vote(news, "up").await);
+    ok(bob.vote(news, "none").await);
+    assert_eq!(traces(&server).await, before);
 }
 
-#[tokio::test]
-async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_taken_back() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_taken_back(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     server.set_karma(&bob, 1_000).await;
     for number in 1..=6 {
@@ -334,93 +305,88 @@ async fn only_so_many_votes_are_recorded_and_not_for_longer_than_they_can_be_tak
     assert!(records(&server, &bob).await.is_empty());
 }
 
-#[tokio::test]
-async fn deleted_stories_and_comments_keep_their_votes() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("One", "text").await;
-        let comment = alice.comment(news, "A comment").await;
-        ok(bob.vote(news, "up").await);
-        ok(bob.vote_comment(news, comment, "up").await);
-        ok(alice.edit_comment(news, comment, "").await);
-        assert_eq!(refused(bob.vote_comment(news, comment, "none").await), "This comment has been deleted.");
-        ok(alice.delete(news).await);
-        assert_eq!(refused(bob.vote(news, "none").await), "This story has been deleted.");
-        assert_eq!(refused(bob.vote(99, "none").await), "There is no such story.");
-    })
-    .await;
+#[each_engine]
+async fn deleted_stories_and_comments_keep_their_votes(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("One", "text").await;
+    let comment = alice.comment(news, "A comment").await;
+    ok(bob.vote(news, "up").await);
+    ok(bob.vote_comment(news, comment, "up").await);
+    ok(alice.edit_comment(news, comment, "").await);
+    assert_eq!(refused(bob.vote_comment(news, comment, "none").await), "This comment has been deleted.");
+    ok(alice.delete(news).await);
+    assert_eq!(refused(bob.vote(news, "none").await), "This story has been deleted.");
+    assert_eq!(refused(bob.vote(99, "none").await), "There is no such story.");
 }
 
+#[each_engine(&[("karma.visit_seconds", "0")])]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_who_take_the_same_vote_back_at_once_one_succeeds() {
-    each_engine(&[("karma.visit_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        let news = alice.submit_text("One", "text").await;
-        let comment = alice.comment(news, "A comment").await;
-        let before = traces(&server).await;
-        ok(bob.vote(news, "up").await);
-        ok(bob.vote_comment(news, comment, "up").await);
-        for on_comment in [false, true] {
-            let answers = at_once((0..16).map(|_| {
-                let bob = bob.clone();
-                async move {
-                    if on_comment {
-                        bob.vote_comment(news, comment, "none").await
-                    } else {
-                        bob.vote(news, "none").await
-                    }
+async fn of_many_who_take_the_same_vote_back_at_once_one_succeeds(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    let news = alice.submit_text("One", "text").await;
+    let comment = alice.comment(news, "A comment").await;
+    let before = traces(&server).await;
+    ok(bob.vote(news, "up").await);
+    ok(bob.vote_comment(news, comment, "up").await);
+    for on_comment in [false, true] {
+        let answers = at_once((0..16).map(|_| {
+            let bob = bob.clone();
+            async move {
+                if on_comment {
+                    bob.vote_comment(news, comment, "none").await
+                } else {
+                    bob.vote(news, "none").await
                 }
-            }))
-            .await;
-            let (taken, others): (Vec<Json>, Vec<Json>) =
-                answers.into_iter().partition(|answer| answer["status"] == "ok");
-            assert_eq!(taken.len(), 1);
-            assert!(others.into_iter().all(|answer| refused(answer) == NOT_VOTED));
-        }
-        assert_eq!(traces(&server).await, before);
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn votes_taken_back_while_the_story_is_deleted_or_its_topic_renamed_leave_the_store_consistent() {
-    each_engine(&[], async |server| {
-        let crowd = server.members(24).await;
-        server.set_field("user:1", "flags", "a").await;
-        server.set_karma(&crowd[0], 100).await;
-        let deleted = crowd[0].submit_on("rust", "One").await;
-        let renamed = crowd[0].submit_on("rust", "Two").await;
-        for voter in &crowd[1..] {
-            server.set_karma(voter, 10).await;
-            ok(voter.vote(deleted, "up").await);
-            ok(voter.vote(renamed, "up").await);
-        }
-        let order = (1..12).chain([0]).chain(12..24).map(|number| (number, crowd[number].clone()));
-        let taken = at_once(order.map(|(number, client)| async move {
-            if number == 0 {
-                ok(client.delete(deleted).await);
-                ok(client.api_post("/api/renametopic", &[("topic", "rust"), ("name", "rustlang")]).await);
-                return (false, false);
             }
-            let first = client.vote(deleted, "none").await["status"] == "ok";
-            (first, client.vote(renamed, "none").await["status"] == "ok")
         }))
         .await;
-        assert_eq!(taken.iter().filter(|(_, second)| *second).count(), 23);
-        assert_eq!(server.ids("news.up:2").await, [1]);
-        assert_eq!(server.number("article:2", "votes").await, 1);
-        // Those who were in time have their karma back, the others have paid.
-        let in_time = taken.iter().filter(|(first, _)| *first).count();
-        assert_eq!(server.ids("news.up:1").await.len(), 24 - in_time);
-        let mut paid = 0;
-        for voter in &crowd[1..] {
-            paid += 10 - server.karma(voter).await;
+        let (taken, others): (Vec<Json>, Vec<Json>) =
+            answers.into_iter().partition(|answer| answer["status"] == "ok");
+        assert_eq!(taken.len(), 1);
+        assert!(others.into_iter().all(|answer| refused(answer) == NOT_VOTED));
+    }
+    assert_eq!(traces(&server).await, before);
+}
+
+#[each_engine]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn votes_taken_back_while_the_story_is_deleted_or_its_topic_renamed_leave_the_store_consistent(
+    server: Server,
+) {
+    let crowd = server.members(24).await;
+    server.set_field("user:1", "flags", "a").await;
+    server.set_karma(&crowd[0], 100).await;
+    let deleted = crowd[0].submit_on("rust", "One").await;
+    let renamed = crowd[0].submit_on("rust", "Two").await;
+    for voter in &crowd[1..] {
+        server.set_karma(voter, 10).await;
+        ok(voter.vote(deleted, "up").await);
+        ok(voter.vote(renamed, "up").await);
+    }
+    let order = (1..12).chain([0]).chain(12..24).map(|number| (number, crowd[number].clone()));
+    let taken = at_once(order.map(|(number, client)| async move {
+        if number == 0 {
+            ok(client.delete(deleted).await);
+            ok(client.api_post("/api/renametopic", &[("topic", "rust"), ("name", "rustlang")]).await);
+            return (false, false);
         }
-        assert_eq!(paid, i64::try_from(23 - in_time).unwrap());
-        assert_eq!(server.karma(&crowd[0]).await, 100 + paid);
-        crate::consistency::check_site(&server).await;
-    })
+        let first = client.vote(deleted, "none").await["status"] == "ok";
+        (first, client.vote(renamed, "none").await["status"] == "ok")
+    }))
     .await;
+    assert_eq!(taken.iter().filter(|(_, second)| *second).count(), 23);
+    assert_eq!(server.ids("news.up:2").await, [1]);
+    assert_eq!(server.number("article:2", "votes").await, 1);
+    // Those who were in time have their karma back, the others have paid.
+    let in_time = taken.iter().filter(|(first, _)| *first).count();
+    assert_eq!(server.ids("news.up:1").await.len(), 24 - in_time);
+    let mut paid = 0;
+    for voter in &crowd[1..] {
+        paid += 10 - server.karma(voter).await;
+    }
+    assert_eq!(paid, i64::try_from(23 - in_time).unwrap());
+    assert_eq!(server.karma(&crowd[0]).await, 100 + paid);
+    crate::consistency::check_site(&server).await;
 }
 
 /// One step of a random story: who does what, on which of the stories or their comments, after
@@ -514,52 +480,49 @@ fn names(page: &Page) -> Vec<String> {
     buttons.filter(|name| name.starts_with("Vote")).collect()
 }
 
-#[tokio::test]
-async fn the_pressed_button_takes_the_vote_back_while_that_is_possible() {
-    each_engine(&[("karma.visit_seconds", "0")], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        server.set_karma(&bob, 50).await;
-        alice.submit_text("Linux <7.2>", "text").await;
-        alice.comment(1, "A comment").await;
-        let expected = [
-            "Vote up: Linux <7.2>",
-            "Vote down: Linux <7.2>",
-            "Vote up: comment by alice",
-            "Vote down: comment by alice",
-        ];
-        assert_eq!(names(&Page::of(&bob.get("/news/1").await)), expected);
-        let of_visitor = Page::of(&server.visitor().get("/news/1").await);
-        assert_eq!(names(&of_visitor), [expected[0], expected[2]]);
-        ok(bob.vote(1, "up").await);
-        ok(bob.vote_comment(1, 1, "down").await);
-        let lists: [(&str, &[&str]); 4] = [
-            ("/", &["/votenews"]),
-            ("/best", &["/votenews"]),
-            ("/upvoted", &["/votenews"]),
-            ("/news/1", &["/votenews", "/votecomment"]),
-        ];
-        for (path, forms) in lists {
-            let page = Page::of(&bob.get(path).await);
-            let pressed = [("value", "none"), ("aria-pressed", "true"), ("title", "Take back your vote")];
-            assert_eq!(page.find("button", &pressed).len(), forms.len(), "{path}");
-            assert_eq!(page.find("button", &[("disabled", "")]).len(), forms.len(), "{path}");
-            let page = Page::of(&alice.get(path).await);
-            assert!(page.find("button", &[("value", "none")]).is_empty(), "{path}");
-        }
-        for (action, shown) in [("/votenews", "/"), ("/votecomment", "/news/1")] {
-            let form = Page::of(&bob.get(shown).await).form(action).pressing("none");
-            assert_eq!(form.send(&bob).await.status, StatusCode::SEE_OTHER);
-        }
-        let page = Page::of(&bob.get("/news/1").await);
-        assert!(page.find("button", &[("aria-pressed", "true")]).is_empty());
+#[each_engine(&[("karma.visit_seconds", "0")])]
+async fn the_pressed_button_takes_the_vote_back_while_that_is_possible(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    server.set_karma(&bob, 50).await;
+    alice.submit_text("Linux <7.2>", "text").await;
+    alice.comment(1, "A comment").await;
+    let expected = [
+        "Vote up: Linux <7.2>",
+        "Vote down: Linux <7.2>",
+        "Vote up: comment by alice",
+        "Vote down: comment by alice",
+    ];
+    assert_eq!(names(&Page::of(&bob.get("/news/1").await)), expected);
+    let of_visitor = Page::of(&server.visitor().get("/news/1").await);
+    assert_eq!(names(&of_visitor), [expected[0], expected[2]]);
+    ok(bob.vote(1, "up").await);
+    ok(bob.vote_comment(1, 1, "down").await);
+    let lists: [(&str, &[&str]); 4] = [
+        ("/", &["/votenews"]),
+        ("/best", &["/votenews"]),
+        ("/upvoted", &["/votenews"]),
+        ("/news/1", &["/votenews", "/votecomment"]),
+    ];
+    for (path, forms) in lists {
+        let page = Page::of(&bob.get(path).await);
+        let pressed = [("value", "none"), ("aria-pressed", "true"), ("title", "Take back your vote")];
+        assert_eq!(page.find("button", &pressed).len(), forms.len(), "{path}");
+        assert_eq!(page.find("button", &[("disabled", "")]).len(), forms.len(), "{path}");
+        let page = Page::of(&alice.get(path).await);
+        assert!(page.find("button", &[("value", "none")]).is_empty(), "{path}");
+    }
+    for (action, shown) in [("/votenews", "/"), ("/votecomment", "/news/1")] {
+        let form = Page::of(&bob.get(shown).await).form(action).pressing("none");
+        assert_eq!(form.send(&bob).await.status, StatusCode::SEE_OTHER);
+    }
+    let page = Page::of(&bob.get("/news/1").await);
+    assert!(page.find("button", &[("aria-pressed", "true")]).is_empty());
 
-        ok(bob.vote(1, "up").await);
-        server.advance(601);
-        let page = Page::of(&bob.get("/news/1").await);
-        assert!(page.find("button", &[("value", "none")]).is_empty());
-        assert_eq!(page.find("button", &[("aria-pressed", "true"), ("disabled", "")]).len(), 1);
-    })
-    .await;
+    ok(bob.vote(1, "up").await);
+    server.advance(601);
+    let page = Page::of(&bob.get("/news/1").await);
+    assert!(page.find("button", &[("value", "none")]).is_empty());
+    assert_eq!(page.find("button", &[("aria-pressed", "true"), ("disabled", "")]).len(), 1);
 }
 
 #[tokio::test]
@@ -589,9 +552,8 @@ async fn only_those_who_may_vote_down_have_a_button_for_it_and_no_page_names_a_p
     assert_eq!(buttons(&bob, "/", "down").await, 1, "moderators need no karma");
 }
 
-#[tokio::test]
-async fn no_page_counts_votes_down_that_there_are_not() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn no_page_counts_votes_down_that_there_are_not(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("One", "text").await;
     alice.comment(1, "A comment").await;
@@ -607,38 +569,35 @@ async fn no_page_counts_votes_down_that_there_are_not() {
     assert!(counts().await.is_empty());
 }
 
-#[tokio::test]
-async fn pages_with_votes_that_can_be_taken_back_take_no_further_round() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        server.set_karma(&bob, 100).await;
-        let mut stories = Vec::new();
-        for number in 0..20 {
-            stories.push(alice.submit_text(&format!("Number {number}"), "text").await);
+#[each_engine]
+async fn pages_with_votes_that_can_be_taken_back_take_no_further_round(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    server.set_karma(&bob, 100).await;
+    let mut stories = Vec::new();
+    for number in 0..20 {
+        stories.push(alice.submit_text(&format!("Number {number}"), "text").await);
+    }
+    for path in ["/", "/latest/0", "/best", "/news/1"] {
+        let rounds = async || {
+            server.clear_caches().await;
+            bob.get(path).await;
+            let cold = server.store().rounds();
+            bob.get(path).await;
+            server.store().rounds() - cold
+        };
+        let cold = async || {
+            server.clear_caches().await;
+            let before = server.store().rounds();
+            bob.get(path).await;
+            server.store().rounds() - before
+        };
+        let before = (cold().await, rounds().await);
+        for news in &stories {
+            ok(bob.vote(*news, "up").await);
         }
-        for path in ["/", "/latest/0", "/best", "/news/1"] {
-            let rounds = async || {
-                server.clear_caches().await;
-                bob.get(path).await;
-                let cold = server.store().rounds();
-                bob.get(path).await;
-                server.store().rounds() - cold
-            };
-            let cold = async || {
-                server.clear_caches().await;
-                let before = server.store().rounds();
-                bob.get(path).await;
-                server.store().rounds() - before
-            };
-            let before = (cold().await, rounds().await);
-            for news in &stories {
-                ok(bob.vote(*news, "up").await);
-            }
-            assert_eq!((cold().await, rounds().await), before, "{path}");
-            for news in &stories {
-                ok(bob.vote(*news, "none").await);
-            }
+        assert_eq!((cold().await, rounds().await), before, "{path}");
+        for news in &stories {
+            ok(bob.vote(*news, "none").await);
         }
-    })
-    .await;
+    }
 }

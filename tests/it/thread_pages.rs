@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, HttpResponse, ok, refused};
 use crate::html::Page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 /// A page, before compression.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -92,30 +92,26 @@ async fn check_missing(client: &Client, path: &str) {
     assert_eq!(client.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
 }
 
-#[tokio::test]
-async fn the_pages_of_a_thread_are_a_partition() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        store_thread(&server, &branches(450), "A comment").await;
-        for client in [&server.visitor(), &alice] {
-            let pages = all_pages(client, "/news/1").await;
-            assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [200, 200, 50]);
-            check_partition(&pages, 450);
-        }
-        // A page that is cached is the same.
-        assert_eq!(all_pages(&alice, "/news/1").await, all_pages(&alice, "/news/1?page=1").await);
-        for number in ["0", "4", "-1", "", "x", "1.0", "%2B1", "99999999999999999999"] {
-            check_missing(&alice, &format!("/news/1?page={number}")).await;
-        }
-        check_missing(&alice, "/news/1?page=1000000000").await;
-        check_missing(&alice, "/news/2?page=1").await;
-    })
-    .await;
+#[each_engine]
+async fn the_pages_of_a_thread_are_a_partition(server: Server) {
+    let alice = site(&server).await;
+    store_thread(&server, &branches(450), "A comment").await;
+    for client in [&server.visitor(), &alice] {
+        let pages = all_pages(client, "/news/1").await;
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [200, 200, 50]);
+        check_partition(&pages, 450);
+    }
+    // A page that is cached is the same.
+    assert_eq!(all_pages(&alice, "/news/1").await, all_pages(&alice, "/news/1?page=1").await);
+    for number in ["0", "4", "-1", "", "x", "1.0", "%2B1", "99999999999999999999"] {
+        check_missing(&alice, &format!("/news/1?page={number}")).await;
+    }
+    check_missing(&alice, "/news/1?page=1000000000").await;
+    check_missing(&alice, "/news/2?page=1").await;
 }
 
-#[tokio::test]
-async fn a_page_has_200_comments_at_most() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_page_has_200_comments_at_most(server: Server) {
     let alice = site(&server).await;
     for (count, sizes) in [(0, vec![0]), (199, vec![199]), (200, vec![200]), (201, vec![200, 1])] {
         store_thread(&server, &vec![0; count], "A comment").await;
@@ -124,9 +120,8 @@ async fn a_page_has_200_comments_at_most() {
     }
 }
 
-#[tokio::test]
-async fn comments_count_with_the_room_that_they_take() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn comments_count_with_the_room_that_they_take(server: Server) {
     let alice = site(&server).await;
     let words = |letters: usize| "eight letters ".chars().cycle().take(letters).collect::<String>();
     // Two hundred fit, with a link in each.
@@ -141,9 +136,8 @@ async fn comments_count_with_the_room_that_they_take() {
     assert!(pages[0].len() >= 135, "{}", pages[0].len());
 }
 
-#[tokio::test]
-async fn long_comments_make_shorter_pages() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn long_comments_make_shorter_pages(server: Server) {
     let alice = site(&server).await;
     for text in ["\"".repeat(4_096), "http://a.b ".repeat(372), "www.a.b ".repeat(512)] {
         store_thread(&server, &vec![0; 120], &text).await;
@@ -158,9 +152,8 @@ async fn long_comments_make_shorter_pages() {
     assert!(answer.body.len() < 300_000, "{}", answer.body.len());
 }
 
-#[tokio::test]
-async fn each_page_has_one_address_and_says_what_its_first_comment_answers() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn each_page_has_one_address_and_says_what_its_first_comment_answers(server: Server) {
     let alice = site(&server).await;
     // The page ends within the branch of comment 1.
     let parents: Vec<u64> = (0..250).map(|id| u64::from(id > 0)).collect();
@@ -187,9 +180,8 @@ async fn each_page_has_one_address_and_says_what_its_first_comment_answers() {
     assert!(second.links_to("/news/1") && second.find("a", &[("rel", "prev")]).len() == 2);
 }
 
-#[tokio::test]
-async fn a_branch_deeper_than_8_levels_continues_on_a_page_of_its_own() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_branch_deeper_than_8_levels_continues_on_a_page_of_its_own(server: Server) {
     let alice = site(&server).await;
     let continued = |page: &Page| {
         let links = page.all("a").filter(|link| link.text() == "continue this thread");
@@ -214,9 +206,8 @@ async fn a_branch_deeper_than_8_levels_continues_on_a_page_of_its_own() {
     assert_eq!(shown, [(1..=8).collect::<Vec<_>>(), (8..=15).collect(), (15..=20).collect()]);
 }
 
-#[tokio::test]
-async fn the_link_of_a_comment_opens_its_thread_there() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_link_of_a_comment_opens_its_thread_there(server: Server) {
     let alice = site(&server).await;
     // Newer comments come first: 400 to 2, then 1 with its answers 401 to 650.
     let parents: Vec<u64> = (1..=650).map(|id| u64::from(id > 400)).collect();
@@ -235,9 +226,8 @@ async fn the_link_of_a_comment_opens_its_thread_there() {
     }
 }
 
-#[tokio::test]
-async fn a_branch_that_is_too_deep_has_pages_with_the_parents_above() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_branch_that_is_too_deep_has_pages_with_the_parents_above(server: Server) {
     let alice = site(&server).await;
     // A chain of eight, and three hundred answers to the last of them.
     let parents: Vec<u64> = (0..8).chain(vec![8; 300]).collect();
@@ -253,27 +243,23 @@ async fn a_branch_that_is_too_deep_has_pages_with_the_parents_above() {
     check_missing(&alice, "/news/1?at=9&page=3").await;
 }
 
-#[tokio::test]
-async fn a_posted_comment_is_first_among_its_siblings_at_one_address() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        store_thread(&server, &vec![0; 300], "A comment").await;
-        let first = comments(&page(&alice, "/news/1").await);
-        for posted in [1, 300] {
-            for _ in 0..2 {
-                let shown =
-                    comments(&page(&alice, &format!("/news/1?posted={posted}#comment-{posted}")).await);
-                assert_eq!((shown[0], shown.len()), (posted, 200));
-            }
+#[each_engine]
+async fn a_posted_comment_is_first_among_its_siblings_at_one_address(server: Server) {
+    let alice = site(&server).await;
+    store_thread(&server, &vec![0; 300], "A comment").await;
+    let first = comments(&page(&alice, "/news/1").await);
+    for posted in [1, 300] {
+        for _ in 0..2 {
+            let shown = comments(&page(&alice, &format!("/news/1?posted={posted}#comment-{posted}")).await);
+            assert_eq!((shown[0], shown.len()), (posted, 200));
         }
-        assert_eq!(comments(&page(&alice, "/news/1").await), first, "nothing is stored");
-        let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", "Text")];
-        let answer = alice.post("/postcomment", &fields).await;
-        assert_eq!(redirects_to(&answer), "/news/1?posted=301#comment-301");
-        store_thread(&server, &(0..8).chain(vec![8; 300]).collect::<Vec<_>>(), "A comment").await;
-        assert_eq!(comments(&page(&alice, "/news/1?posted=9").await)[..2], [8, 9]);
-    })
-    .await;
+    }
+    assert_eq!(comments(&page(&alice, "/news/1").await), first, "nothing is stored");
+    let fields = [("news_id", "1"), ("comment_id", "-1"), ("parent_id", "1"), ("comment", "Text")];
+    let answer = alice.post("/postcomment", &fields).await;
+    assert_eq!(redirects_to(&answer), "/news/1?posted=301#comment-301");
+    store_thread(&server, &(0..8).chain(vec![8; 300]).collect::<Vec<_>>(), "A comment").await;
+    assert_eq!(comments(&page(&alice, "/news/1?posted=9").await)[..2], [8, 9]);
 }
 
 /// A comment by user 1 as it is stored.
@@ -299,46 +285,41 @@ async fn check_leads_to(client: &Client, answer: &HttpResponse, comment: u64) ->
     path.to_owned()
 }
 
-#[tokio::test]
-async fn posting_voting_and_editing_lead_to_the_page_with_the_comment() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        let bob = server.member("bob").await;
-        store_thread(&server, &vec![0; 300], "A comment").await;
-        let post = async |client: &Client, comment: &str, parent: &str| {
-            let fields =
-                [("news_id", "1"), ("comment_id", comment), ("parent_id", parent), ("comment", "Text")];
-            client.post("/postcomment", &fields).await
-        };
-        let answer = post(&bob, "-1", "-1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 301).await, "/news/1?posted=301");
-        let answer = post(&bob, "-1", "1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?posted=302");
-        let answer = post(&bob, "302", "-1").await;
-        assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?at=302");
+#[each_engine]
+async fn posting_voting_and_editing_lead_to_the_page_with_the_comment(server: Server) {
+    let alice = site(&server).await;
+    let bob = server.member("bob").await;
+    store_thread(&server, &vec![0; 300], "A comment").await;
+    let post = async |client: &Client, comment: &str, parent: &str| {
+        let fields = [("news_id", "1"), ("comment_id", comment), ("parent_id", parent), ("comment", "Text")];
+        client.post("/postcomment", &fields).await
+    };
+    let answer = post(&bob, "-1", "-1").await;
+    assert_eq!(check_leads_to(&bob, &answer, 301).await, "/news/1?posted=301");
+    let answer = post(&bob, "-1", "1").await;
+    assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?posted=302");
+    let answer = post(&bob, "302", "-1").await;
+    assert_eq!(check_leads_to(&bob, &answer, 302).await, "/news/1?at=302");
 
-        // The vote brings comment 5 to the top, which is on the first page.
-        let second = page(&bob, "/news/1?page=2").await;
-        let form = second.forms().into_iter().find(|form| form.value("comment_id") == Some("1-5")).unwrap();
-        assert_eq!(form.value("next"), Some("/news/1?page=2"));
-        let answer = form.pressing("up").send(&bob).await;
-        assert_eq!(check_leads_to(&bob, &answer, 5).await, "/news/1?at=5");
-        let there = page(&alice, "/news/1?at=302").await;
-        let form = there.forms().into_iter().find(|form| form.value("comment_id") == Some("1-302")).unwrap();
-        let answer = form.pressing("up").send(&alice).await;
-        assert_eq!(check_leads_to(&alice, &answer, 302).await, "/news/1?at=302");
+    // The vote brings comment 5 to the top, which is on the first page.
+    let second = page(&bob, "/news/1?page=2").await;
+    let form = second.forms().into_iter().find(|form| form.value("comment_id") == Some("1-5")).unwrap();
+    assert_eq!(form.value("next"), Some("/news/1?page=2"));
+    let answer = form.pressing("up").send(&bob).await;
+    assert_eq!(check_leads_to(&bob, &answer, 5).await, "/news/1?at=5");
+    let there = page(&alice, "/news/1?at=302").await;
+    let form = there.forms().into_iter().find(|form| form.value("comment_id") == Some("1-302")).unwrap();
+    let answer = form.pressing("up").send(&alice).await;
+    assert_eq!(check_leads_to(&alice, &answer, 302).await, "/news/1?at=302");
 
-        // An answer that is too deep for the pages of the thread has a page of its own.
-        store_thread(&server, &(0..8).collect::<Vec<_>>(), "A comment").await;
-        let answer = post(&bob, "-1", "8").await;
-        assert_eq!(check_leads_to(&bob, &answer, 9).await, "/news/1?posted=9");
-    })
-    .await;
+    // An answer that is too deep for the pages of the thread has a page of its own.
+    store_thread(&server, &(0..8).collect::<Vec<_>>(), "A comment").await;
+    let answer = post(&bob, "-1", "8").await;
+    assert_eq!(check_leads_to(&bob, &answer, 9).await, "/news/1?posted=9");
 }
 
-#[tokio::test]
-async fn a_comment_has_the_ids_of_its_links_and_of_the_originals() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_comment_has_the_ids_of_its_links_and_of_the_originals(server: Server) {
     let alice = site(&server).await;
     alice.comment(1, "The comment").await;
     for path in ["/news/1", "/news/1?at=1", "/usercomments/alice/0"] {
@@ -376,33 +357,29 @@ async fn all_parts(client: &Client, query: &str) -> (Vec<Vec<u64>>, Vec<(u64, u6
     }
 }
 
-#[tokio::test]
-async fn the_api_gives_500_comments_at_once_and_the_rest_in_parts() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        for (count, sizes) in [(500, vec![500]), (501, vec![500, 1]), (1_200, vec![500, 500, 200])] {
-            store_thread(&server, &branches(count), "A comment").await;
-            let (parts, _) = all_parts(&alice, "").await;
-            assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), sizes);
-            check_partition(&parts, count);
+#[each_engine]
+async fn the_api_gives_500_comments_at_once_and_the_rest_in_parts(server: Server) {
+    let alice = site(&server).await;
+    for (count, sizes) in [(500, vec![500]), (501, vec![500, 1]), (1_200, vec![500, 500, 200])] {
+        store_thread(&server, &branches(count), "A comment").await;
+        let (parts, _) = all_parts(&alice, "").await;
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), sizes);
+        check_partition(&parts, count);
+    }
+    store_thread(&server, &branches(40), "A comment").await;
+    for count in [1, 3, 7, 40, 500] {
+        let (parts, answers) = all_parts(&alice, &format!("count={count}")).await;
+        check_partition(&parts, 40);
+        assert!(parts.iter().all(|part| part.len() <= count), "{parts:?}");
+        assert_eq!(parts.concat(), all_parts(&alice, "").await.0.concat());
+        for (id, parent) in answers {
+            assert_eq!(branches(40)[usize::try_from(id).unwrap() - 1], parent);
         }
-        store_thread(&server, &branches(40), "A comment").await;
-        for count in [1, 3, 7, 40, 500] {
-            let (parts, answers) = all_parts(&alice, &format!("count={count}")).await;
-            check_partition(&parts, 40);
-            assert!(parts.iter().all(|part| part.len() <= count), "{parts:?}");
-            assert_eq!(parts.concat(), all_parts(&alice, "").await.0.concat());
-            for (id, parent) in answers {
-                assert_eq!(branches(40)[usize::try_from(id).unwrap() - 1], parent);
-            }
-        }
-    })
-    .await;
+    }
 }
 
-#[tokio::test]
-async fn a_deep_thread_in_parts_keeps_its_nesting() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_deep_thread_in_parts_keeps_its_nesting(server: Server) {
     let alice = site(&server).await;
     store_thread(&server, &[0, 1, 2, 2, 1, 5, 0], "A comment").await;
     let answer = alice.api_get("/api/getcomments/1?count=3").await;
@@ -418,9 +395,8 @@ async fn a_deep_thread_in_parts_keeps_its_nesting() {
     assert_eq!(rest["comments"][1]["replies"].as_array().unwrap().len(), 2);
 }
 
-#[tokio::test]
-async fn a_wrong_cursor_or_count_is_refused_by_its_name() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_wrong_cursor_or_count_is_refused_by_its_name(server: Server) {
     let alice = site(&server).await;
     alice.comment(1, "The comment").await;
     for (query, field) in [
@@ -443,42 +419,38 @@ async fn a_wrong_cursor_or_count_is_refused_by_its_name() {
 }
 
 /// Threads of more than a mebibyte are cached without their texts.
-#[tokio::test]
-async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost() {
-    each_engine(&[("limits.comment_edit_seconds", "0")], async |server| {
-        let alice = site(&server).await;
-        let bob = server.member("bob").await;
-        store_thread(&server, &branches(2_000), &"x".repeat(4_096)).await;
-        check_partition(&all_pages(&alice, "/news/1").await, 2_000);
-        let (parts, _) = all_parts(&alice, "").await;
-        check_partition(&parts, 2_000);
-        assert_eq!(parts[0].len(), 231, "2 MiB of comments, each of them twice");
+#[each_engine(&[("limits.comment_edit_seconds", "0")])]
+async fn a_large_thread_is_shown_as_it_is_stored_at_the_same_cost(server: Server) {
+    let alice = site(&server).await;
+    let bob = server.member("bob").await;
+    store_thread(&server, &branches(2_000), &"x".repeat(4_096)).await;
+    check_partition(&all_pages(&alice, "/news/1").await, 2_000);
+    let (parts, _) = all_parts(&alice, "").await;
+    check_partition(&parts, 2_000);
+    assert_eq!(parts[0].len(), 231, "2 MiB of comments, each of them twice");
 
-        let before = server.store().rounds();
-        found(&alice, "/news/1?page=2").await;
-        assert!(server.store().rounds() - before <= 2, "{}", server.store().rounds() - before);
-        server.clear_caches().await;
-        let before = server.store().rounds();
-        found(&server.visitor(), "/news/1?page=2").await;
-        assert_eq!(server.store().rounds() - before, 2);
+    let before = server.store().rounds();
+    found(&alice, "/news/1?page=2").await;
+    assert!(server.store().rounds() - before <= 2, "{}", server.store().rounds() - before);
+    server.clear_caches().await;
+    let before = server.store().rounds();
+    found(&server.visitor(), "/news/1?page=2").await;
+    assert_eq!(server.store().rounds() - before, 2);
 
-        ok(bob.vote_comment(1, 2_000, "up").await);
-        let voted = page(&bob, "/news/1").await;
-        assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 votes"));
-        ok(alice.edit_comment(1, 2_000, "Edited").await);
-        for path in ["/news/1", "/news/1?at=2000", "/editcomment/1/2000"] {
-            assert!(page(&alice, path).await.content().contains("Edited"), "{path}");
-        }
-        assert!(page(&bob, "/reply/1/2000").await.content().contains("Edited"));
-        ok(alice.edit_comment(1, 2_000, "").await);
-        assert!(!page(&bob, "/news/1").await.content().contains("Edited"));
-    })
-    .await;
+    ok(bob.vote_comment(1, 2_000, "up").await);
+    let voted = page(&bob, "/news/1").await;
+    assert!(voted.one("li", &[("id", "comment-2000")]).text().contains("2 votes"));
+    ok(alice.edit_comment(1, 2_000, "Edited").await);
+    for path in ["/news/1", "/news/1?at=2000", "/editcomment/1/2000"] {
+        assert!(page(&alice, path).await.content().contains("Edited"), "{path}");
+    }
+    assert!(page(&bob, "/reply/1/2000").await.content().contains("Edited"));
+    ok(alice.edit_comment(1, 2_000, "").await);
+    assert!(!page(&bob, "/news/1").await.content().contains("Edited"));
 }
 
-#[tokio::test]
-async fn eight_readers_of_pages_of_one_large_thread_make_it_once() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn eight_readers_of_pages_of_one_large_thread_make_it_once(server: Server) {
     let alice = site(&server).await;
     store_thread(&server, &vec![0; 2_000], &"x".repeat(4_096)).await;
     let makers = async || {
@@ -500,26 +472,23 @@ async fn eight_readers_of_pages_of_one_large_thread_make_it_once() {
     assert_eq!(makers().await, after);
 }
 
-#[tokio::test]
-async fn racing_comments_never_pass_the_limit_of_a_thread() {
-    each_engine(&[], async |server| {
-        let alice = site(&server).await;
-        server.set_field("thread:comment:1", "nextid", "1995").await;
-        let posts = (0..10).map(|_| {
-            let alice = alice.clone();
-            tokio::spawn(async move { alice.try_comment(1, None, "A comment").await })
-        });
-        let mut posted = BTreeSet::new();
-        for post in posts.collect::<Vec<_>>() {
-            let answer = post.await.unwrap();
-            if answer["status"] == "ok" {
-                posted.insert(answer["comment_id"].as_u64().unwrap());
-            } else {
-                assert!(refused(answer).contains("2,000"));
-            }
+#[each_engine]
+async fn racing_comments_never_pass_the_limit_of_a_thread(server: Server) {
+    let alice = site(&server).await;
+    server.set_field("thread:comment:1", "nextid", "1995").await;
+    let posts = (0..10).map(|_| {
+        let alice = alice.clone();
+        tokio::spawn(async move { alice.try_comment(1, None, "A comment").await })
+    });
+    let mut posted = BTreeSet::new();
+    for post in posts.collect::<Vec<_>>() {
+        let answer = post.await.unwrap();
+        if answer["status"] == "ok" {
+            posted.insert(answer["comment_id"].as_u64().unwrap());
+        } else {
+            assert!(refused(answer).contains("2,000"));
         }
-        assert_eq!(posted, (1_996..=2_000).collect());
-        assert_eq!(server.number("news:1", "comments").await, 5);
-    })
-    .await;
+    }
+    assert_eq!(posted, (1_996..=2_000).collect());
+    assert_eq!(server.number("news:1", "comments").await, 5);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::client::{Client, FORM, HttpResponse, PASSWORD, encoded, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_saying, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 /// The texts of the tweets on a page, in their order.
 fn tweets(page: &Page) -> Vec<String> {
@@ -35,34 +35,30 @@ async fn two_members(server: &Server) -> (Client, Client) {
     (server.member("alice").await, server.member("bob").await)
 }
 
-#[tokio::test]
-async fn home_shows_authors_links_and_mentions_of_existing_users() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = two_members(&server).await;
-        let fields = [("about", ""), ("email", ""), ("fullname", "Bob <B.>")];
-        ok(bob.api_post("/api/updateprofile", &fields).await);
-        let text = "see https://example.com/x, @ALICE and @nobody\nmail@bob <b>";
-        let tweet = bob.tweet(text).await;
-        alice.follow("bob").await;
+#[each_engine]
+async fn home_shows_authors_links_and_mentions_of_existing_users(server: Server) {
+    let (alice, bob) = two_members(&server).await;
+    let fields = [("about", ""), ("email", ""), ("fullname", "Bob <B.>")];
+    ok(bob.api_post("/api/updateprofile", &fields).await);
+    let text = "see https://example.com/x, @ALICE and @nobody\nmail@bob <b>";
+    let tweet = bob.tweet(text).await;
+    alice.follow("bob").await;
 
-        let home = page(&alice, "/home").await;
-        let shown = home.one("li", &[("id", &format!("tweet-{tweet}"))]).text();
-        for part in ["Bob <B.>", "@bob", "just now", text] {
-            assert!(shown.contains(part), "{part} in {shown}");
-        }
-        assert!(!shown.contains("delete"), "{shown}");
-        home.one("a", &[("href", "https://example.com/x"), ("rel", "nofollow ugc noopener")]);
-        assert!(home.find("a", &[("href", "/@alice")]).iter().any(|link| link.text() == "@ALICE"));
-        assert!(!home.links_to("/@nobody"));
-        assert!(home.links_to("/@bob") && home.links_to(&format!("/tweet/{tweet}")));
-        assert!(page(&bob, "/home").await.links_to(&format!("/deltweet/{tweet}")));
-    })
-    .await;
+    let home = page(&alice, "/home").await;
+    let shown = home.one("li", &[("id", &format!("tweet-{tweet}"))]).text();
+    for part in ["Bob <B.>", "@bob", "just now", text] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    assert!(!shown.contains("delete"), "{shown}");
+    home.one("a", &[("href", "https://example.com/x"), ("rel", "nofollow ugc noopener")]);
+    assert!(home.find("a", &[("href", "/@alice")]).iter().any(|link| link.text() == "@ALICE"));
+    assert!(!home.links_to("/@nobody"));
+    assert!(home.links_to("/@bob") && home.links_to(&format!("/tweet/{tweet}")));
+    assert!(page(&bob, "/home").await.links_to(&format!("/deltweet/{tweet}")));
 }
 
-#[tokio::test]
-async fn a_new_user_sees_suggestions_and_can_tweet_at_once() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_new_user_sees_suggestions_and_can_tweet_at_once(server: Server) {
     let alice = server.member("alice").await;
     let home = page(&alice, "/home").await;
     assert!(home.one("div", &[("class", "empty")]).text().contains("the people you follow"));
@@ -76,9 +72,8 @@ async fn a_new_user_sees_suggestions_and_can_tweet_at_once() {
     assert!(!navigation.links_to("/home") && navigation.links_to("/everyone"));
 }
 
-#[tokio::test]
-async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_refused_tweet_comes_back_with_its_text_and_the_reason(server: Server) {
     let alice = server.member("alice").await;
     let form = page(&alice, "/home").await.form("/tweet");
     let long = format!("{}</textarea>", "🦀".repeat(270));
@@ -99,9 +94,8 @@ async fn a_refused_tweet_comes_back_with_its_text_and_the_reason() {
     error_message(&form.without("text").send(&alice).await, StatusCode::BAD_REQUEST);
 }
 
-#[tokio::test]
-async fn only_the_own_session_writes_follows_and_deletes() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn only_the_own_session_writes_follows_and_deletes(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let tweet = alice.tweet("mine").await;
     let before = server.dump().await;
@@ -123,41 +117,37 @@ async fn only_the_own_session_writes_follows_and_deletes() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn the_button_on_a_profile_follows_and_unfollows_and_counts() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = two_members(&server).await;
-        bob.tweet("One").await;
-        let anonymous = page(&server.visitor(), "/@bob").await;
-        let form = anonymous.form("/login");
-        assert_eq!((form.value("next"), form.is_post), (Some("/@bob"), false));
+#[each_engine]
+async fn the_button_on_a_profile_follows_and_unfollows_and_counts(server: Server) {
+    let (alice, bob) = two_members(&server).await;
+    bob.tweet("One").await;
+    let anonymous = page(&server.visitor(), "/@bob").await;
+    let form = anonymous.form("/login");
+    assert_eq!((form.value("next"), form.is_post), (Some("/@bob"), false));
 
-        for (action, follow, followers) in
-            [("/follow", true, "1"), ("/unfollow", false, "0"), ("/follow", true, "1")]
-        {
-            let form = follow_form(&page(&alice, "/@bob").await, "bob");
-            assert_eq!(form.action, action);
-            assert_eq!(redirects_to(&form.send(&alice).await), "/@bob");
-            let profile = page(&alice, "/@bob").await;
-            assert_eq!(profile.one("a", &[("href", "/@bob/followers")]).text(), followers);
-            let followings = page(&alice, "/@alice").await;
-            assert_eq!(followings.one("a", &[("href", "/@alice/followings")]).text(), followers);
-            assert_eq!(tweets(&page(&alice, "/home").await).len(), usize::from(follow));
-        }
-        // Twice is once.
-        let again = alice.post("/follow", &[("username", "BOB"), ("next", "//evil.example/")]).await;
-        assert_eq!(redirects_to(&again), "/");
-        let again = alice.post("/follow", &[("username", "bob")]).await;
-        assert_eq!(redirects_to(&again), "/@bob");
-        assert_eq!(page(&alice, "/@bob").await.one("a", &[("href", "/@bob/followers")]).text(), "1");
-        assert!(page(&alice, "/@alice").await.forms().iter().all(|form| form.action == "/logout"));
-    })
-    .await;
+    for (action, follow, followers) in
+        [("/follow", true, "1"), ("/unfollow", false, "0"), ("/follow", true, "1")]
+    {
+        let form = follow_form(&page(&alice, "/@bob").await, "bob");
+        assert_eq!(form.action, action);
+        assert_eq!(redirects_to(&form.send(&alice).await), "/@bob");
+        let profile = page(&alice, "/@bob").await;
+        assert_eq!(profile.one("a", &[("href", "/@bob/followers")]).text(), followers);
+        let followings = page(&alice, "/@alice").await;
+        assert_eq!(followings.one("a", &[("href", "/@alice/followings")]).text(), followers);
+        assert_eq!(tweets(&page(&alice, "/home").await).len(), usize::from(follow));
+    }
+    // Twice is once.
+    let again = alice.post("/follow", &[("username", "BOB"), ("next", "//evil.example/")]).await;
+    assert_eq!(redirects_to(&again), "/");
+    let again = alice.post("/follow", &[("username", "bob")]).await;
+    assert_eq!(redirects_to(&again), "/@bob");
+    assert_eq!(page(&alice, "/@bob").await.one("a", &[("href", "/@bob/followers")]).text(), "1");
+    assert!(page(&alice, "/@alice").await.forms().iter().all(|form| form.action == "/logout"));
 }
 
-#[tokio::test]
-async fn users_cannot_follow_themselves_or_unknown_names() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn users_cannot_follow_themselves_or_unknown_names(server: Server) {
     let (alice, _bob) = two_members(&server).await;
     let before = server.dump().await;
     for action in ["follow", "unfollow"] {
@@ -180,9 +170,8 @@ async fn users_cannot_follow_themselves_or_unknown_names() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn a_profile_is_one_page_at_two_addresses() {
-    let server = Server::start(Engine::Memory, &[("web.gravatars", "false")]).await;
+#[in_memory(&[("web.gravatars", "false")])]
+async fn a_profile_is_one_page_at_two_addresses(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let fields = [("about", "I read."), ("email", ""), ("fullname", "Bob B.")];
     ok(bob.api_post("/api/updateprofile", &fields).await);
@@ -212,9 +201,8 @@ async fn a_profile_is_one_page_at_two_addresses() {
     assert_eq!((kept.heading(), kept.content().contains("I write.")), ("Bob B.", true));
 }
 
-#[tokio::test]
-async fn one_segment_of_an_address_is_a_person_only_with_an_at() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn one_segment_of_an_address_is_a_person_only_with_an_at(server: Server) {
     let (alice, _bob) = two_members(&server).await;
     for path in [
         "/alice",
@@ -266,43 +254,39 @@ async fn walk(client: &Client, path: &str) -> Vec<Vec<u64>> {
     found
 }
 
-#[tokio::test]
-async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = two_members(&server).await;
-        for number in 0..120 {
-            alice.tweet(&format!("Number {number}")).await;
-            // Many have the same time.
-            if number % 30 == 29 {
-                server.advance(1);
-            }
+#[each_engine]
+async fn pages_go_on_where_the_last_ended_whatever_is_written_meanwhile(server: Server) {
+    let (alice, bob) = two_members(&server).await;
+    for number in 0..120 {
+        alice.tweet(&format!("Number {number}")).await;
+        // Many have the same time.
+        if number % 30 == 29 {
+            server.advance(1);
         }
-        bob.follow("alice").await;
-        let newest_first: Vec<u64> = (1..=120).rev().collect();
-        for path in ["/home", "/everyone", "/@alice"] {
-            let pages = walk(&bob, path).await;
-            assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20], "{path}");
-            assert_eq!(pages.concat(), newest_first, "{path}");
+    }
+    bob.follow("alice").await;
+    let newest_first: Vec<u64> = (1..=120).rev().collect();
+    for path in ["/home", "/everyone", "/@alice"] {
+        let pages = walk(&bob, path).await;
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [50, 50, 20], "{path}");
+        assert_eq!(pages.concat(), newest_first, "{path}");
+    }
+    let first = page(&bob, "/home").await;
+    let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap().to_owned();
+    bob.tweet("In between").await;
+    assert_eq!(tweet_ids(&page(&bob, &next).await), newest_first[50..100]);
+    // Only the newest page has the form and hears of news.
+    assert!(page(&bob, &next).await.forms().iter().all(|form| form.action != "/tweet"));
+    for bad in ["", "x", "1", "1-0", "-1-1", "1e5-1", "NaN-1"] {
+        for path in ["/home", "/everyone", "/@alice", "/user/alice", "/@alice/followers"] {
+            let answer = bob.get(&format!("{path}?before={bad}")).await;
+            assert!(error_message(&answer, StatusCode::BAD_REQUEST).contains("before"), "{path} {bad}");
         }
-        let first = page(&bob, "/home").await;
-        let next = first.one("a", &[("rel", "next")]).attribute("href").unwrap().to_owned();
-        bob.tweet("In between").await;
-        assert_eq!(tweet_ids(&page(&bob, &next).await), newest_first[50..100]);
-        // Only the newest page has the form and hears of news.
-        assert!(page(&bob, &next).await.forms().iter().all(|form| form.action != "/tweet"));
-        for bad in ["", "x", "1", "1-0", "-1-1", "1e5-1", "NaN-1"] {
-            for path in ["/home", "/everyone", "/@alice", "/user/alice", "/@alice/followers"] {
-                let answer = bob.get(&format!("{path}?before={bad}")).await;
-                assert!(error_message(&answer, StatusCode::BAD_REQUEST).contains("before"), "{path} {bad}");
-            }
-        }
-    })
-    .await;
+    }
 }
 
-#[tokio::test]
-async fn followers_are_listed_from_the_latest_with_a_button_for_each() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn followers_are_listed_from_the_latest_with_a_button_for_each(server: Server) {
     let alice = server.member("alice").await;
     let members = server.members(51).await;
     assert!(page(&alice, "/@alice/followers").await.content().contains("No followers yet."));
@@ -328,9 +312,8 @@ async fn followers_are_listed_from_the_latest_with_a_button_for_each() {
     assert_eq!(followings.find("li", &[("class", "person")]).len(), 2);
 }
 
-#[tokio::test]
-async fn suggestions_are_people_whom_one_does_not_follow_yet() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn suggestions_are_people_whom_one_does_not_follow_yet(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let members = server.members(4).await;
     for member in &members[1..] {
@@ -353,36 +336,32 @@ async fn suggestions_are_people_whom_one_does_not_follow_yet() {
     assert!(left.forms().iter().all(|form| form.value("username") != Some("member-0")));
 }
 
-#[tokio::test]
-async fn a_tweet_has_a_page_until_its_author_deletes_it() {
-    each_engine(&[], async |server| {
-        let (admin, alice) = (server.member("admin").await, server.member("alice").await);
-        server.set_field("user:1", "flags", "a").await;
-        let bob = server.member("bob").await;
-        let tweet = alice.tweet("A passing thought").await;
-        let (address, deletion) = (format!("/tweet/{tweet}"), format!("/deltweet/{tweet}"));
-        for client in [&server.visitor(), &bob, &admin] {
-            let alone = page(client, &address).await;
-            assert!(alone.content().contains("A passing thought"));
-            assert!(!alone.links_to(&deletion));
-        }
-        error_message(&bob.get(&deletion).await, StatusCode::FORBIDDEN);
-        assert!(page(&alice, &address).await.links_to(&deletion));
-        let asked = page(&alice, &deletion).await;
-        assert!(asked.content().contains("A passing thought") && asked.links_to(&address));
-        assert_eq!(redirects_to(&asked.form(&deletion).send(&alice).await), "/home");
-        error_message(&alice.get(&address).await, StatusCode::NOT_FOUND);
-        error_message(&alice.post(&deletion, &[]).await, StatusCode::NOT_FOUND);
-        for path in ["/home", "/everyone", "/@alice"] {
-            assert!(!page(&alice, path).await.content().contains("A passing thought"), "{path}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn a_tweet_has_a_page_until_its_author_deletes_it(server: Server) {
+    let (admin, alice) = (server.member("admin").await, server.member("alice").await);
+    server.set_field("user:1", "flags", "a").await;
+    let bob = server.member("bob").await;
+    let tweet = alice.tweet("A passing thought").await;
+    let (address, deletion) = (format!("/tweet/{tweet}"), format!("/deltweet/{tweet}"));
+    for client in [&server.visitor(), &bob, &admin] {
+        let alone = page(client, &address).await;
+        assert!(alone.content().contains("A passing thought"));
+        assert!(!alone.links_to(&deletion));
+    }
+    error_message(&bob.get(&deletion).await, StatusCode::FORBIDDEN);
+    assert!(page(&alice, &address).await.links_to(&deletion));
+    let asked = page(&alice, &deletion).await;
+    assert!(asked.content().contains("A passing thought") && asked.links_to(&address));
+    assert_eq!(redirects_to(&asked.form(&deletion).send(&alice).await), "/home");
+    error_message(&alice.get(&address).await, StatusCode::NOT_FOUND);
+    error_message(&alice.post(&deletion, &[]).await, StatusCode::NOT_FOUND);
+    for path in ["/home", "/everyone", "/@alice"] {
+        assert!(!page(&alice, path).await.content().contains("A passing thought"), "{path}");
+    }
 }
 
-#[tokio::test]
-async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_announcing_tweet_links_to_the_story_and_its_discussion(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let news = alice.submit_link("A <title>", "http://www.example.com/x").await;
     let text = alice.submit_text("A text", "Some text").await;
@@ -404,50 +383,44 @@ async fn an_announcing_tweet_links_to_the_story_and_its_discussion() {
     assert_eq!(page(&alice, "/settings").await.form("/settings").value("tweet_news"), None);
 }
 
-#[tokio::test]
-async fn an_account_is_deactivated_with_its_password_only() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        // The last administrator could not leave.
-        server.set_field("user:1", "flags", "").await;
-        let bob = server.member("bob").await;
-        let news = alice.submit_text("It stays", "text").await;
-        let tweet = alice.tweet("It goes").await;
-        bob.follow("alice").await;
-        assert!(page(&alice, "/settings/account").await.links_to("/settings/deactivate"));
-        let form = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
-        let answer = form.clone().with("password", "wrong password").send(&alice).await;
-        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
-        let back = Page::of(&answer);
-        assert!(back.alert().is_some_and(|reason| reason.contains("password")), "{:?}", back.alert());
-        assert!(alice.is_logged_in().await);
+#[each_engine]
+async fn an_account_is_deactivated_with_its_password_only(server: Server) {
+    let alice = server.register("alice").await;
+    // The last administrator could not leave.
+    server.set_field("user:1", "flags", "").await;
+    let bob = server.member("bob").await;
+    let news = alice.submit_text("It stays", "text").await;
+    let tweet = alice.tweet("It goes").await;
+    bob.follow("alice").await;
+    assert!(page(&alice, "/settings/account").await.links_to("/settings/deactivate"));
+    let form = page(&alice, "/settings/deactivate").await.form("/settings/deactivate");
+    let answer = form.clone().with("password", "wrong password").send(&alice).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let back = Page::of(&answer);
+    assert!(back.alert().is_some_and(|reason| reason.contains("password")), "{:?}", back.alert());
+    assert!(alice.is_logged_in().await);
 
-        let gone = form.with("password", PASSWORD).send(&alice).await;
-        assert_eq!(redirects_to(&gone), "/settings/deactivated");
-        assert!(gone.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
-        assert!(!alice.is_logged_in().await);
-        for path in
-            ["/@alice", "/user/alice", "/@alice/followers", "/@alice/feed", &format!("/tweet/{tweet}")]
-        {
-            error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
-        }
-        for path in ["/home", "/everyone"] {
-            assert!(!page(&bob, path).await.content().contains("It goes"), "{path}");
-        }
-        assert_eq!(page(&bob, "/@bob").await.one("a", &[("href", "/@bob/followings")]).text(), "0");
-        let thread = page(&bob, &format!("/news/{news}")).await;
-        assert!(thread.content().contains("It stays") && thread.content().contains("[deleted user]"));
-        let refusal = server.visitor().try_log_in("alice", PASSWORD).await;
-        assert_eq!(refused(refusal), "Wrong username or password.");
-        let taken = [("username", "Alice"), ("password", PASSWORD)];
-        assert!(refused(server.visitor().api_post("/api/create_account", &taken).await).contains("taken"));
-    })
-    .await;
+    let gone = form.with("password", PASSWORD).send(&alice).await;
+    assert_eq!(redirects_to(&gone), "/settings/deactivated");
+    assert!(gone.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+    assert!(!alice.is_logged_in().await);
+    for path in ["/@alice", "/user/alice", "/@alice/followers", "/@alice/feed", &format!("/tweet/{tweet}")] {
+        error_message(&bob.get(path).await, StatusCode::NOT_FOUND);
+    }
+    for path in ["/home", "/everyone"] {
+        assert!(!page(&bob, path).await.content().contains("It goes"), "{path}");
+    }
+    assert_eq!(page(&bob, "/@bob").await.one("a", &[("href", "/@bob/followings")]).text(), "0");
+    let thread = page(&bob, &format!("/news/{news}")).await;
+    assert!(thread.content().contains("It stays") && thread.content().contains("[deleted user]"));
+    let refusal = server.visitor().try_log_in("alice", PASSWORD).await;
+    assert_eq!(refused(refusal), "Wrong username or password.");
+    let taken = [("username", "Alice"), ("password", PASSWORD)];
+    assert!(refused(server.visitor().api_post("/api/create_account", &taken).await).contains("taken"));
 }
 
-#[tokio::test]
-async fn mentions_are_counted_and_in_the_inbox() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn mentions_are_counted_and_in_the_inbox(server: Server) {
     let (alice, bob) = two_members(&server).await;
     assert!(page(&alice, "/inbox").await.content().contains("appear here."));
     bob.tweet("Hello @Alice, hello @alice, mail@alice").await;
@@ -498,66 +471,59 @@ async fn call(client: &Client, path: &str) -> (StatusCode, Value) {
     (answer.status, answer.json())
 }
 
-#[tokio::test]
-async fn timelines_in_the_api_have_the_documented_members() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = two_members(&server).await;
-        let fields = [("about", ""), ("email", ""), ("fullname", "Alice A."), ("tweet_news", "1")];
-        ok(alice.api_post("/api/updateprofile", &fields).await);
-        let news = alice.submit_text("A title", "text").await;
-        server.advance(5);
-        let tweet = alice.tweet("Hello").await;
-        bob.follow("alice").await;
-        let now = server.now();
-        for path in ["home", "everyone", "user/ALICE"] {
-            let answer = ok(bob.api_get(&format!("/api/timeline/{path}")).await);
-            let cursor = format!("{now}-{tweet}");
-            assert_eq!(
-                answer["tweets"][0],
-                json!({
-                    "id": tweet, "text": "Hello", "created_at": now as f64, "username": "alice",
-                    "fullname": "Alice A.", "cursor": cursor,
-                }),
-                "{path}"
-            );
-            assert_eq!(
-                (&answer["tweets"][1]["text"], &answer["tweets"][1]["news_id"]),
-                (&json!("A title"), &json!(news))
-            );
-            assert_eq!((answer["tweets"].as_array().unwrap().len(), &answer["next"]), (2, &Value::Null));
-
-            let first = ok(bob.api_get(&format!("/api/timeline/{path}?count=1")).await);
-            assert_eq!(first["next"], cursor, "{path}");
-            let second = ok(bob.api_get(&format!("/api/timeline/{path}?count=1&before={cursor}")).await);
-            assert_eq!((&second["tweets"][0]["news_id"], &second["next"]), (&json!(news), &Value::Null));
-            let since = second["tweets"][0]["cursor"].as_str().unwrap();
-            let newer = ok(bob.api_get(&format!("/api/timeline/{path}?since={since}")).await);
-            assert_eq!(newer["tweets"].as_array().unwrap().len(), 1);
-            assert_eq!(newer["tweets"][0]["id"], tweet);
-            for (query, field) in [
-                ("count=0", "count"),
-                ("count=101", "count"),
-                ("count=x", "count"),
-                ("before=x", "before"),
-                ("since=1", "since"),
-            ] {
-                let (status, answer) = call(&bob, &format!("/api/timeline/{path}?{query}")).await;
-                assert_eq!(status, StatusCode::OK);
-                assert!(refused(answer).starts_with(&format!("The field {field} is wrong")), "{query}");
-            }
-        }
-        let anonymous = call(&server.visitor(), "/api/timeline/home").await;
+#[each_engine]
+async fn timelines_in_the_api_have_the_documented_members(server: Server) {
+    let (alice, bob) = two_members(&server).await;
+    let fields = [("about", ""), ("email", ""), ("fullname", "Alice A."), ("tweet_news", "1")];
+    ok(alice.api_post("/api/updateprofile", &fields).await);
+    let news = alice.submit_text("A title", "text").await;
+    server.advance(5);
+    let tweet = alice.tweet("Hello").await;
+    bob.follow("alice").await;
+    let now = server.now();
+    for path in ["home", "everyone", "user/ALICE"] {
+        let answer = ok(bob.api_get(&format!("/api/timeline/{path}")).await);
+        let cursor = format!("{now}-{tweet}");
         assert_eq!(
-            (anonymous.0, refused(anonymous.1)),
-            (StatusCode::OK, "You must be logged in.".to_owned())
+            answer["tweets"][0],
+            json!({
+                "id": tweet, "text": "Hello", "created_at": now as f64, "username": "alice",
+                "fullname": "Alice A.", "cursor": cursor,
+            }),
+            "{path}"
         );
-    })
-    .await;
+        assert_eq!(
+            (&answer["tweets"][1]["text"], &answer["tweets"][1]["news_id"]),
+            (&json!("A title"), &json!(news))
+        );
+        assert_eq!((answer["tweets"].as_array().unwrap().len(), &answer["next"]), (2, &Value::Null));
+
+        let first = ok(bob.api_get(&format!("/api/timeline/{path}?count=1")).await);
+        assert_eq!(first["next"], cursor, "{path}");
+        let second = ok(bob.api_get(&format!("/api/timeline/{path}?count=1&before={cursor}")).await);
+        assert_eq!((&second["tweets"][0]["news_id"], &second["next"]), (&json!(news), &Value::Null));
+        let since = second["tweets"][0]["cursor"].as_str().unwrap();
+        let newer = ok(bob.api_get(&format!("/api/timeline/{path}?since={since}")).await);
+        assert_eq!(newer["tweets"].as_array().unwrap().len(), 1);
+        assert_eq!(newer["tweets"][0]["id"], tweet);
+        for (query, field) in [
+            ("count=0", "count"),
+            ("count=101", "count"),
+            ("count=x", "count"),
+            ("before=x", "before"),
+            ("since=1", "since"),
+        ] {
+            let (status, answer) = call(&bob, &format!("/api/timeline/{path}?{query}")).await;
+            assert_eq!(status, StatusCode::OK);
+            assert!(refused(answer).starts_with(&format!("The field {field} is wrong")), "{query}");
+        }
+    }
+    let anonymous = call(&server.visitor(), "/api/timeline/home").await;
+    assert_eq!((anonymous.0, refused(anonymous.1)), (StatusCode::OK, "You must be logged in.".to_owned()));
 }
 
-#[tokio::test]
-async fn people_in_the_api_are_counted_and_paged() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn people_in_the_api_are_counted_and_paged(server: Server) {
     let members = server.members(3).await;
     for member in &members[1..] {
         server.advance(1);
@@ -576,30 +542,26 @@ async fn people_in_the_api_are_counted_and_paged() {
     assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
 }
 
-#[tokio::test]
-async fn an_unknown_username_is_a_404_in_the_api() {
-    each_engine(&[], async |server| {
-        let (alice, _) = two_members(&server).await;
-        for list in ["timeline/user", "followers", "followings"] {
-            assert_eq!(call(&alice, &format!("/api/{list}/ALICE")).await.0, StatusCode::OK, "{list}");
-            for name in ["nobody", "a", "*", "%00", "%C3%A9"] {
-                for client in [&alice, &server.visitor()] {
-                    let (status, answer) = call(client, &format!("/api/{list}/{name}")).await;
-                    assert_eq!(status, StatusCode::NOT_FOUND, "{list} {name}");
-                    assert_eq!(refused(answer), "There is no user with this name.");
-                }
+#[each_engine]
+async fn an_unknown_username_is_a_404_in_the_api(server: Server) {
+    let (alice, _) = two_members(&server).await;
+    for list in ["timeline/user", "followers", "followings"] {
+        assert_eq!(call(&alice, &format!("/api/{list}/ALICE")).await.0, StatusCode::OK, "{list}");
+        for name in ["nobody", "a", "*", "%00", "%C3%A9"] {
+            for client in [&alice, &server.visitor()] {
+                let (status, answer) = call(client, &format!("/api/{list}/{name}")).await;
+                assert_eq!(status, StatusCode::NOT_FOUND, "{list} {name}");
+                assert_eq!(refused(answer), "There is no user with this name.");
             }
         }
-        // Which page is wanted is read before anybody looks for the name.
-        let (status, answer) = call(&alice, "/api/followers/nobody?count=0").await;
-        assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
-    })
-    .await;
+    }
+    // Which page is wanted is read before anybody looks for the name.
+    let (status, answer) = call(&alice, "/api/followers/nobody?count=0").await;
+    assert_eq!((status, refused(answer).contains("count")), (StatusCode::OK, true));
 }
 
-#[tokio::test]
-async fn actions_in_the_api_refuse_as_the_pages_do() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn actions_in_the_api_refuse_as_the_pages_do(server: Server) {
     let (alice, bob) = two_members(&server).await;
     let tweet = alice.tweet("Hello").await.to_string();
     assert_eq!(refused(alice.try_tweet("").await), "Write a post.");

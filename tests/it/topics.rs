@@ -17,7 +17,7 @@ use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_to};
-use crate::server::{Engine, START, Server, each_engine};
+use crate::server::{Engine, START, Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 /// An administrator, who may create topics, and a user who may not.
@@ -51,128 +51,112 @@ fn counts(topics: &[(&str, u64)]) -> Vec<(String, u64)> {
     topics.iter().map(|(name, articles)| ((*name).to_owned(), *articles)).collect()
 }
 
-#[tokio::test]
-async fn topics_are_stored_once_each_and_listed_by_size() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        let one = alice.submit_on(" rust, databases,rust ", "One").await;
-        let two = alice.submit_on("rust", "Two").await;
-        alice.submit_on("", "None").await;
-        assert_eq!(server.field("news:1", "topics").await.unwrap(), "rust,databases");
-        assert_eq!(server.field("news:3", "topics").await, None);
-        assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("databases", 1)]));
-        let expected = [("databases".to_owned(), 1.0), ("rust".to_owned(), 2.0)];
-        assert_eq!(server.sorted("topics").await, expected);
-        assert_eq!(listed(&alice, "rust").await, [two, one]);
-        assert_eq!(listed(&alice, "databases").await, [one]);
-        let answer = ok(alice.api_get("/api/topic/databases/score/1").await);
-        assert_eq!(answer["articles"][0]["topics"], serde_json::json!(["rust", "databases"]));
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn topics_are_stored_once_each_and_listed_by_size(server: Server) {
+    let (alice, _) = people(&server).await;
+    let one = alice.submit_on(" rust, databases,rust ", "One").await;
+    let two = alice.submit_on("rust", "Two").await;
+    alice.submit_on("", "None").await;
+    assert_eq!(server.field("news:1", "topics").await.unwrap(), "rust,databases");
+    assert_eq!(server.field("news:3", "topics").await, None);
+    assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("databases", 1)]));
+    let expected = [("databases".to_owned(), 1.0), ("rust".to_owned(), 2.0)];
+    assert_eq!(server.sorted("topics").await, expected);
+    assert_eq!(listed(&alice, "rust").await, [two, one]);
+    assert_eq!(listed(&alice, "databases").await, [one]);
+    let answer = ok(alice.api_get("/api/topic/databases/score/1").await);
+    assert_eq!(answer["articles"][0]["topics"], serde_json::json!(["rust", "databases"]));
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn one_bad_name_refuses_the_whole_call() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        let before = server.dump().await;
-        for bad in ["rust,C", "rust,c++", "a", "aa,bb,cc,dd,ee,ff", "rust,data base"] {
-            assert!(refused(alice.try_submit_on(bad, "Title").await).contains("topic"), "{bad}");
-        }
-        assert_eq!(server.dump().await, before);
-    })
-    .await;
+#[each_engine]
+async fn one_bad_name_refuses_the_whole_call(server: Server) {
+    let (alice, _) = people(&server).await;
+    let before = server.dump().await;
+    for bad in ["rust,C", "rust,c++", "a", "aa,bb,cc,dd,ee,ff", "rust,data base"] {
+        assert!(refused(alice.try_submit_on(bad, "Title").await).contains("topic"), "{bad}");
+    }
+    assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn a_new_topic_needs_karma() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        let told = refused(bob.try_submit_on("rust", "One").await);
-        assert!(told.contains("\"rust\" does not exist yet") && told.contains("needs 10 karma"), "{told}");
-        alice.submit_on("rust", "One").await;
-        let two = bob.submit_on("rust", "Two").await;
-        assert!(refused(bob.try_submit_on("rust,go", "Three").await).contains("\"go\" does not exist yet"));
-        assert!(refused(bob.edit_topics(two, "rust,go").await).contains("\"go\" does not exist yet"));
-        server.set_karma(&bob, 10).await;
-        bob.submit_on("rust,go", "Three").await;
-        // A story keeps its topics, even if its author could no longer create them.
-        server.set_karma(&bob, 0).await;
-        ok(bob.edit_topics(3, "go").await);
-        assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("go", 1)]));
-    })
-    .await;
+#[each_engine]
+async fn a_new_topic_needs_karma(server: Server) {
+    let (alice, bob) = people(&server).await;
+    let told = refused(bob.try_submit_on("rust", "One").await);
+    assert!(told.contains("\"rust\" does not exist yet") && told.contains("needs 10 karma"), "{told}");
+    alice.submit_on("rust", "One").await;
+    let two = bob.submit_on("rust", "Two").await;
+    assert!(refused(bob.try_submit_on("rust,go", "Three").await).contains("\"go\" does not exist yet"));
+    assert!(refused(bob.edit_topics(two, "rust,go").await).contains("\"go\" does not exist yet"));
+    server.set_karma(&bob, 10).await;
+    bob.submit_on("rust,go", "Three").await;
+    // A story keeps its topics, even if its author could no longer create them.
+    server.set_karma(&bob, 0).await;
+    ok(bob.edit_topics(3, "go").await);
+    assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("go", 1)]));
 }
 
-#[tokio::test]
-async fn an_edit_moves_the_article_between_topics() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        let id = alice.submit_on("rust,go", "One").await;
-        for topics in ["rust", "go", "web", "rust+go"] {
-            alice.get(&format!("/topic/{topics}")).await;
-        }
-        ok(alice.edit_topics(id, "go, web").await);
-        assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
-        assert_eq!(counted(&alice).await, counts(&[("web", 1), ("go", 1)]));
-        for (topic, expected) in [("rust", vec![]), ("go", vec![id]), ("web", vec![id])] {
-            assert_eq!(listed(&alice, topic).await, expected, "{topic}");
-        }
-        // Without the field the topics stay, with an empty one they go.
-        ok(alice.edit(id, "Title", "", "text").await);
-        assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
-        ok(alice.edit_topics(id, "").await);
-        assert_eq!(server.field("news:1", "topics").await, None);
-        assert_eq!(counted(&alice).await, counts(&[]));
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn an_edit_moves_the_article_between_topics(server: Server) {
+    let (alice, _) = people(&server).await;
+    let id = alice.submit_on("rust,go", "One").await;
+    for topics in ["rust", "go", "web", "rust+go"] {
+        alice.get(&format!("/topic/{topics}")).await;
+    }
+    ok(alice.edit_topics(id, "go, web").await);
+    assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
+    assert_eq!(counted(&alice).await, counts(&[("web", 1), ("go", 1)]));
+    for (topic, expected) in [("rust", vec![]), ("go", vec![id]), ("web", vec![id])] {
+        assert_eq!(listed(&alice, topic).await, expected, "{topic}");
+    }
+    // Without the field the topics stay, with an empty one they go.
+    ok(alice.edit(id, "Title", "", "text").await);
+    assert_eq!(server.field("news:1", "topics").await.unwrap(), "go,web");
+    ok(alice.edit_topics(id, "").await);
+    assert_eq!(server.field("news:1", "topics").await, None);
+    assert_eq!(counted(&alice).await, counts(&[]));
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn topics_are_combined() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        let rust = alice.submit_on("rust", "Rust").await;
-        server.advance(1);
-        let both = alice.submit_on("rust,go", "Both").await;
-        server.advance(1);
-        let go = alice.submit_on("go", "Go").await;
-        server.advance(1);
-        alice.submit_on("web", "Web").await;
-        for (topics, expected) in [
-            ("rust+go", vec![both]),
-            ("go+rust", vec![both]),
-            ("rust,go", vec![go, both, rust]),
-            ("go,rust,go", vec![go, both, rust]),
-            ("rust+web", vec![]),
-            ("rust+rust", vec![both, rust]),
-        ] {
-            assert_eq!(listed(&alice, topics).await, expected, "{topics}");
-            assert_eq!(listed_by(&alice, topics, "time").await, expected, "{topics}");
-        }
-        for unknown in ["none", "rust+none", "none,rust"] {
-            let answer = alice.get(&format!("/api/topic/{unknown}/score/1")).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND);
-            assert_eq!(refused(answer.json()), "There is no topic \"none\".");
-            error_message(&alice.get(&format!("/topic/{unknown}")).await, StatusCode::NOT_FOUND);
-        }
-        for bad in ["rust+go,web", "Rust", "rust+", "aa+bb+cc+dd+ee+ff", "a"] {
-            refused(alice.api_get(&format!("/api/topic/{bad}/score/1")).await);
-            error_message(&alice.get(&format!("/topic/{bad}")).await, StatusCode::NOT_FOUND);
-        }
-        for bad in ["rust/score/0", "rust/score/x", "rust/best/1"] {
-            refused(alice.api_get(&format!("/api/topic/{bad}")).await);
-        }
-        error_message(&alice.get("/topic/rust?page=0").await, StatusCode::NOT_FOUND);
-    })
-    .await;
+#[each_engine]
+async fn topics_are_combined(server: Server) {
+    let (alice, _) = people(&server).await;
+    let rust = alice.submit_on("rust", "Rust").await;
+    server.advance(1);
+    let both = alice.submit_on("rust,go", "Both").await;
+    server.advance(1);
+    let go = alice.submit_on("go", "Go").await;
+    server.advance(1);
+    alice.submit_on("web", "Web").await;
+    for (topics, expected) in [
+        ("rust+go", vec![both]),
+        ("go+rust", vec![both]),
+        ("rust,go", vec![go, both, rust]),
+        ("go,rust,go", vec![go, both, rust]),
+        ("rust+web", vec![]),
+        ("rust+rust", vec![both, rust]),
+    ] {
+        assert_eq!(listed(&alice, topics).await, expected, "{topics}");
+        assert_eq!(listed_by(&alice, topics, "time").await, expected, "{topics}");
+    }
+    for unknown in ["none", "rust+none", "none,rust"] {
+        let answer = alice.get(&format!("/api/topic/{unknown}/score/1")).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND);
+        assert_eq!(refused(answer.json()), "There is no topic \"none\".");
+        error_message(&alice.get(&format!("/topic/{unknown}")).await, StatusCode::NOT_FOUND);
+    }
+    for bad in ["rust+go,web", "Rust", "rust+", "aa+bb+cc+dd+ee+ff", "a"] {
+        refused(alice.api_get(&format!("/api/topic/{bad}/score/1")).await);
+        error_message(&alice.get(&format!("/topic/{bad}")).await, StatusCode::NOT_FOUND);
+    }
+    for bad in ["rust/score/0", "rust/score/x", "rust/best/1"] {
+        refused(alice.api_get(&format!("/api/topic/{bad}")).await);
+    }
+    error_message(&alice.get("/topic/rust?page=0").await, StatusCode::NOT_FOUND);
 }
 
-#[tokio::test]
-async fn a_list_is_built_at_most_once_a_minute_also_an_empty_one() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_list_is_built_at_most_once_a_minute_also_an_empty_one(server: Server) {
     let (alice, bob) = people(&server).await;
     let one = alice.submit_on("rust", "One").await;
     let two = alice.submit_on("rust,go", "Two").await;
@@ -210,9 +194,8 @@ async fn a_list_is_built_at_most_once_a_minute_also_an_empty_one() {
     assert_eq!(listed(&bob, "rust+web").await, [one]);
 }
 
-#[tokio::test]
-async fn a_crowd_at_an_expired_list_builds_it_once() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_crowd_at_an_expired_list_builds_it_once(server: Server) {
     let (alice, bob) = people(&server).await;
     alice.submit_on("rust,go", "One").await;
     ok(alice.delete(1).await);
@@ -230,45 +213,41 @@ async fn a_crowd_at_an_expired_list_builds_it_once() {
     }
 }
 
-#[tokio::test]
-async fn ones_own_item_shows_at_once_and_a_deleted_one_nowhere() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        let lists = ["rust", "go", "go+rust", "go,rust"];
-        let one = alice.submit_on("rust,go", "One").await;
-        ok(alice.edit_topics(one, "rust").await);
-        for list in lists {
-            for order in ["score", "time"] {
-                listed_by(&bob, list, order).await;
-            }
-        }
-        server.advance(1);
-        let two = bob.submit_on("rust,go", "Two").await;
+#[each_engine]
+async fn ones_own_item_shows_at_once_and_a_deleted_one_nowhere(server: Server) {
+    let (alice, bob) = people(&server).await;
+    let lists = ["rust", "go", "go+rust", "go,rust"];
+    let one = alice.submit_on("rust,go", "One").await;
+    ok(alice.edit_topics(one, "rust").await);
+    for list in lists {
         for order in ["score", "time"] {
-            assert_eq!(listed_by(&bob, "rust", order).await, [two, one]);
-            // This list was empty.
-            assert_eq!(listed_by(&bob, "go", order).await, [two]);
+            listed_by(&bob, list, order).await;
         }
-        assert!(matches!(server.expiry("score:rust").await, Expiry::In(_)));
-        ok(bob.delete(two).await);
-        for list in lists {
-            for order in ["score", "time"] {
-                assert!(!listed_by(&bob, list, order).await.contains(&two), "{list}");
-            }
-            for path in [format!("/topic/{list}"), format!("/topic/{list}/new")] {
-                assert!(!page(&bob, &path).await.links_to("/news/2"), "{path}");
-                let feed = bob.get(&format!("{path}/atom")).await;
-                assert!(!String::from_utf8(feed.body).unwrap().contains("/news/2"), "{path}");
-            }
+    }
+    server.advance(1);
+    let two = bob.submit_on("rust,go", "Two").await;
+    for order in ["score", "time"] {
+        assert_eq!(listed_by(&bob, "rust", order).await, [two, one]);
+        // This list was empty.
+        assert_eq!(listed_by(&bob, "go", order).await, [two]);
+    }
+    assert!(matches!(server.expiry("score:rust").await, Expiry::In(_)));
+    ok(bob.delete(two).await);
+    for list in lists {
+        for order in ["score", "time"] {
+            assert!(!listed_by(&bob, list, order).await.contains(&two), "{list}");
         }
-        consistency::check_site(&server).await;
-    })
-    .await;
+        for path in [format!("/topic/{list}"), format!("/topic/{list}/new")] {
+            assert!(!page(&bob, &path).await.links_to("/news/2"), "{path}");
+            let feed = bob.get(&format!("{path}/atom")).await;
+            assert!(!String::from_utf8(feed.body).unwrap().contains("/news/2"), "{path}");
+        }
+    }
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn pages_show_topics_and_offer_them() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn pages_show_topics_and_offer_them(server: Server) {
     let (alice, bob) = people(&server).await;
     alice.submit_on("rust,go", "One").await;
     for path in ["/", "/latest/0", "/best", "/topic/rust", "/topic/go/new", "/news/1", "/topics"] {
@@ -306,90 +285,83 @@ async fn pages_show_topics_and_offer_them() {
     assert_eq!(page(&alice, "/editnews/1").await.form("/editnews/1").value("topics"), Some("rust, go"));
 }
 
-#[tokio::test]
-async fn administrators_rename_and_merge_with_nothing_lost() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        for number in 0..120 {
-            let topics = match number % 3 {
-                0 => "rustlang",
-                1 => "rustlang,rust,go",
-                _ => "go,rustlang",
-            };
-            alice.submit_on(topics, &format!("Number {number}")).await;
-        }
-        ok(alice.delete(1).await);
-        let rename = |client: &Client, topic: &str, name: &str| {
-            let (client, fields) = (client.clone(), [("topic", topic.to_owned()), ("name", name.to_owned())]);
-            async move {
-                let fields = fields.each_ref().map(|(field, value)| (*field, value.as_str()));
-                client.api_post("/api/renametopic", &fields).await
-            }
+#[each_engine]
+async fn administrators_rename_and_merge_with_nothing_lost(server: Server) {
+    let (alice, bob) = people(&server).await;
+    for number in 0..120 {
+        let topics = match number % 3 {
+            0 => "rustlang",
+            1 => "rustlang,rust,go",
+            _ => "go,rustlang",
         };
-        assert!(refused(rename(&bob, "go", "golang").await).contains("Only administrators"));
-        assert!(refused(rename(&alice, "go", "rust").await).contains("\"rust\" already exists"));
-        assert!(refused(rename(&alice, "go", "go").await).contains("the same"));
-        for (path, fields) in [
-            ("/api/renametopic", [("topic", "none"), ("name", "other")]),
-            ("/api/mergetopic", [("topic", "rustlang"), ("into", "none")]),
-        ] {
-            let answer = alice.post(path, &fields).await;
-            assert_eq!(answer.status, StatusCode::NOT_FOUND);
-            assert!(refused(answer.json()).contains("There is no topic \"none\"."));
+        alice.submit_on(topics, &format!("Number {number}")).await;
+    }
+    ok(alice.delete(1).await);
+    let rename = |client: &Client, topic: &str, name: &str| {
+        let (client, fields) = (client.clone(), [("topic", topic.to_owned()), ("name", name.to_owned())]);
+        async move {
+            let fields = fields.each_ref().map(|(field, value)| (*field, value.as_str()));
+            client.api_post("/api/renametopic", &fields).await
         }
+    };
+    assert!(refused(rename(&bob, "go", "golang").await).contains("Only administrators"));
+    assert!(refused(rename(&alice, "go", "rust").await).contains("\"rust\" already exists"));
+    assert!(refused(rename(&alice, "go", "go").await).contains("the same"));
+    for (path, fields) in [
+        ("/api/renametopic", [("topic", "none"), ("name", "other")]),
+        ("/api/mergetopic", [("topic", "rustlang"), ("into", "none")]),
+    ] {
+        let answer = alice.post(path, &fields).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND);
+        assert!(refused(answer.json()).contains("There is no topic \"none\"."));
+    }
 
-        let answer = ok(rename(&alice, "go", "golang").await);
-        assert_eq!((&answer["finished"], &answer["articles"]), (&Value::from(true), &Value::from(80)));
-        assert_eq!(counted(&alice).await, counts(&[("rustlang", 119), ("golang", 80), ("rust", 40)]));
-        consistency::check_site(&server).await;
+    let answer = ok(rename(&alice, "go", "golang").await);
+    assert_eq!((&answer["finished"], &answer["articles"]), (&Value::from(true), &Value::from(80)));
+    assert_eq!(counted(&alice).await, counts(&[("rustlang", 119), ("golang", 80), ("rust", 40)]));
+    consistency::check_site(&server).await;
 
-        listed(&alice, "rust").await;
-        let merge = [("topic", "rustlang"), ("into", "rust")];
-        let answer = ok(alice.api_post("/api/mergetopic", &merge).await);
-        assert_eq!(answer["articles"], 119);
-        assert_eq!(counted(&alice).await, counts(&[("rust", 119), ("golang", 80)]));
-        assert_eq!(server.field("news:2", "topics").await.unwrap(), "rust,golang");
-        assert_eq!(server.field("news:3", "topics").await.unwrap(), "golang,rust");
-        assert_eq!(ok(alice.api_get("/api/topic/rust/time/1").await)["count"], 119);
-        assert_eq!(alice.get("/api/topic/rustlang/time/1").await.status, StatusCode::NOT_FOUND);
-        consistency::check_site(&server).await;
+    listed(&alice, "rust").await;
+    let merge = [("topic", "rustlang"), ("into", "rust")];
+    let answer = ok(alice.api_post("/api/mergetopic", &merge).await);
+    assert_eq!(answer["articles"], 119);
+    assert_eq!(counted(&alice).await, counts(&[("rust", 119), ("golang", 80)]));
+    assert_eq!(server.field("news:2", "topics").await.unwrap(), "rust,golang");
+    assert_eq!(server.field("news:3", "topics").await.unwrap(), "golang,rust");
+    assert_eq!(ok(alice.api_get("/api/topic/rust/time/1").await)["count"], 119);
+    assert_eq!(alice.get("/api/topic/rustlang/time/1").await.status, StatusCode::NOT_FOUND);
+    consistency::check_site(&server).await;
 
-        // And with the forms of a page.
-        let form = page(&alice, "/topic/golang").await.form("/renametopic").with("name", "go");
-        assert_eq!(redirects_to(&form.send(&alice).await), "/topic/go");
-        let form = page(&alice, "/topic/go").await.form("/mergetopic").with("into", "rust");
-        assert_eq!(redirects_to(&form.send(&alice).await), "/topic/rust");
-        assert_eq!(counted(&alice).await, counts(&[("rust", 119)]));
-        consistency::check_site(&server).await;
-    })
-    .await;
+    // And with the forms of a page.
+    let form = page(&alice, "/topic/golang").await.form("/renametopic").with("name", "go");
+    assert_eq!(redirects_to(&form.send(&alice).await), "/topic/go");
+    let form = page(&alice, "/topic/go").await.form("/mergetopic").with("into", "rust");
+    assert_eq!(redirects_to(&form.send(&alice).await), "/topic/rust");
+    assert_eq!(counted(&alice).await, counts(&[("rust", 119)]));
+    consistency::check_site(&server).await;
 }
 
-#[tokio::test]
-async fn a_move_takes_stories_along_that_wait_for_approval() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = people(&server).await;
-        alice.submit_on("go,rust", "A story").await;
-        let act = async |action: &str, kind: &str, id: &str| {
-            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
-            ok(alice.api_post("/api/moderate", &fields).await);
-        };
-        act("hold", "user", "bob").await;
-        let mut held = Vec::new();
-        for title in ["Held", "Also held"] {
-            let fields =
-                [("news_id", "-1"), ("title", title), ("url", ""), ("text", "t"), ("topics", "rust,go")];
-            held.push(ok(bob.api_post("/api/submit", &fields).await)["news_id"].to_string());
-        }
-        ok(alice.api_post("/api/renametopic", &[("topic", "go"), ("name", "golang")]).await);
-        act("approve", "story", &held[0]).await;
-        assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("golang", 2)]));
-        ok(alice.api_post("/api/mergetopic", &[("topic", "golang"), ("into", "rust")]).await);
-        act("approve", "story", &held[1]).await;
-        assert_eq!(counted(&alice).await, counts(&[("rust", 3)]));
-        check_is_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn a_move_takes_stories_along_that_wait_for_approval(server: Server) {
+    let (alice, bob) = people(&server).await;
+    alice.submit_on("go,rust", "A story").await;
+    let act = async |action: &str, kind: &str, id: &str| {
+        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
+        ok(alice.api_post("/api/moderate", &fields).await);
+    };
+    act("hold", "user", "bob").await;
+    let mut held = Vec::new();
+    for title in ["Held", "Also held"] {
+        let fields = [("news_id", "-1"), ("title", title), ("url", ""), ("text", "t"), ("topics", "rust,go")];
+        held.push(ok(bob.api_post("/api/submit", &fields).await)["news_id"].to_string());
+    }
+    ok(alice.api_post("/api/renametopic", &[("topic", "go"), ("name", "golang")]).await);
+    act("approve", "story", &held[0]).await;
+    assert_eq!(counted(&alice).await, counts(&[("rust", 2), ("golang", 2)]));
+    ok(alice.api_post("/api/mergetopic", &[("topic", "golang"), ("into", "rust")]).await);
+    act("approve", "story", &held[1]).await;
+    assert_eq!(counted(&alice).await, counts(&[("rust", 3)]));
+    check_is_clean(&server).await;
 }
 
 async fn user(server: &Server, id: u64) -> User {
@@ -403,90 +375,78 @@ fn topic(name: &str) -> Topic {
     Topic::parse("topic", name).unwrap()
 }
 
-#[tokio::test]
-async fn an_interrupted_move_is_finished_by_asking_again() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        for number in 0..6 {
-            alice.submit_on("old", &format!("Number {number}")).await;
-        }
-        alice.submit_on("other", "Another").await;
-        // As a crash after the first of several batches leaves it.
-        server
-            .write(|batch| {
-                batch.set_field("topic.moves", "old", "new");
-                batch.sorted_add("topics", "old", 4.0);
-                batch.sorted_add("topics", "new", 2.0);
-                for id in [1, 2] {
-                    batch.remove_member("group:old", format!("article:{id}"));
-                    batch.add_member("group:new", format!("article:{id}"));
-                    batch.set_field(format!("news:{id}"), "topics", "new");
-                }
-            })
-            .await;
-        // Submissions go on meanwhile, and other moves of the two wait.
-        alice.submit_on("old", "Meanwhile").await;
-        let site = &server.app.site;
-        let admin = user(&server, 1).await;
-        for (kind, from, to) in [
-            (Move::Merge, "old", "other"),
-            (Move::Merge, "new", "other"),
-            (Move::Merge, "other", "old"),
-            (Move::Rename, "new", "newer"),
-        ] {
-            let moved =
-                topic_moves::move_topic(site, Timestamp(START), &admin, kind, &topic(from), &topic(to)).await;
-            assert!(moved.unwrap_err().to_string().contains("topic \"old\" is still being moved to \"new\""));
-        }
-        let unfinished = page(&alice, "/topics").await;
-        assert!(unfinished.content().contains("old to new"));
-        assert_eq!(redirects_to(&unfinished.form("/mergetopic").send(&alice).await), "/topic/new");
-        assert_eq!(counted(&alice).await, counts(&[("new", 7), ("other", 1)]));
-        assert!(!page(&alice, "/topics").await.content().contains("not finished"));
-        consistency::check_site(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn an_interrupted_move_is_finished_by_asking_again(server: Server) {
+    let (alice, _) = people(&server).await;
+    for number in 0..6 {
+        alice.submit_on("old", &format!("Number {number}")).await;
+    }
+    alice.submit_on("other", "Another").await;
+    // As a crash after the first of several batches leaves it.
+    server
+        .write(|batch| {
+            batch.set_field("topic.moves", "old", "new");
+            batch.sorted_add("topics", "old", 4.0);
+            batch.sorted_add("topics", "new", 2.0);
+            for id in [1, 2] {
+                batch.remove_member("group:old", format!("article:{id}"));
+                batch.add_member("group:new", format!("article:{id}"));
+                batch.set_field(format!("news:{id}"), "topics", "new");
+            }
+        })
+        .await;
+    // Submissions go on meanwhile, and other moves of the two wait.
+    alice.submit_on("old", "Meanwhile").await;
+    let site = &server.app.site;
+    let admin = user(&server, 1).await;
+    for (kind, from, to) in [
+        (Move::Merge, "old", "other"),
+        (Move::Merge, "new", "other"),
+        (Move::Merge, "other", "old"),
+        (Move::Rename, "new", "newer"),
+    ] {
+        let moved =
+            topic_moves::move_topic(site, Timestamp(START), &admin, kind, &topic(from), &topic(to)).await;
+        assert!(moved.unwrap_err().to_string().contains("topic \"old\" is still being moved to \"new\""));
+    }
+    let unfinished = page(&alice, "/topics").await;
+    assert!(unfinished.content().contains("old to new"));
+    assert_eq!(redirects_to(&unfinished.form("/mergetopic").send(&alice).await), "/topic/new");
+    assert_eq!(counted(&alice).await, counts(&[("new", 7), ("other", 1)]));
+    assert!(!page(&alice, "/topics").await.content().contains("not finished"));
+    consistency::check_site(&server).await;
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn moves_submissions_edits_and_deletions_at_once_lose_nothing() {
-    each_engine(&[], async |server| {
-        let (alice, _) = people(&server).await;
-        for number in 0..40 {
-            alice.submit_on("old,side", &format!("Number {number}")).await;
-        }
-        let admin = user(&server, 1).await;
-        let site = server.app.site.clone();
-        let moving = tokio::spawn(async move {
-            topic_moves::move_topic(
-                &site,
-                Timestamp(START),
-                &admin,
-                Move::Rename,
-                &topic("old"),
-                &topic("new"),
-            )
+async fn moves_submissions_edits_and_deletions_at_once_lose_nothing(server: Server) {
+    let (alice, _) = people(&server).await;
+    for number in 0..40 {
+        alice.submit_on("old,side", &format!("Number {number}")).await;
+    }
+    let admin = user(&server, 1).await;
+    let site = server.app.site.clone();
+    let moving = tokio::spawn(async move {
+        topic_moves::move_topic(&site, Timestamp(START), &admin, Move::Rename, &topic("old"), &topic("new"))
             .await
-        });
-        let others = at_once((0..30_u64).map(|number| {
-            let alice = alice.clone();
-            async move {
-                match number % 3 {
-                    0 => alice.try_submit_on("side", &format!("More {number}")).await,
-                    1 => alice.edit_topics(number + 1, "side").await,
-                    _ => alice.delete(number + 1).await,
-                }
+    });
+    let others = at_once((0..30_u64).map(|number| {
+        let alice = alice.clone();
+        async move {
+            match number % 3 {
+                0 => alice.try_submit_on("side", &format!("More {number}")).await,
+                1 => alice.edit_topics(number + 1, "side").await,
+                _ => alice.delete(number + 1).await,
             }
-        }))
-        .await;
-        assert!(others.into_iter().all(|answer| answer["status"] == "ok"));
-        moving.await.unwrap().unwrap();
-        consistency::check_site(&server).await;
-        let topics: BTreeMap<String, u64> = counted(&alice).await.into_iter().collect();
-        // Ten were edited away from the topic and ten deleted; ten were added beside it.
-        assert_eq!(topics, counts(&[("new", 20), ("side", 40)]).into_iter().collect());
-    })
+        }
+    }))
     .await;
+    assert!(others.into_iter().all(|answer| answer["status"] == "ok"));
+    moving.await.unwrap().unwrap();
+    consistency::check_site(&server).await;
+    let topics: BTreeMap<String, u64> = counted(&alice).await.into_iter().collect();
+    // Ten were edited away from the topic and ten deleted; ten were added beside it.
+    assert_eq!(topics, counts(&[("new", 20), ("side", 40)]).into_iter().collect());
 }
 
 /// Checks articles and topics, and mends them if asked to.
@@ -535,9 +495,8 @@ async fn the_repair_makes_what_the_site_would_have_made() {
     assert_eq!(left, Expiry::In(Duration::from_secs(2 * 86_400)));
 }
 
-#[tokio::test]
-async fn votes_of_other_programs_survive_the_repair() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn votes_of_other_programs_survive_the_repair(server: Server) {
     let (alice, _) = people(&server).await;
     alice.submit_text("One", "text").await;
     for seconds in [0, 8 * 86_400] {
@@ -557,38 +516,36 @@ async fn votes_of_other_programs_survive_the_repair() {
     }
 }
 
+#[each_engine]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_repair_of_a_busy_site_counts_every_vote() {
-    each_engine(&[], async |server| {
-        let users = server.members(12).await;
-        for number in 0..6 {
-            users[0].submit_text(&format!("Number {number}"), "text").await;
-        }
-        for user in &users {
-            server.set_karma(user, 100).await;
-        }
-        server
-            .write(|batch| {
-                for id in 1..=6 {
-                    batch.delete(format!("article:{id}"));
-                    batch.delete(format!("voted:{id}"));
-                }
-                batch.delete("score:");
-                batch.delete("time:");
-            })
-            .await;
-        let votes = at_once(users[1..].iter().cloned().map(|user| async move {
+async fn the_repair_of_a_busy_site_counts_every_vote(server: Server) {
+    let users = server.members(12).await;
+    for number in 0..6 {
+        users[0].submit_text(&format!("Number {number}"), "text").await;
+    }
+    for user in &users {
+        server.set_karma(user, 100).await;
+    }
+    server
+        .write(|batch| {
             for id in 1..=6 {
-                ok(user.vote(id, "up").await);
+                batch.delete(format!("article:{id}"));
+                batch.delete(format!("voted:{id}"));
             }
-        }));
-        tokio::join!(votes, check(&server, true));
-        check(&server, true).await;
-        check_is_clean(&server).await;
+            batch.delete("score:");
+            batch.delete("time:");
+        })
+        .await;
+    let votes = at_once(users[1..].iter().cloned().map(|user| async move {
         for id in 1..=6 {
-            assert_eq!(server.number(&format!("article:{id}"), "votes").await, 12);
+            ok(user.vote(id, "up").await);
         }
-        consistency::check_site(&server).await;
-    })
-    .await;
+    }));
+    tokio::join!(votes, check(&server, true));
+    check(&server, true).await;
+    check_is_clean(&server).await;
+    for id in 1..=6 {
+        assert_eq!(server.number(&format!("article:{id}"), "votes").await, 12);
+    }
+    consistency::check_site(&server).await;
 }

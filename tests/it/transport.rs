@@ -15,7 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::client::{Client, PASSWORD, ok};
 use crate::headers::check_protection;
 use crate::pages::{error_message, page};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 /// How long anything that must come may take. The machine may be busy.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -163,9 +163,8 @@ fn head_of(bytes: usize, path: &str) -> String {
     format!("{begin}{}\r\n\r\n", "x".repeat(bytes - begin.len() - 4))
 }
 
-#[tokio::test]
-async fn a_head_has_32_kibibytes() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_head_has_32_kibibytes(server: Server) {
     let visitor = server.visitor();
     for (bytes, status) in [(HEAD_BYTES - 1, 200), (HEAD_BYTES, 200), (HEAD_BYTES + 1, 431), (300_000, 431)] {
         let answer = visitor.send_raw(head_of(bytes, SHORT).as_bytes()).await;
@@ -181,9 +180,8 @@ async fn a_head_has_32_kibibytes() {
     assert_eq!(visitor.send_raw(request.as_bytes()).await.status, 431);
 }
 
-#[tokio::test]
-async fn an_address_that_is_too_long_is_a_414_in_the_form_of_the_address() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn an_address_that_is_too_long_is_a_414_in_the_form_of_the_address(server: Server) {
     let visitor = server.visitor();
     let long = |path: &str, bytes: usize| format!("{path}?{}", "x".repeat(bytes - path.len() - 1));
     let most = visitor.get(&long("/latest/0", ADDRESS_BYTES)).await;
@@ -211,9 +209,8 @@ async fn an_address_that_is_too_long_is_a_414_in_the_form_of_the_address() {
     }
 }
 
-#[tokio::test]
-async fn what_is_not_http_gets_a_page_with_the_headers_of_every_page() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn what_is_not_http_gets_a_page_with_the_headers_of_every_page(server: Server) {
     for request in [
         "nonsense\r\n\r\n",
         "GET / HTTP/1.1\r\nHost localhost\r\n\r\n",
@@ -297,9 +294,8 @@ fn in_tiny_chunks(path: &str, body: &str, further_field: &str) -> String {
     )
 }
 
-#[tokio::test]
-async fn a_body_in_chunks_has_the_same_limit_however_small_they_are() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_body_in_chunks_has_the_same_limit_however_small_they_are(server: Server) {
     server.register("alice").await;
     let fields = format!("username=alice&password={}&more=", PASSWORD.replace(' ', "+"));
     let long_field = format!("X-Long: {}\r\n", "x".repeat(30 * 1024));
@@ -347,9 +343,8 @@ async fn of_large_bodies_under_way_the_oldest_is_dropped_when_there_are_too_many
     assert!(receive(&mut newest).await.starts_with("HTTP/1.1 200 OK"));
 }
 
-#[tokio::test]
-async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds(server: Server) {
     let began = Instant::now();
     let mut stream = connect_from(1, server.address).await;
     begin_request(&mut stream).await;
@@ -357,9 +352,8 @@ async fn a_body_that_arrives_too_slowly_is_refused_after_five_seconds() {
     assert!((BODY_START..Duration::from_secs(9)).contains(&began.elapsed()), "{:?}", began.elapsed());
 }
 
-#[tokio::test]
-async fn a_body_that_is_not_http_is_a_bad_request_and_not_too_large() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_body_that_is_not_http_is_a_bad_request_and_not_too_large(server: Server) {
     let mut stream = connect_from(1, server.address).await;
     let request =
         in_tiny_chunks("/api/login", "username=alice", "").replace("1\r\nu\r\n", "no length\r\nu\r\n");
@@ -454,9 +448,8 @@ async fn slow_readers_share_a_bounded_memory() {
     assert!((1..=most).contains(&complete), "{complete} of {most}");
 }
 
-#[tokio::test]
-async fn answers_to_members_are_compressed_and_head_says_what_get_would() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn answers_to_members_are_compressed_and_head_says_what_get_would(server: Server) {
     let alice = server.member("alice").await;
     let path = large_thread(&alice).await;
     for path in [&*path, "/", "/about", "/rss", "/nothing"] {

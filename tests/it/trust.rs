@@ -8,58 +8,50 @@ const DAY: u64 = 86_400;
 const LINKS: &str = "https://a.example https://b.example c.example";
 const RULE: &[(&str, &str)] = &[("trust.days", "7"), ("trust.karma", "10"), ("moderation.hide_at", "1")];
 
-#[tokio::test]
-async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so() {
-    each_engine(RULE, async |server| {
-        let alice = server.register("alice").await;
-        // The first administrator is trusted.
-        let story = alice.submit_on("rust", "A story").await;
-        alice.comment(story, LINKS).await;
-        let bob = server.member("bob").await;
-        server.set_karma(&bob, 1_000).await;
-        let no_links = "at most 2 links";
-        let told = async || page(&bob, "/about/trust").await.content().to_owned();
-        assert!(told().await.contains("You are trusted from 22 Jan 2027, 08:00 UTC on."));
-        assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
-        bob.comment(story, "https://a.example https://b.example").await;
-        assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
-        assert!(
-            refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts can't create topics")
-        );
-        bob.submit_on("rust", "Rust").await;
-        // Old enough, but with too little karma.
-        server.advance(7 * DAY);
-        bob.get("/").await;
-        server.set_karma(&bob, 9).await;
-        assert!(told().await.contains("You are trusted once you have 10 karma."));
-        assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
-        server.set_karma(&bob, 10).await;
-        bob.comment(story, LINKS).await;
-        assert_eq!(server.field("user:2", "established").await.as_deref(), Some("1"));
-        // An account that has spent its karma since stays trusted.
-        server.set_karma(&bob, 1).await;
-        bob.comment(story, LINKS).await;
-        assert!(told().await.contains("You are trusted."));
-        server.set_karma(&bob, 1_000).await;
-        bob.submit_on("rust, go", "Go").await;
-    })
-    .await;
+#[each_engine(RULE)]
+async fn an_account_is_trusted_once_it_has_age_and_karma_and_stays_so(server: Server) {
+    let alice = server.register("alice").await;
+    // The first administrator is trusted.
+    let story = alice.submit_on("rust", "A story").await;
+    alice.comment(story, LINKS).await;
+    let bob = server.member("bob").await;
+    server.set_karma(&bob, 1_000).await;
+    let no_links = "at most 2 links";
+    let told = async || page(&bob, "/about/trust").await.content().to_owned();
+    assert!(told().await.contains("You are trusted from 22 Jan 2027, 08:00 UTC on."));
+    assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
+    bob.comment(story, "https://a.example https://b.example").await;
+    assert!(refused(bob.edit_comment(story, 2, LINKS).await).contains(no_links));
+    assert!(refused(bob.try_submit_on("rust, go", "Go").await).contains("New accounts can't create topics"));
+    bob.submit_on("rust", "Rust").await;
+    // Old enough, but with too little karma.
+    server.advance(7 * DAY);
+    bob.get("/").await;
+    server.set_karma(&bob, 9).await;
+    assert!(told().await.contains("You are trusted once you have 10 karma."));
+    assert!(refused(bob.try_comment(story, None, LINKS).await).contains(no_links));
+    server.set_karma(&bob, 10).await;
+    bob.comment(story, LINKS).await;
+    assert_eq!(server.field("user:2", "established").await.as_deref(), Some("1"));
+    // An account that has spent its karma since stays trusted.
+    server.set_karma(&bob, 1).await;
+    bob.comment(story, LINKS).await;
+    assert!(told().await.contains("You are trusted."));
+    server.set_karma(&bob, 1_000).await;
+    bob.submit_on("rust, go", "Go").await;
 }
 
-#[tokio::test]
-async fn flags_count_half_before_an_account_is_trusted() {
-    each_engine(RULE, async |server| {
-        let alice = server.register("alice").await;
-        let story = alice.submit_text("A story", "text").await.to_string();
-        let readers = server.members(3).await;
-        let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
-        let withheld = async || server.field(&format!("news:{story}"), "withheld").await;
-        ok(readers[0].api_post("/api/flag", &flag).await);
-        assert_eq!(withheld().await, None, "half a flag");
-        ok(readers[1].api_post("/api/flag", &flag).await);
-        assert_eq!(withheld().await.as_deref(), Some("flagged:"), "two halves");
-    })
-    .await;
+#[each_engine(RULE)]
+async fn flags_count_half_before_an_account_is_trusted(server: Server) {
+    let alice = server.register("alice").await;
+    let story = alice.submit_text("A story", "text").await.to_string();
+    let readers = server.members(3).await;
+    let flag = [("kind", "story"), ("id", &*story), ("reason", "spam"), ("note", "")];
+    let withheld = async || server.field(&format!("news:{story}"), "withheld").await;
+    ok(readers[0].api_post("/api/flag", &flag).await);
+    assert_eq!(withheld().await, None, "half a flag");
+    ok(readers[1].api_post("/api/flag", &flag).await);
+    assert_eq!(withheld().await.as_deref(), Some("flagged:"), "two halves");
 }
 
 #[tokio::test]

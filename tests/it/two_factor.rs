@@ -15,7 +15,7 @@ use crate::concurrency::at_once;
 use crate::forms::site_with_mail;
 use crate::html::{Form, Page};
 use crate::pages::{page, redirects_saying, redirects_to, shown};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const WRONG_CODE: &str = "This code is wrong or has already been used. Wait for the next one.";
 const MEMBER: &str = "alice";
@@ -64,133 +64,117 @@ async fn password_alone(client: &Client, username: &str) -> HttpResponse {
     client.post("/api/login", &[("username", username), ("password", PASSWORD)]).await
 }
 
-#[tokio::test]
-async fn an_app_is_set_up_and_from_then_on_a_login_needs_its_code() {
-    each_engine(&[], async |server| {
-        let alice = server.register(MEMBER).await;
-        let wrong = alice.api_post("/api/totp/begin", &[("current_password", "wrong horse")]).await;
-        assert!(refused(wrong).contains("current_password"));
-        let begun = ok(alice.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
-        let secret = begun["secret"].as_str().unwrap();
-        let uri = begun["uri"].as_str().unwrap();
-        assert!(uri.starts_with("otpauth://totp/") && uri.contains(secret) && uri.contains(MEMBER), "{uri}");
-        // Nothing is on yet.
-        ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
-        let confirm = async |code: &str| alice.api_post("/api/totp/confirm", &[("code", code)]).await;
-        assert_eq!(refused(confirm("000000").await), WRONG_CODE);
-        let codes = ok(confirm(&code(secret, server.now())).await)["recovery_codes"].clone();
-        assert_eq!(codes.as_array().unwrap().len(), 10);
+#[each_engine]
+async fn an_app_is_set_up_and_from_then_on_a_login_needs_its_code(server: Server) {
+    let alice = server.register(MEMBER).await;
+    let wrong = alice.api_post("/api/totp/begin", &[("current_password", "wrong horse")]).await;
+    assert!(refused(wrong).contains("current_password"));
+    let begun = ok(alice.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
+    let secret = begun["secret"].as_str().unwrap();
+    let uri = begun["uri"].as_str().unwrap();
+    assert!(uri.starts_with("otpauth://totp/") && uri.contains(secret) && uri.contains(MEMBER), "{uri}");
+    // Nothing is on yet.
+    ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
+    let confirm = async |code: &str| alice.api_post("/api/totp/confirm", &[("code", code)]).await;
+    assert_eq!(refused(confirm("000000").await), WRONG_CODE);
+    let codes = ok(confirm(&code(secret, server.now())).await)["recovery_codes"].clone();
+    assert_eq!(codes.as_array().unwrap().len(), 10);
 
-        let visitor = server.visitor();
-        check_code_required(&password_alone(&visitor, MEMBER).await);
-        check_code_required(&log_in(&visitor, MEMBER, "").await);
-        let query = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
-        check_code_required(&visitor.get(&query).await);
-        assert_eq!(refused(log_in(&visitor, MEMBER, "12").await.json()), WRONG_CODE);
-        let now = code(secret, server.now());
-        let entered = ok(log_in(&visitor, MEMBER, &now).await.json());
-        let entered = visitor.with_secrets(entered["auth"].as_str(), entered["apisecret"].as_str());
-        assert!(entered.is_logged_in().await && alice.is_logged_in().await);
+    let visitor = server.visitor();
+    check_code_required(&password_alone(&visitor, MEMBER).await);
+    check_code_required(&log_in(&visitor, MEMBER, "").await);
+    let query = format!("/api/login?username=alice&password={}", PASSWORD.replace(' ', "+"));
+    check_code_required(&visitor.get(&query).await);
+    assert_eq!(refused(log_in(&visitor, MEMBER, "12").await.json()), WRONG_CODE);
+    let now = code(secret, server.now());
+    let entered = ok(log_in(&visitor, MEMBER, &now).await.json());
+    let entered = visitor.with_secrets(entered["auth"].as_str(), entered["apisecret"].as_str());
+    assert!(entered.is_logged_in().await && alice.is_logged_in().await);
 
-        // The stored secrets are those of the app and hashes of the recovery codes.
-        let dump = format!("{:?}", server.dump().await);
-        let code = codes[0].as_str().unwrap();
-        assert!(!dump.contains(code) && !dump.contains(&code.replace('-', "")));
-    })
-    .await;
+    // The stored secrets are those of the app and hashes of the recovery codes.
+    let dump = format!("{:?}", server.dump().await);
+    let code = codes[0].as_str().unwrap();
+    assert!(!dump.contains(code) && !dump.contains(&code.replace('-', "")));
 }
 
-#[tokio::test]
-async fn a_code_works_once_and_for_the_steps_beside_its_own() {
-    each_engine(&[], async |server| {
-        let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
-        let visitor = server.visitor();
-        server.advance(90);
-        let now = server.now();
-        let tried = async |seconds: u64| log_in(&visitor, MEMBER, &code(&secret, seconds)).await.json();
-        assert_eq!(refused(tried(now - 60).await), WRONG_CODE, "two steps late");
-        assert_eq!(refused(tried(now + 60).await), WRONG_CODE, "two steps early");
-        ok(tried(now - 30).await);
-        assert_eq!(refused(tried(now - 30).await), WRONG_CODE, "used");
-        ok(tried(now + 30).await);
-        assert_eq!(refused(tried(now).await), WRONG_CODE, "before the last that was used");
-        server.advance(30);
-        assert_eq!(refused(tried(now + 30).await), WRONG_CODE, "used");
-        ok(tried(now + 60).await);
-    })
-    .await;
+#[each_engine]
+async fn a_code_works_once_and_for_the_steps_beside_its_own(server: Server) {
+    let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
+    let visitor = server.visitor();
+    server.advance(90);
+    let now = server.now();
+    let tried = async |seconds: u64| log_in(&visitor, MEMBER, &code(&secret, seconds)).await.json();
+    assert_eq!(refused(tried(now - 60).await), WRONG_CODE, "two steps late");
+    assert_eq!(refused(tried(now + 60).await), WRONG_CODE, "two steps early");
+    ok(tried(now - 30).await);
+    assert_eq!(refused(tried(now - 30).await), WRONG_CODE, "used");
+    ok(tried(now + 30).await);
+    assert_eq!(refused(tried(now).await), WRONG_CODE, "before the last that was used");
+    server.advance(30);
+    assert_eq!(refused(tried(now + 30).await), WRONG_CODE, "used");
+    ok(tried(now + 60).await);
 }
 
-#[tokio::test]
-async fn of_concurrent_logins_with_one_code_one_succeeds() {
-    each_engine(&[], async |server| {
-        let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
-        for code in [code(&secret, server.now()), recovery_codes[3].clone()] {
-            let answers = at_once((0..5).map(|_| {
-                let (visitor, code) = (server.visitor(), code.clone());
-                async move { log_in(&visitor, MEMBER, &code).await.json() }
-            }));
-            let answers = answers.await;
-            assert_eq!(answers.iter().filter(|answer| answer["status"] == "ok").count(), 1, "{answers:?}");
-        }
-    })
-    .await;
+#[each_engine]
+async fn of_concurrent_logins_with_one_code_one_succeeds(server: Server) {
+    let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
+    for code in [code(&secret, server.now()), recovery_codes[3].clone()] {
+        let answers = at_once((0..5).map(|_| {
+            let (visitor, code) = (server.visitor(), code.clone());
+            async move { log_in(&visitor, MEMBER, &code).await.json() }
+        }));
+        let answers = answers.await;
+        assert_eq!(answers.iter().filter(|answer| answer["status"] == "ok").count(), 1, "{answers:?}");
+    }
 }
 
-#[tokio::test]
-async fn a_recovery_code_works_once_however_it_is_typed() {
-    each_engine(&[], async |server| {
-        let Protected { client, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
-        let visitor = server.visitor();
-        let [first, second] = [&recovery_codes[0], &recovery_codes[1]];
-        ok(log_in(&visitor, MEMBER, first).await.json());
-        assert_eq!(refused(log_in(&visitor, MEMBER, first).await.json()), WRONG_CODE);
-        ok(log_in(&visitor, MEMBER, &second.replace('-', " ").to_uppercase()).await.json());
-        assert!(page(&client, "/settings/two-factor").await.text().contains("8 of 10"));
-        let sessions = page(&client, "/settings/sessions").await;
-        assert!(sessions.text().contains("with your password and a recovery code"), "{}", sessions.text());
+#[each_engine]
+async fn a_recovery_code_works_once_however_it_is_typed(server: Server) {
+    let Protected { client, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
+    let visitor = server.visitor();
+    let [first, second] = [&recovery_codes[0], &recovery_codes[1]];
+    ok(log_in(&visitor, MEMBER, first).await.json());
+    assert_eq!(refused(log_in(&visitor, MEMBER, first).await.json()), WRONG_CODE);
+    ok(log_in(&visitor, MEMBER, &second.replace('-', " ").to_uppercase()).await.json());
+    assert!(page(&client, "/settings/two-factor").await.text().contains("8 of 10"));
+    let sessions = page(&client, "/settings/sessions").await;
+    assert!(sessions.text().contains("with your password and a recovery code"), "{}", sessions.text());
 
-        // New ones end the others.
-        let form = page(&client, "/settings/two-factor/codes").await.form("/settings/two-factor/codes");
-        let refusal = Page::of(&form.clone().with("current_password", "wrong horse").send(&client).await);
-        assert!(refusal.alert().unwrap().contains("wrong"));
-        let renewed = shown(&form.with("current_password", PASSWORD).send(&client).await);
-        let renewed: Vec<&str> = renewed.all("code").map(|code| code.text()).collect();
-        assert_eq!(renewed.len(), 10);
-        assert_eq!(refused(log_in(&visitor, MEMBER, &recovery_codes[2]).await.json()), WRONG_CODE);
-        ok(log_in(&visitor, MEMBER, renewed[9]).await.json());
-    })
-    .await;
+    // New ones end the others.
+    let form = page(&client, "/settings/two-factor/codes").await.form("/settings/two-factor/codes");
+    let refusal = Page::of(&form.clone().with("current_password", "wrong horse").send(&client).await);
+    assert!(refusal.alert().unwrap().contains("wrong"));
+    let renewed = shown(&form.with("current_password", PASSWORD).send(&client).await);
+    let renewed: Vec<&str> = renewed.all("code").map(|code| code.text()).collect();
+    assert_eq!(renewed.len(), 10);
+    assert_eq!(refused(log_in(&visitor, MEMBER, &recovery_codes[2]).await.json()), WRONG_CODE);
+    ok(log_in(&visitor, MEMBER, renewed[9]).await.json());
 }
 
-#[tokio::test]
-async fn an_app_is_removed_with_password_and_code() {
-    each_engine(&[], async |server| {
-        let Protected { client, secret, recovery_codes } = Protected::register(&server, MEMBER).await;
-        let again = client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await;
-        assert!(refused(again).contains("already"));
-        let end = async |password: &str, code: &str| {
-            client.api_post("/api/totp/end", &[("current_password", password), ("code", code)]).await
-        };
-        let right = code(&secret, server.now());
-        assert!(refused(end("wrong horse", &right).await).contains("current_password"));
-        assert_eq!(refused(end(PASSWORD, "000000").await), WRONG_CODE);
-        check_code_required(&password_alone(&server.visitor(), MEMBER).await);
-        ok(end(PASSWORD, &right).await);
-        ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
-        let nothing = refused(end(PASSWORD, &recovery_codes[0]).await);
-        assert!(nothing.contains("no authenticator app"), "{nothing}");
-        assert!(server.hash("user:1:two_factor").await.is_empty());
-        assert_eq!(server.field("user:1", "two_factor").await, None);
-        // It can be set up again.
-        Protected::set_up(&server, client.clone()).await;
-    })
-    .await;
+#[each_engine]
+async fn an_app_is_removed_with_password_and_code(server: Server) {
+    let Protected { client, secret, recovery_codes } = Protected::register(&server, MEMBER).await;
+    let again = client.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await;
+    assert!(refused(again).contains("already"));
+    let end = async |password: &str, code: &str| {
+        client.api_post("/api/totp/end", &[("current_password", password), ("code", code)]).await
+    };
+    let right = code(&secret, server.now());
+    assert!(refused(end("wrong horse", &right).await).contains("current_password"));
+    assert_eq!(refused(end(PASSWORD, "000000").await), WRONG_CODE);
+    check_code_required(&password_alone(&server.visitor(), MEMBER).await);
+    ok(end(PASSWORD, &right).await);
+    ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
+    let nothing = refused(end(PASSWORD, &recovery_codes[0]).await);
+    assert!(nothing.contains("no authenticator app"), "{nothing}");
+    assert!(server.hash("user:1:two_factor").await.is_empty());
+    assert_eq!(server.field("user:1", "two_factor").await, None);
+    // It can be set up again.
+    Protected::set_up(&server, client.clone()).await;
 }
 
-#[tokio::test]
-async fn a_setup_must_be_confirmed_within_a_quarter_of_an_hour() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_setup_must_be_confirmed_within_a_quarter_of_an_hour(server: Server) {
     let alice = server.register(MEMBER).await;
     let begun = ok(alice.api_post("/api/totp/begin", &[("current_password", PASSWORD)]).await);
     let secret = begun["secret"].as_str().unwrap();
@@ -201,9 +185,8 @@ async fn a_setup_must_be_confirmed_within_a_quarter_of_an_hour() {
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
 }
 
-#[tokio::test]
-async fn who_does_not_know_the_password_learns_nothing_about_the_second_factor() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn who_does_not_know_the_password_learns_nothing_about_the_second_factor(server: Server) {
     let Protected { secret, recovery_codes, .. } = Protected::register(&server, MEMBER).await;
     for code in [code(&secret, server.now()), recovery_codes[0].clone(), String::new()] {
         let fields = [("username", MEMBER), ("password", "wrong horse"), ("code", &code)];
@@ -275,25 +258,22 @@ async fn first_step(visitor: &Client) -> Form {
     Page::of(&answer).form("/login/code")
 }
 
-#[tokio::test]
-async fn the_page_asks_for_the_code_in_a_second_step() {
-    each_engine(&[], async |server| {
-        let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
-        let visitor = server.visitor();
-        let form = first_step(&visitor).await;
-        assert_eq!(form.value("next"), Some("/latest/0"));
-        let wrong = form.with("code", "000000").send(&visitor).await;
-        assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-        let again = Page::of(&wrong);
-        assert_eq!(again.alert(), Some(WRONG_CODE));
-        let form = again.form("/login/code");
-        let done = form.with("code", &code(&secret, server.now())).send(&visitor).await;
-        assert_eq!(redirects_to(&done), "/latest/0");
-        assert!(done.headers.contains_key("set-cookie"));
-        // A reload of the second step has nothing to go on with.
-        assert!(redirects_to(&visitor.get("/login/code").await).starts_with("/login?next="));
-    })
-    .await;
+#[each_engine]
+async fn the_page_asks_for_the_code_in_a_second_step(server: Server) {
+    let Protected { secret, .. } = Protected::register(&server, MEMBER).await;
+    let visitor = server.visitor();
+    let form = first_step(&visitor).await;
+    assert_eq!(form.value("next"), Some("/latest/0"));
+    let wrong = form.with("code", "000000").send(&visitor).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let again = Page::of(&wrong);
+    assert_eq!(again.alert(), Some(WRONG_CODE));
+    let form = again.form("/login/code");
+    let done = form.with("code", &code(&secret, server.now())).send(&visitor).await;
+    assert_eq!(redirects_to(&done), "/latest/0");
+    assert!(done.headers.contains_key("set-cookie"));
+    // A reload of the second step has nothing to go on with.
+    assert!(redirects_to(&visitor.get("/login/code").await).starts_with("/login?next="));
 }
 
 #[tokio::test]
@@ -331,9 +311,8 @@ async fn the_first_step_holds_for_five_minutes_at_one_address_and_for_one_passwo
     check_again(&tried(&form, &here).await);
 }
 
-#[tokio::test]
-async fn the_settings_lead_through_the_setup_without_a_script() {
-    let server = Server::start(Engine::Memory, &[("site.name", "News: & <more>")]).await;
+#[in_memory(&[("site.name", "News: & <more>")])]
+async fn the_settings_lead_through_the_setup_without_a_script(server: Server) {
     let alice = server.register(MEMBER).await;
     assert!(page(&alice, "/settings/account").await.links_to("/settings/two-factor"));
     let overview = page(&alice, "/settings/two-factor").await;
@@ -360,113 +339,102 @@ async fn the_settings_lead_through_the_setup_without_a_script() {
     ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
 }
 
-#[tokio::test]
-async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only() {
-    each_engine(&[("accounts.staff_two_factor", "true")], async |server| {
-        // The first account is the administrator.
-        let admin = server.register("admin").await;
-        let news = admin.submit_text("Hello", "world").await;
-        let bob = server.register("bob").await;
-        let calls: [(&str, &[(&str, &str)]); 3] = [
-            ("/api/renametopic", &[("topic", "rust"), ("name", "crab")]),
-            ("/api/describetopic", &[("topic", "rust"), ("about", "A sentence")]),
-            ("/api/sites/admin/ban", &[("user_id", "00000000-0000-4000-8000-000000000000")]),
-        ];
-        for (path, fields) in calls {
-            let message = refused(admin.api_post(path, fields).await);
-            assert!(message.contains("/settings/two-factor"), "{path}: {message}");
-            assert_eq!(
-                refused(bob.api_post(path, fields).await),
-                "Only administrators can do this.",
-                "{path}"
-            );
-        }
-        // A moderator's role waits, too.
-        let carol = server.register("carol").await;
-        server.set_field("user:3", "flags", "m").await;
-        let lock = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "a reason")];
-        let message = refused(carol.api_post("/api/moderate", &lock).await);
-        assert!(message.contains("/settings/two-factor"), "{message}");
-        assert_eq!(refused(bob.api_post("/api/moderate", &lock).await), "Only moderators can do this.");
-        for path in ["/admin", "/admin/site", "/admin/sites"] {
-            let answer = admin.get(path).await;
-            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
-            let page = Page::of(&answer);
-            assert!(page.alert().unwrap().contains("/settings/two-factor"), "{path}");
-            assert!(page.links_to("/settings/two-factor"));
-        }
-        // They may still do what everybody may do, and every page has a notice.
-        ok(admin
-            .api_post(
-                "/api/postcomment",
-                &[
-                    ("news_id", &*news.to_string()),
-                    ("comment_id", "-1"),
-                    ("parent_id", "-1"),
-                    ("comment", "text"),
-                ],
-            )
-            .await);
-        let notice = page(&admin, "/").await;
-        assert!(notice.links_to("/settings/two-factor") && !notice.links_to("/admin"));
-        assert!(!page(&bob, "/").await.links_to("/settings/two-factor"));
+#[each_engine(&[("accounts.staff_two_factor", "true")])]
+async fn on_a_site_that_wants_it_roles_count_with_a_second_factor_only(server: Server) {
+    // The first account is the administrator.
+    let admin = server.register("admin").await;
+    let news = admin.submit_text("Hello", "world").await;
+    let bob = server.register("bob").await;
+    let calls: [(&str, &[(&str, &str)]); 3] = [
+        ("/api/renametopic", &[("topic", "rust"), ("name", "crab")]),
+        ("/api/describetopic", &[("topic", "rust"), ("about", "A sentence")]),
+        ("/api/sites/admin/ban", &[("user_id", "00000000-0000-4000-8000-000000000000")]),
+    ];
+    for (path, fields) in calls {
+        let message = refused(admin.api_post(path, fields).await);
+        assert!(message.contains("/settings/two-factor"), "{path}: {message}");
+        assert_eq!(refused(bob.api_post(path, fields).await), "Only administrators can do this.", "{path}");
+    }
+    // A moderator's role waits, too.
+    let carol = server.register("carol").await;
+    server.set_field("user:3", "flags", "m").await;
+    let lock = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "a reason")];
+    let message = refused(carol.api_post("/api/moderate", &lock).await);
+    assert!(message.contains("/settings/two-factor"), "{message}");
+    assert_eq!(refused(bob.api_post("/api/moderate", &lock).await), "Only moderators can do this.");
+    for path in ["/admin", "/admin/site", "/admin/sites"] {
+        let answer = admin.get(path).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path}");
+        let page = Page::of(&answer);
+        assert!(page.alert().unwrap().contains("/settings/two-factor"), "{path}");
+        assert!(page.links_to("/settings/two-factor"));
+    }
+    // They may still do what everybody may do, and every page has a notice.
+    ok(admin
+        .api_post(
+            "/api/postcomment",
+            &[
+                ("news_id", &*news.to_string()),
+                ("comment_id", "-1"),
+                ("parent_id", "-1"),
+                ("comment", "text"),
+            ],
+        )
+        .await);
+    let notice = page(&admin, "/").await;
+    assert!(notice.links_to("/settings/two-factor") && !notice.links_to("/admin"));
+    assert!(!page(&bob, "/").await.links_to("/settings/two-factor"));
 
-        let Protected { client: admin, secret, .. } = Protected::set_up(&server, admin).await;
-        assert_eq!(admin.get("/admin").await.status, StatusCode::OK);
-        assert!(!page(&admin, "/").await.links_to("/settings/two-factor"));
-        let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
-        ok(admin.api_post("/api/totp/end", &fields).await);
-        assert_eq!(admin.get("/admin").await.status, StatusCode::FORBIDDEN);
-    })
-    .await;
+    let Protected { client: admin, secret, .. } = Protected::set_up(&server, admin).await;
+    assert_eq!(admin.get("/admin").await.status, StatusCode::OK);
+    assert!(!page(&admin, "/").await.links_to("/settings/two-factor"));
+    let fields = [("current_password", PASSWORD), ("code", &*code(&secret, server.now()))];
+    ok(admin.api_post("/api/totp/end", &fields).await);
+    assert_eq!(admin.get("/admin").await.status, StatusCode::FORBIDDEN);
 }
 
 /// The roles of people whom the server has cached follow a reload of the settings at once.
-#[tokio::test]
-async fn whether_a_role_counts_follows_a_reload_both_ways() {
-    each_engine(&[], async |server| {
-        let admin = server.register("admin").await;
-        let moderator = server.member("mod").await;
-        server.set_field("user:2", "flags", "m").await;
-        let author = server.member("bob").await;
-        let story = author.submit_text("Hello", "world").await;
-        let comment = author.comment(story, "a removed text").await;
-        let id = format!("{story}-{comment}");
-        let remove = [("action", "remove"), ("kind", "comment"), ("id", &*id), ("reason", "spam")];
-        ok(admin.api_post("/api/moderate", &remove).await);
-        let require = |staff_two_factor| {
-            let rules = &server.app.site.rules;
-            let accounts = AccountRules { staff_two_factor, ..rules.accounts.clone() };
-            rules.replace(Rules { accounts, ..Rules::clone(rules) });
-        };
-        for is_required in [false, true, false, true] {
-            require(is_required);
-            let status = if is_required { StatusCode::FORBIDDEN } else { StatusCode::OK };
-            assert_eq!(admin.get("/admin").await.status, status, "{is_required}");
-            for path in ["/moderate", "/api/moderate/queue", "/api/moderate/network/bob"] {
-                let answer = moderator.get(path).await;
-                let said = String::from_utf8_lossy(&answer.body).into_owned();
-                assert_eq!(said.contains("/settings/two-factor"), is_required, "{path}: {said}");
-                assert!(!said.contains("Only moderators"), "{path}: {said}");
-                let refused = String::from_utf8_lossy(&author.get(path).await.body).into_owned();
-                assert!(refused.contains("Only moderators can do this."), "{path}: {refused}");
-            }
-            let shown = page(&moderator, &format!("/news/{story}")).await;
-            let shown = shown.content();
-            assert_eq!(shown.contains("a removed text"), !is_required, "{shown}");
+#[each_engine]
+async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
+    let admin = server.register("admin").await;
+    let moderator = server.member("mod").await;
+    server.set_field("user:2", "flags", "m").await;
+    let author = server.member("bob").await;
+    let story = author.submit_text("Hello", "world").await;
+    let comment = author.comment(story, "a removed text").await;
+    let id = format!("{story}-{comment}");
+    let remove = [("action", "remove"), ("kind", "comment"), ("id", &*id), ("reason", "spam")];
+    ok(admin.api_post("/api/moderate", &remove).await);
+    let require = |staff_two_factor| {
+        let rules = &server.app.site.rules;
+        let accounts = AccountRules { staff_two_factor, ..rules.accounts.clone() };
+        rules.replace(Rules { accounts, ..Rules::clone(rules) });
+    };
+    for is_required in [false, true, false, true] {
+        require(is_required);
+        let status = if is_required { StatusCode::FORBIDDEN } else { StatusCode::OK };
+        assert_eq!(admin.get("/admin").await.status, status, "{is_required}");
+        for path in ["/moderate", "/api/moderate/queue", "/api/moderate/network/bob"] {
+            let answer = moderator.get(path).await;
+            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            assert_eq!(said.contains("/settings/two-factor"), is_required, "{path}: {said}");
+            assert!(!said.contains("Only moderators"), "{path}: {said}");
+            let refused = String::from_utf8_lossy(&author.get(path).await.body).into_owned();
+            assert!(refused.contains("Only moderators can do this."), "{path}: {refused}");
         }
-        // Others still see what somebody was given, and a role that does not count still protects.
-        assert!(page(&author, "/@admin").await.content().contains("administrator"));
-        require(false);
-        let ban = [("action", "ban"), ("kind", "user"), ("id", "admin"), ("reason", "no")];
-        assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("with a higher role"));
-    })
-    .await;
+        let shown = page(&moderator, &format!("/news/{story}")).await;
+        let shown = shown.content();
+        assert_eq!(shown.contains("a removed text"), !is_required, "{shown}");
+    }
+    // Others still see what somebody was given, and a role that does not count still protects.
+    assert!(page(&author, "/@admin").await.content().contains("administrator"));
+    require(false);
+    let ban = [("action", "ban"), ("kind", "user"), ("id", "admin"), ("reason", "no")];
+    assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("with a higher role"));
 }
 
-#[tokio::test]
-async fn nothing_is_changed_without_the_secret_of_the_session() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn nothing_is_changed_without_the_secret_of_the_session(server: Server) {
     let alice = server.register(MEMBER).await;
     let before = server.dump().await;
     let fields = [("current_password", PASSWORD), ("code", "000000"), ("name", "x"), ("passkey", "{}")];
@@ -494,24 +462,20 @@ async fn nothing_is_changed_without_the_secret_of_the_session() {
     assert_eq!(server.dump().await, before);
 }
 
-#[tokio::test]
-async fn without_the_setting_roles_need_no_second_factor() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn without_the_setting_roles_need_no_second_factor(server: Server) {
     let admin = server.register("admin").await;
     assert_eq!(admin.get("/admin").await.status, StatusCode::OK);
 }
 
-#[tokio::test]
-async fn the_operator_removes_a_lost_second_factor() {
-    each_engine(&[], async |server| {
-        let Protected { client, .. } = Protected::register(&server, MEMBER).await;
-        assert!(setup::remove_all(&server.app.site, UserId(1)).await.unwrap());
-        assert!(!setup::remove_all(&server.app.site, UserId(1)).await.unwrap());
-        ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
-        assert!(client.is_logged_in().await);
-        assert!(server.hash("user:1:two_factor").await.is_empty());
-    })
-    .await;
+#[each_engine]
+async fn the_operator_removes_a_lost_second_factor(server: Server) {
+    let Protected { client, .. } = Protected::register(&server, MEMBER).await;
+    assert!(setup::remove_all(&server.app.site, UserId(1)).await.unwrap());
+    assert!(!setup::remove_all(&server.app.site, UserId(1)).await.unwrap());
+    ok(server.visitor().try_log_in(MEMBER, PASSWORD).await);
+    assert!(client.is_logged_in().await);
+    assert!(server.hash("user:1:two_factor").await.is_empty());
 }
 
 #[tokio::test]
@@ -557,17 +521,14 @@ async fn the_owner_hears_of_every_change() {
     assert!(told().await.contains("The authenticator app was removed"));
 }
 
-#[tokio::test]
-async fn a_deactivated_account_leaves_no_second_factor() {
-    each_engine(&[], async |server| {
-        server.register("admin").await;
-        let Protected { client, .. } = Protected::register(&server, MEMBER).await;
-        let form = page(&client, "/settings/deactivate").await.form("/settings/deactivate");
-        redirects_to(&form.with("password", PASSWORD).send(&client).await);
-        assert!(server.hash("user:2:two_factor").await.is_empty());
-        assert_eq!(server.field("user:2", "two_factor").await, None);
-    })
-    .await;
+#[each_engine]
+async fn a_deactivated_account_leaves_no_second_factor(server: Server) {
+    server.register("admin").await;
+    let Protected { client, .. } = Protected::register(&server, MEMBER).await;
+    let form = page(&client, "/settings/deactivate").await.form("/settings/deactivate");
+    redirects_to(&form.with("password", PASSWORD).send(&client).await);
+    assert!(server.hash("user:2:two_factor").await.is_empty());
+    assert_eq!(server.field("user:2", "two_factor").await, None);
 }
 
 /// The cost of a call in round trips; the background may add some, so the least of a few counts.
@@ -581,27 +542,23 @@ async fn rounds(server: &Server, call: impl AsyncFn() -> Value) -> u64 {
     least
 }
 
-#[tokio::test]
-async fn a_login_without_a_second_factor_costs_no_round_more() {
-    each_engine(&[], async |server| {
-        server.register("bob").await;
-        let Protected { recovery_codes, .. } = Protected::register(&server, MEMBER).await;
-        let visitor = server.visitor();
-        let without = rounds(&server, async || visitor.try_log_in("bob", PASSWORD).await).await;
-        let used = std::cell::Cell::new(0);
-        let with = rounds(&server, async || {
-            used.set(used.get() + 1);
-            log_in(&visitor, MEMBER, &recovery_codes[used.get()]).await.json()
-        });
-        // Name, account, newest session, commit, surplus sessions; and one for the second factors.
-        assert_eq!((without, with.await), (5, 6));
-    })
-    .await;
+#[each_engine]
+async fn a_login_without_a_second_factor_costs_no_round_more(server: Server) {
+    server.register("bob").await;
+    let Protected { recovery_codes, .. } = Protected::register(&server, MEMBER).await;
+    let visitor = server.visitor();
+    let without = rounds(&server, async || visitor.try_log_in("bob", PASSWORD).await).await;
+    let used = std::cell::Cell::new(0);
+    let with = rounds(&server, async || {
+        used.set(used.get() + 1);
+        log_in(&visitor, MEMBER, &recovery_codes[used.get()]).await.json()
+    });
+    // Name, account, newest session, commit, surplus sessions; and one for the second factors.
+    assert_eq!((without, with.await), (5, 6));
 }
 
-#[tokio::test]
-async fn sessions_say_with_what_they_were_opened() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn sessions_say_with_what_they_were_opened(server: Server) {
     let Protected { client, secret, .. } = Protected::register(&server, MEMBER).await;
     ok(log_in(&server.visitor(), MEMBER, &code(&secret, server.now())).await.json());
     let text = page(&client, "/settings/sessions").await.text().to_owned();

@@ -12,7 +12,7 @@ use crate::export::unpacked;
 use crate::filtered::{GONE_SETTINGS, GoneSite, told};
 use crate::pages::page;
 use crate::routes::{filled, get_routes};
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, RANGE};
 use reqwest::{Method, StatusCode};
 use sha2::{Digest, Sha256};
@@ -310,9 +310,8 @@ async fn nobody_is_sent_what_belongs_to_another_on_redis() {
     check_all_orders(Engine::Redis).await;
 }
 
-#[tokio::test]
-async fn nobody_is_sent_what_is_gone_whoever_of_those_who_see_it_has_read_before() {
-    let server = Server::start(Engine::Memory, &GONE_SETTINGS).await;
+#[in_memory(&GONE_SETTINGS)]
+async fn nobody_is_sent_what_is_gone_whoever_of_those_who_see_it_has_read_before(server: Server) {
     let site = GoneSite::on(server, async |_, _| {}).await;
     let server = &site.community.server;
     let visitor = Person::visitor(server);

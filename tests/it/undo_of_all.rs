@@ -360,24 +360,21 @@ fn every_action_that_can_be_undone_is_tried() {
     }
 }
 
-#[tokio::test]
-async fn what_has_ended_is_not_offered() {
-    each_engine(&[], async |server| {
-        let alice = server.register("alice").await;
-        server.member("mod").await;
-        server.member("bob").await;
-        let silence: Call = on!("silence", "user", BOB, ("hours", "1"));
-        let line = line_of(&alice, silence).await;
-        server.advance(3_600);
-        assert!(!offers(&alice, line).await);
-        assert!(refused(undo(&alice, line).await).contains("already ended"));
-        let again = line_of(&alice, silence).await;
-        assert!(offers(&alice, again).await);
-        let lifted = line_of(&alice, on!("unsilence", "user", BOB)).await;
-        assert!(offers(&alice, lifted).await && !offers(&alice, again).await);
-        server.advance(3_600);
-        assert!(!offers(&alice, lifted).await);
-        assert!(refused(undo(&alice, lifted).await).contains("would already have ended"));
-    })
-    .await;
+#[each_engine]
+async fn what_has_ended_is_not_offered(server: Server) {
+    let alice = server.register("alice").await;
+    server.member("mod").await;
+    server.member("bob").await;
+    let silence: Call = on!("silence", "user", BOB, ("hours", "1"));
+    let line = line_of(&alice, silence).await;
+    server.advance(3_600);
+    assert!(!offers(&alice, line).await);
+    assert!(refused(undo(&alice, line).await).contains("already ended"));
+    let again = line_of(&alice, silence).await;
+    assert!(offers(&alice, again).await);
+    let lifted = line_of(&alice, on!("unsilence", "user", BOB)).await;
+    assert!(offers(&alice, lifted).await && !offers(&alice, again).await);
+    server.advance(3_600);
+    assert!(!offers(&alice, lifted).await);
+    assert!(refused(undo(&alice, lifted).await).contains("would already have ended"));
 }

@@ -114,82 +114,76 @@ async fn statuses(client: &Client) -> BTreeMap<String, u16> {
     statuses
 }
 
-#[tokio::test]
-async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure() {
-    each_engine(&[], async |server| {
-        let Community { server, alice, .. } = community(server).await;
-        let visitor = server.visitor();
-        let (as_alice, as_visitor) = (statuses(&alice).await, statuses(&visitor).await);
-        let (mut seen, mut wrong, never_fail) = (BTreeSet::new(), Vec::new(), never_fail());
-        for (key, value) in server.dump().await {
-            // One key of each family, and those of the items that lists show.
-            let is_item = ITEMS.iter().any(|(item, _)| *item == key);
-            if !seen.insert(family(&key)) && !is_item {
-                continue;
-            }
-            replace(&server, &key, other_type(&value)).await;
-            for (client, before) in [(&alice, &as_alice), (&visitor, &as_visitor)] {
-                for (path, status) in statuses(client).await {
-                    let told = format!("{path} for {:?} while {key} cannot be read", client.username);
-                    // The calls of the original extension answer every fault so.
-                    if status == 500 && before[&path] != 500 {
-                        wrong.push(format!("500: {told}"));
-                    }
-                    let may_fail = LIST_KEYS.iter().any(|list| key.starts_with(list));
-                    let must_work = before[&path] == 200 && never_fail.contains(&path) && !may_fail;
-                    if must_work && status != 200 {
-                        wrong.push(format!("{status}: {told}"));
-                    }
-                }
-            }
-            for (_, path) in ITEMS.iter().filter(|(item, _)| *item == key) {
-                let answer = visitor.get(path).await;
-                let text = String::from_utf8_lossy(&answer.body);
-                if answer.status != 503 || !text.contains("cannot be read") {
-                    wrong.push(format!("{}: {path} while {key} cannot be read: {text:.300}", answer.status));
-                }
-            }
-            replace(&server, &key, value).await;
-            assert_eq!(visitor.get("/").await.status, 200);
+#[each_engine]
+async fn a_value_of_another_type_is_one_items_503_and_no_lists_failure(server: Server) {
+    let Community { server, alice, .. } = community(server).await;
+    let visitor = server.visitor();
+    let (as_alice, as_visitor) = (statuses(&alice).await, statuses(&visitor).await);
+    let (mut seen, mut wrong, never_fail) = (BTreeSet::new(), Vec::new(), never_fail());
+    for (key, value) in server.dump().await {
+        // One key of each family, and those of the items that lists show.
+        let is_item = ITEMS.iter().any(|(item, _)| *item == key);
+        if !seen.insert(family(&key)) && !is_item {
+            continue;
         }
-        assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
-        assert_eq!((statuses(&alice).await, statuses(&visitor).await), (as_alice, as_visitor));
-    })
-    .await;
+        replace(&server, &key, other_type(&value)).await;
+        for (client, before) in [(&alice, &as_alice), (&visitor, &as_visitor)] {
+            for (path, status) in statuses(client).await {
+                let told = format!("{path} for {:?} while {key} cannot be read", client.username);
+                // The calls of the original extension answer every fault so.
+                if status == 500 && before[&path] != 500 {
+                    wrong.push(format!("500: {told}"));
+                }
+                let may_fail = LIST_KEYS.iter().any(|list| key.starts_with(list));
+                let must_work = before[&path] == 200 && never_fail.contains(&path) && !may_fail;
+                if must_work && status != 200 {
+                    wrong.push(format!("{status}: {told}"));
+                }
+            }
+        }
+        for (_, path) in ITEMS.iter().filter(|(item, _)| *item == key) {
+            let answer = visitor.get(path).await;
+            let text = String::from_utf8_lossy(&answer.body);
+            if answer.status != 503 || !text.contains("cannot be read") {
+                wrong.push(format!("{}: {path} while {key} cannot be read: {text:.300}", answer.status));
+            }
+        }
+        replace(&server, &key, value).await;
+        assert_eq!(visitor.get("/").await.status, 200);
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!((statuses(&alice).await, statuses(&visitor).await), (as_alice, as_visitor));
 }
 
-#[tokio::test]
-async fn a_write_to_what_cannot_be_read_is_refused_and_changes_nothing() {
-    each_engine(&[], async |server| {
-        let Community { server, alice, bob } = community(server).await;
-        for key in ["news:2", "news.up:2", "thread:comment:2", "user.saved:2", "user.comments:2"] {
-            // Nobody has commented on this story, or saved it.
-            let value = server.dump().await.remove(key).unwrap_or_else(|| Value::Hash(Vec::new()));
-            replace(&server, key, other_type(&value)).await;
-            for path in ["/api/votenews", "/api/postcomment"] {
-                let fields = [
-                    ("news_id", "2"),
-                    ("vote_type", "up"),
-                    ("comment_id", "-1"),
-                    ("parent_id", "-1"),
-                    ("comment", "words"),
-                ];
-                let client = if path == "/api/votenews" { &alice } else { &bob };
-                let before = server.dump().await;
-                let answer = client.post(path, &fields).await;
-                assert!(answer.status != 500, "{path} while {key} cannot be read: {answer:?}");
-                let json = answer.json();
-                assert!(
-                    answer.status == 503 || json["status"] != "ok" || server.dump().await != before,
-                    "{json}"
-                );
-                if answer.status == 503 {
-                    assert!(json["error"].as_str().unwrap().contains("cannot be read"), "{json}");
-                    assert_eq!(server.dump().await, before, "{path} while {key} cannot be read");
-                }
+#[each_engine]
+async fn a_write_to_what_cannot_be_read_is_refused_and_changes_nothing(server: Server) {
+    let Community { server, alice, bob } = community(server).await;
+    for key in ["news:2", "news.up:2", "thread:comment:2", "user.saved:2", "user.comments:2"] {
+        // Nobody has commented on this story, or saved it.
+        let value = server.dump().await.remove(key).unwrap_or_else(|| Value::Hash(Vec::new()));
+        replace(&server, key, other_type(&value)).await;
+        for path in ["/api/votenews", "/api/postcomment"] {
+            let fields = [
+                ("news_id", "2"),
+                ("vote_type", "up"),
+                ("comment_id", "-1"),
+                ("parent_id", "-1"),
+                ("comment", "words"),
+            ];
+            let client = if path == "/api/votenews" { &alice } else { &bob };
+            let before = server.dump().await;
+            let answer = client.post(path, &fields).await;
+            assert!(answer.status != 500, "{path} while {key} cannot be read: {answer:?}");
+            let json = answer.json();
+            assert!(
+                answer.status == 503 || json["status"] != "ok" || server.dump().await != before,
+                "{json}"
+            );
+            if answer.status == 503 {
+                assert!(json["error"].as_str().unwrap().contains("cannot be read"), "{json}");
+                assert_eq!(server.dump().await, before, "{path} while {key} cannot be read");
             }
-            replace(&server, key, value).await;
         }
-    })
-    .await;
+        replace(&server, key, value).await;
+    }
 }

@@ -6,7 +6,7 @@ use tidings_domain::background;
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine, in_memory};
 
 const HALF_AN_HOUR: u64 = 1_800;
 
@@ -54,50 +54,46 @@ async fn new_in_api(client: &Client) -> Vec<u64> {
     new
 }
 
-#[tokio::test]
-async fn what_others_wrote_since_the_last_visit_is_new() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        alice.submit_text("The story", "text").await;
-        alice.comment(1, "First").await;
-        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![]), "never visited");
-        assert_eq!(marked(&bob, "/news/1").await, [""; 0], "nothing is new at first");
+#[each_engine]
+async fn what_others_wrote_since_the_last_visit_is_new(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("The story", "text").await;
+    alice.comment(1, "First").await;
+    assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![]), "never visited");
+    assert_eq!(marked(&bob, "/news/1").await, [""; 0], "nothing is new at first");
 
-        alice.reply(1, 1, "Second").await;
-        bob.comment(1, "My own").await;
-        for _ in 0..2 {
-            // The API is no visit.
-            assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(1), vec![2]));
-        }
-        let list = page(&bob, "/latest/0").await;
-        assert_eq!(list.one("a", &[("href", "/news/1#new")]).text(), "1 new comment");
-        let thread = page(&bob, "/news/1").await;
-        let notice = thread.one("p", &[("id", "new")]);
-        assert_eq!(notice.text(), "1 new comment since your last visit");
-        assert!(thread.links_to("#comment-2"));
-        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![2]));
-        assert!(!page(&bob, "/latest/0").await.links_to("/news/1#new"));
+    alice.reply(1, 1, "Second").await;
+    bob.comment(1, "My own").await;
+    for _ in 0..2 {
+        // The API is no visit.
+        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(1), vec![2]));
+    }
+    let list = page(&bob, "/latest/0").await;
+    assert_eq!(list.one("a", &[("href", "/news/1#new")]).text(), "1 new comment");
+    let thread = page(&bob, "/news/1").await;
+    let notice = thread.one("p", &[("id", "new")]);
+    assert_eq!(notice.text(), "1 new comment since your last visit");
+    assert!(thread.links_to("#comment-2"));
+    assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(0), vec![2]));
+    assert!(!page(&bob, "/latest/0").await.links_to("/news/1#new"));
 
-        // It stays marked for a while, so that a vote or a reply does not hide it.
-        server.advance(60);
-        alice.reply(1, 2, "Third").await;
-        assert_eq!(new_in_list(&bob).await, 1);
-        assert_eq!(marked(&bob, "/news/1").await, ["Second", "Third"]);
-        assert_eq!(new_in_api(&bob).await, [2, 4], "as long as on the page");
-        server.advance(HALF_AN_HOUR);
-        assert_eq!(new_in_api(&bob).await, [0; 0]);
-        assert_eq!(marked(&bob, "/news/1").await, [""; 0]);
+    // It stays marked for a while, so that a vote or a reply does not hide it.
+    server.advance(60);
+    alice.reply(1, 2, "Third").await;
+    assert_eq!(new_in_list(&bob).await, 1);
+    assert_eq!(marked(&bob, "/news/1").await, ["Second", "Third"]);
+    assert_eq!(new_in_api(&bob).await, [2, 4], "as long as on the page");
+    server.advance(HALF_AN_HOUR);
+    assert_eq!(new_in_api(&bob).await, [0; 0]);
+    assert_eq!(marked(&bob, "/news/1").await, [""; 0]);
 
-        assert_eq!(marked(&alice, "/news/1").await, [""; 0]);
-        let visitor = server.visitor();
-        assert_eq!((new_in_list(&visitor).await, new_in_api(&visitor).await), (Value::Null, vec![]));
-    })
-    .await;
+    assert_eq!(marked(&alice, "/news/1").await, [""; 0]);
+    let visitor = server.visitor();
+    assert_eq!((new_in_list(&visitor).await, new_in_api(&visitor).await), (Value::Null, vec![]));
 }
 
-#[tokio::test]
-async fn deleted_comments_make_no_count_negative() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn deleted_comments_make_no_count_negative(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("The story", "text").await;
     for text in ["One", "Two", "Three"] {
@@ -127,9 +123,8 @@ async fn store_comments(server: &Server, count: u64) {
         .await;
 }
 
-#[tokio::test]
-async fn the_second_page_still_shows_what_was_new_on_the_first() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn the_second_page_still_shows_what_was_new_on_the_first(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("The story", "text").await;
     store_comments(&server, 201).await;
@@ -146,52 +141,45 @@ async fn the_second_page_still_shows_what_was_new_on_the_first() {
     assert_eq!(marked(&bob, "/news/1?sort=newest").await, [""; 0]);
 }
 
-#[tokio::test]
-async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept() {
-    each_engine(&[], async |server| {
-        let (alice, bob) = (server.member("alice").await, server.member("bob").await);
-        alice.submit_text("The story", "text").await;
-        alice.comment(1, "First").await;
-        let key = format!("user:{}:visits", bob.user_id);
-        let old: Vec<_> = (1_000..1_200).map(|news| (news.to_string(), format!("{news} 5 6 7 8"))).collect();
-        server.write(|batch| batch.set_fields(&key, old)).await;
-        page(&bob, "/news/1").await;
-        assert_eq!(server.field(&key, "1").await, None, "the answer did not wait for it");
-        background::store_rest(&server.app.site, server.app.now()).await;
-        let now = server.now();
-        assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 1")));
-        let stored = server.hash(&key).await;
-        assert_eq!(
-            (stored.len(), stored.contains_key("1000"), stored.contains_key("1001")),
-            (200, false, true)
-        );
+#[each_engine]
+async fn visits_are_stored_after_the_answer_and_the_last_200_are_kept(server: Server) {
+    let (alice, bob) = (server.member("alice").await, server.member("bob").await);
+    alice.submit_text("The story", "text").await;
+    alice.comment(1, "First").await;
+    let key = format!("user:{}:visits", bob.user_id);
+    let old: Vec<_> = (1_000..1_200).map(|news| (news.to_string(), format!("{news} 5 6 7 8"))).collect();
+    server.write(|batch| batch.set_fields(&key, old)).await;
+    page(&bob, "/news/1").await;
+    assert_eq!(server.field(&key, "1").await, None, "the answer did not wait for it");
+    background::store_rest(&server.app.site, server.app.now()).await;
+    let now = server.now();
+    assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 1")));
+    let stored = server.hash(&key).await;
+    assert_eq!((stored.len(), stored.contains_key("1000"), stored.contains_key("1001")), (200, false, true));
 
-        // The stored visit counts when nothing is in memory.
-        server.advance(120);
-        background::store_rest(&server.app.site, server.app.now()).await;
-        alice.comment(1, "Second").await;
-        server.clear_caches().await;
-        assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(1), vec![2]));
+    // The stored visit counts when nothing is in memory.
+    server.advance(120);
+    background::store_rest(&server.app.site, server.app.now()).await;
+    alice.comment(1, "Second").await;
+    server.clear_caches().await;
+    assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(1), vec![2]));
 
-        // Own comments are stored too, but no mark is made of them.
-        bob.comment(1, "My own").await;
-        alice.submit_text("Another", "text").await;
-        bob.comment(2, "Without a visit").await;
-        background::store_rest(&server.app.site, server.app.now()).await;
-        assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")));
-        assert_eq!(server.field(&key, "2").await, None);
-        // A deactivated account has none.
-        bob.comment(1, "Late").await;
-        server.set_field(&format!("user:{}", bob.user_id), "deactivated", "1").await;
-        background::store_rest(&server.app.site, server.app.now()).await;
-        assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")), "nobody reads it");
-    })
-    .await;
+    // Own comments are stored too, but no mark is made of them.
+    bob.comment(1, "My own").await;
+    alice.submit_text("Another", "text").await;
+    bob.comment(2, "Without a visit").await;
+    background::store_rest(&server.app.site, server.app.now()).await;
+    assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")));
+    assert_eq!(server.field(&key, "2").await, None);
+    // A deactivated account has none.
+    bob.comment(1, "Late").await;
+    server.set_field(&format!("user:{}", bob.user_id), "deactivated", "1").await;
+    background::store_rest(&server.app.site, server.app.now()).await;
+    assert_eq!(server.field(&key, "1").await, Some(format!("{now} {now} 1 1 2")), "nobody reads it");
 }
 
-#[tokio::test]
-async fn unreadable_marks_are_skipped() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn unreadable_marks_are_skipped(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     alice.submit_text("The story", "text").await;
     alice.comment(1, "First").await;
@@ -205,9 +193,8 @@ async fn unreadable_marks_are_skipped() {
     assert_eq!((new_in_list(&bob).await, new_in_api(&bob).await), (json!(1), vec![1]));
 }
 
-#[tokio::test]
-async fn marks_cost_no_round_once_they_are_cached() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn marks_cost_no_round_once_they_are_cached(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     for number in 1..=30 {
         let news = alice.submit_text(&format!("Story {number}"), "text").await;
@@ -245,42 +232,38 @@ async fn thread_of_four(server: &Server) -> (Client, Client) {
     (alice, bob)
 }
 
-#[tokio::test]
-async fn comments_are_sorted_as_the_address_or_the_viewer_says() {
-    each_engine(&[], async |server| {
-        let (_, bob) = thread_of_four(&server).await;
-        let visitor = server.visitor();
-        for _ in 0..2 {
-            for client in [&visitor, &bob] {
-                assert_eq!(order(client, "/news/1").await, [3, 4, 1, 2]);
-                assert_eq!(order(client, "/news/1?sort=score").await, [3, 4, 1, 2]);
-                assert_eq!(order(client, "/news/1?sort=newest").await, [4, 3, 1, 2]);
-                assert_eq!(order(client, "/news/1?sort=oldest").await, [1, 2, 3, 4]);
-            }
+#[each_engine]
+async fn comments_are_sorted_as_the_address_or_the_viewer_says(server: Server) {
+    let (_, bob) = thread_of_four(&server).await;
+    let visitor = server.visitor();
+    for _ in 0..2 {
+        for client in [&visitor, &bob] {
+            assert_eq!(order(client, "/news/1").await, [3, 4, 1, 2]);
+            assert_eq!(order(client, "/news/1?sort=score").await, [3, 4, 1, 2]);
+            assert_eq!(order(client, "/news/1?sort=newest").await, [4, 3, 1, 2]);
+            assert_eq!(order(client, "/news/1?sort=oldest").await, [1, 2, 3, 4]);
         }
-        ok(bob
-            .api_post("/api/updateprofile", &[("sort_comments", "oldest"), ("about", ""), ("email", "")])
-            .await);
-        for _ in 0..2 {
-            assert_eq!(order(&bob, "/news/1").await, [1, 2, 3, 4]);
-            assert_eq!(order(&visitor, "/news/1").await, [3, 4, 1, 2]);
-            server.clear_caches().await;
-        }
-        let api = async |query: &str| {
-            let answer = ok(bob.api_get(&format!("/api/getcomments/1{query}")).await);
-            let ids = answer["comments"].as_array().unwrap().iter().map(|comment| comment["id"].clone());
-            ids.collect::<Vec<_>>()
-        };
-        assert_eq!(api("").await, [3, 4, 1]);
-        assert_eq!(api("?sort=newest").await, [4, 3, 1]);
-        assert_eq!(api("?sort=oldest&after=2").await, [3, 4]);
-    })
-    .await;
+    }
+    ok(bob
+        .api_post("/api/updateprofile", &[("sort_comments", "oldest"), ("about", ""), ("email", "")])
+        .await);
+    for _ in 0..2 {
+        assert_eq!(order(&bob, "/news/1").await, [1, 2, 3, 4]);
+        assert_eq!(order(&visitor, "/news/1").await, [3, 4, 1, 2]);
+        server.clear_caches().await;
+    }
+    let api = async |query: &str| {
+        let answer = ok(bob.api_get(&format!("/api/getcomments/1{query}")).await);
+        let ids = answer["comments"].as_array().unwrap().iter().map(|comment| comment["id"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(api("").await, [3, 4, 1]);
+    assert_eq!(api("?sort=newest").await, [4, 3, 1]);
+    assert_eq!(api("?sort=oldest&after=2").await, [3, 4]);
 }
 
-#[tokio::test]
-async fn links_keep_the_order_and_a_wrong_one_is_named() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn links_keep_the_order_and_a_wrong_one_is_named(server: Server) {
     let (_, bob) = thread_of_four(&server).await;
     let newest = page(&bob, "/news/1?sort=newest").await;
     assert_eq!(
@@ -311,9 +294,8 @@ async fn links_keep_the_order_and_a_wrong_one_is_named() {
     }
 }
 
-#[tokio::test]
-async fn comments_link_to_those_around_them() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn comments_link_to_those_around_them(server: Server) {
     let alice = server.member("alice").await;
     let bob = server.member("bob").await;
     alice.submit_text("The story", "text").await;

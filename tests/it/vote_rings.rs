@@ -118,36 +118,33 @@ async fn user(server: &Server, client: &Client) -> User {
     user.acting(&server.app.site.rules, server.app.now())
 }
 
-#[tokio::test]
-async fn a_moderator_starts_a_search_whose_result_is_kept() {
-    each_engine(&[], async |server| {
-        let members = site_with_a_ring(&server).await;
-        let (site, now) = (&server.app.site, server.app.now());
-        let member = user(&server, &members[0]).await;
-        assert!(vote_rings::start(site, now, &member).is_err());
-        assert!(
-            !site.of::<BackgroundCheck<VoteRingReport>>().is_running()
-                && site.of::<BackgroundCheck<VoteRingReport>>().last().is_none()
-        );
+#[each_engine]
+async fn a_moderator_starts_a_search_whose_result_is_kept(server: Server) {
+    let members = site_with_a_ring(&server).await;
+    let (site, now) = (&server.app.site, server.app.now());
+    let member = user(&server, &members[0]).await;
+    assert!(vote_rings::start(site, now, &member).is_err());
+    assert!(
+        !site.of::<BackgroundCheck<VoteRingReport>>().is_running()
+            && site.of::<BackgroundCheck<VoteRingReport>>().last().is_none()
+    );
 
-        server.set_field(&format!("user:{}", member.id), "flags", "m").await;
-        let moderator = user(&server, &members[0]).await;
-        // Their addresses are kept with what they post.
-        for client in members.iter().filter(|client| RING[..2].contains(&client.user_id)) {
-            client.tweet("A post").await;
+    server.set_field(&format!("user:{}", member.id), "flags", "m").await;
+    let moderator = user(&server, &members[0]).await;
+    // Their addresses are kept with what they post.
+    for client in members.iter().filter(|client| RING[..2].contains(&client.user_id)) {
+        client.tweet("A post").await;
+    }
+    vote_rings::start(site, now, &moderator).unwrap();
+    let report = loop {
+        match site.of::<BackgroundCheck<VoteRingReport>>().last() {
+            Some(report) => break report,
+            None => tidings_testing::pause().await,
         }
-        vote_rings::start(site, now, &moderator).unwrap();
-        let report = loop {
-            match site.of::<BackgroundCheck<VoteRingReport>>().last() {
-                Some(report) => break report,
-                None => tidings_testing::pause().await,
-            }
-        };
-        assert_eq!(report.0, now);
-        assert_eq!(report.1.groups.len(), 1);
-        assert_eq!(report.1.groups[0].ids.iter().map(|id| id.0).collect::<Vec<u64>>(), RING);
-        assert!(report.1.groups[0].same_network);
-        assert_eq!((report.1.stories, report.1.is_cut), (136, false));
-    })
-    .await;
+    };
+    assert_eq!(report.0, now);
+    assert_eq!(report.1.groups.len(), 1);
+    assert_eq!(report.1.groups[0].ids.iter().map(|id| id.0).collect::<Vec<u64>>(), RING);
+    assert!(report.1.groups[0].same_network);
+    assert_eq!((report.1.stories, report.1.is_cut), (136, false));
 }

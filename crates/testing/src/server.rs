@@ -24,6 +24,7 @@ use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::session_token::SessionToken;
 use tidings_domain::values::text::Username;
 use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+pub use tidings_testing_macros::{each_engine, in_memory};
 use tidings_web::App;
 use tidings_web::mail::SendMail;
 use tidings_web::settings::Settings as WebSettings;
@@ -120,6 +121,11 @@ struct Kept {
 
 fn start_clock() -> Arc<AtomicU64> {
     Arc::new(AtomicU64::new(START * 1_000))
+}
+
+/// Runs a test on the embedded engine, in memory.
+pub async fn in_memory(settings: Settings<'_>, test: impl AsyncFnOnce(Server)) {
+    test(Server::start(Engine::Memory, settings).await).await;
 }
 
 /// Runs a test on the embedded engine and on Redis.

@@ -2,7 +2,7 @@
 
 use super::{ON, finds};
 use crate::client::encoded;
-use crate::server::{Engine, Server};
+use crate::server::{Server, in_memory};
 
 /// The addresses of search with their parameters; the first one is the text.
 const ADDRESSES: [(&str, &[&str]); 6] = [
@@ -68,9 +68,8 @@ fn odd_values() -> Vec<String> {
     values
 }
 
-#[tokio::test]
-async fn odd_parameters_make_no_error_of_ours() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn odd_parameters_make_no_error_of_ours(server: Server) {
     let alice = server.register("alice").await;
     alice.submit_text("A story", "text").await;
     finds(&alice, "q=story", &["A story"]).await;

@@ -136,34 +136,31 @@ async fn a_hidden_text_cannot_be_rebuilt_word_by_word() {
     assert_eq!((names(&found).len(), &found["total"]), (4, &4.into()), "{found:#}");
 }
 
-#[tokio::test]
-async fn what_flags_have_hidden_counts_at_once_for_nobody_but_insiders() {
-    each_engine(&HIDING, async |server| {
-        let alice = server.register("alice").await;
-        let author = server.member("author").await;
-        let readers = server.members(2).await;
-        let story = author.submit_text("A needle", "hay").await;
-        readers[0].comment(story, "needlework").await;
-        finds(&alice, "q=needle*&kind=all", &["A needle", "needlework"]).await;
-        flag_away(&readers, "story", &story.to_string()).await;
-        author.submit_text("Later", "text").await;
-        finds(&alice, "q=later", &["Later"]).await;
-        let total = async |client: &Client| {
-            let found = search(client, "q=needle*&kind=all").await;
-            assert_eq!(found["total_is_exact"], true, "{found}");
-            assert_eq!(found["total"], names(&found).len());
-            found["total"].as_u64().unwrap()
-        };
-        let curious = server.member("curious").await;
-        let fields = [("about", ""), ("email", ""), ("show_hidden", "1")];
-        ok(curious.api_post("/api/updateprofile", &fields).await);
-        for (client, expected) in
-            [(&server.visitor(), 0), (&readers[0], 0), (&author, 2), (&alice, 2), (&curious, 2)]
-        {
-            assert_eq!(total(client).await, expected);
-            let listed = ok(client.api_get("/api/getnews/latest/0/30").await);
-            assert_eq!(listed["count"], if expected > 0 { 2 } else { 1 }, "{listed}");
-        }
-    })
-    .await;
+#[each_engine(&HIDING)]
+async fn what_flags_have_hidden_counts_at_once_for_nobody_but_insiders(server: Server) {
+    let alice = server.register("alice").await;
+    let author = server.member("author").await;
+    let readers = server.members(2).await;
+    let story = author.submit_text("A needle", "hay").await;
+    readers[0].comment(story, "needlework").await;
+    finds(&alice, "q=needle*&kind=all", &["A needle", "needlework"]).await;
+    flag_away(&readers, "story", &story.to_string()).await;
+    author.submit_text("Later", "text").await;
+    finds(&alice, "q=later", &["Later"]).await;
+    let total = async |client: &Client| {
+        let found = search(client, "q=needle*&kind=all").await;
+        assert_eq!(found["total_is_exact"], true, "{found}");
+        assert_eq!(found["total"], names(&found).len());
+        found["total"].as_u64().unwrap()
+    };
+    let curious = server.member("curious").await;
+    let fields = [("about", ""), ("email", ""), ("show_hidden", "1")];
+    ok(curious.api_post("/api/updateprofile", &fields).await);
+    for (client, expected) in
+        [(&server.visitor(), 0), (&readers[0], 0), (&author, 2), (&alice, 2), (&curious, 2)]
+    {
+        assert_eq!(total(client).await, expected);
+        let listed = ok(client.api_get("/api/getnews/latest/0/30").await);
+        assert_eq!(listed["count"], if expected > 0 { 2 } else { 1 }, "{listed}");
+    }
 }

@@ -3,30 +3,27 @@
 use super::{ON, TIMEOUT, finds, names, search};
 use crate::client::{Client, ok};
 use crate::program::{Program, serve_command};
-use crate::server::{Engine, Server, each_engine, http_client};
+use crate::server::{Engine, Server, each_engine, http_client, in_memory};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-#[tokio::test]
-async fn votes_and_comments_count_in_searches_soon_after_they_are_cast() {
-    each_engine(&ON, async |server| {
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        let story = alice.submit_text("A needle", "hay").await;
-        alice.submit_text("Another needle", "hay").await;
-        ok(bob.vote(story, "up").await);
-        let comment = alice.comment(story, "needlework").await;
-        ok(bob.vote_comment(story, comment, "up").await);
-        ok(bob.api_post("/api/sites/vote", &[("link", "needle.example"), ("vote", "1")]).await);
-        let visitor = server.visitor();
-        finds(&visitor, "q=needle+votes:2", &["A needle"]).await;
-        finds(&visitor, "q=needle+comments:1", &["A needle"]).await;
-        finds(&visitor, "q=needlework+votes:2&kind=comments", &["needlework"]).await;
-        finds(&visitor, "q=needle&kind=sites", &["needle.example"]).await;
-        assert_eq!(names(&search(&visitor, "q=needle&sort=votes").await), ["A needle", "Another needle"]);
-    })
-    .await;
+#[each_engine(&ON)]
+async fn votes_and_comments_count_in_searches_soon_after_they_are_cast(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    let story = alice.submit_text("A needle", "hay").await;
+    alice.submit_text("Another needle", "hay").await;
+    ok(bob.vote(story, "up").await);
+    let comment = alice.comment(story, "needlework").await;
+    ok(bob.vote_comment(story, comment, "up").await);
+    ok(bob.api_post("/api/sites/vote", &[("link", "needle.example"), ("vote", "1")]).await);
+    let visitor = server.visitor();
+    finds(&visitor, "q=needle+votes:2", &["A needle"]).await;
+    finds(&visitor, "q=needle+comments:1", &["A needle"]).await;
+    finds(&visitor, "q=needlework+votes:2&kind=comments", &["needlework"]).await;
+    finds(&visitor, "q=needle&kind=sites", &["needle.example"]).await;
+    assert_eq!(names(&search(&visitor, "q=needle&sort=votes").await), ["A needle", "Another needle"]);
 }
 
 #[tokio::test]
@@ -56,9 +53,8 @@ async fn what_another_program_writes_is_found() {
     finds(&server.visitor(), "q=needle&kind=comments", &["Its needle"]).await;
 }
 
-#[tokio::test]
-async fn a_ban_that_ends_by_itself_ends_in_the_index_too() {
-    let server = Server::start(Engine::Memory, &ON).await;
+#[in_memory(&ON)]
+async fn a_ban_that_ends_by_itself_ends_in_the_index_too(server: Server) {
     let alice = server.register("alice").await;
     server.member("bob").await;
     finds(&alice, "q=bob&kind=people", &["bob"]).await;

@@ -163,36 +163,33 @@ async fn check(client: &Client, posted: &Posted, (way, for_all): (&str, bool), w
     }
 }
 
-#[tokio::test]
-async fn nothing_that_is_withheld_is_found_anywhere_from_the_moment_of_the_action() {
-    each_engine(&ON, async |server| {
-        let (alice, bob) = (server.register("alice").await, server.register("bob").await);
-        bob.submit_text("The first", "of all").await;
-        let visitor = server.visitor();
-        let ways = FOR_ALL.iter().map(|way| (way, true)).chain(FOR_ONE.iter().map(|way| (way, false)));
-        for (number, ((way, withheld), for_all)) in ways.enumerate() {
-            let posted = Posted::new(&server, [&alice, &bob], way, number).await;
-            let all: Vec<String> = posted.texts().into_iter().map(|(_, text)| text).collect();
-            if *way != "held" {
-                let of_kind = |kind: &str| format!("q={}&kind={kind}", posted.word);
-                finds(&visitor, &of_kind("stories"), &[&all[0]]).await;
-                finds(&visitor, &of_kind("comments"), &[&all[1], &all[2]]).await;
-                finds(&visitor, &of_kind("posts"), &[&all[3]]).await;
-                finds(&visitor, &of_kind("people"), &[&posted.name]).await;
-                assert!(said(&visitor, &posted.word, true).await.contains(&all[0]), "{way}");
-            }
-            posted.withhold(&server, [&alice, &bob], way).await;
-            let reader = if for_all { &visitor } else { &bob };
-            check(reader, &posted, (way, for_all), withheld).await;
-            // Something that is indexed later says that the index has followed.
-            let later = format!("later{}", posted.word);
-            alice.submit_text(&format!("Later {later}"), "text").await;
-            finds(&visitor, &format!("q={later}"), &[&format!("Later {later}")]).await;
-            check(reader, &posted, (way, for_all), withheld).await;
-            if !for_all {
-                assert!(said(&visitor, &posted.word, true).await.contains(&all[0]), "{way}");
-            }
+#[each_engine(&ON)]
+async fn nothing_that_is_withheld_is_found_anywhere_from_the_moment_of_the_action(server: Server) {
+    let (alice, bob) = (server.register("alice").await, server.register("bob").await);
+    bob.submit_text("The first", "of all").await;
+    let visitor = server.visitor();
+    let ways = FOR_ALL.iter().map(|way| (way, true)).chain(FOR_ONE.iter().map(|way| (way, false)));
+    for (number, ((way, withheld), for_all)) in ways.enumerate() {
+        let posted = Posted::new(&server, [&alice, &bob], way, number).await;
+        let all: Vec<String> = posted.texts().into_iter().map(|(_, text)| text).collect();
+        if *way != "held" {
+            let of_kind = |kind: &str| format!("q={}&kind={kind}", posted.word);
+            finds(&visitor, &of_kind("stories"), &[&all[0]]).await;
+            finds(&visitor, &of_kind("comments"), &[&all[1], &all[2]]).await;
+            finds(&visitor, &of_kind("posts"), &[&all[3]]).await;
+            finds(&visitor, &of_kind("people"), &[&posted.name]).await;
+            assert!(said(&visitor, &posted.word, true).await.contains(&all[0]), "{way}");
         }
-    })
-    .await;
+        posted.withhold(&server, [&alice, &bob], way).await;
+        let reader = if for_all { &visitor } else { &bob };
+        check(reader, &posted, (way, for_all), withheld).await;
+        // Something that is indexed later says that the index has followed.
+        let later = format!("later{}", posted.word);
+        alice.submit_text(&format!("Later {later}"), "text").await;
+        finds(&visitor, &format!("q={later}"), &[&format!("Later {later}")]).await;
+        check(reader, &posted, (way, for_all), withheld).await;
+        if !for_all {
+            assert!(said(&visitor, &posted.word, true).await.contains(&all[0]), "{way}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::{TIMEOUT, Watched};
 use crate::client::{Client, HttpResponse};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Engine, Server, each_engine, in_memory};
 
 const LIVE: &str = "/health/live";
 const READY: &str = "/health/ready";
@@ -42,20 +42,17 @@ fn is_not_stored(answer: &HttpResponse) -> bool {
     answer.headers["cache-control"] == "no-store"
 }
 
-#[tokio::test]
-async fn a_site_that_works_is_live_and_ready() {
-    each_engine(&[], async |server| {
-        let visitor = server.visitor();
-        let live = visitor.get(LIVE).await;
-        assert_eq!((live.status, live.json()), (StatusCode::OK, json!({"status": "ok"})));
-        let ready = visitor.get(READY).await;
-        let expected = json!({"status": "ok", "store": "ok", "writer": "ok", "disk": "ok", "conditions": []});
-        assert_eq!((ready.status, ready.json()), (StatusCode::OK, expected));
-        assert!(is_not_stored(&live) && is_not_stored(&ready));
-        let head = visitor.request(Method::HEAD, READY).send().await.unwrap();
-        assert_eq!(head.status(), StatusCode::OK);
-    })
-    .await;
+#[each_engine]
+async fn a_site_that_works_is_live_and_ready(server: Server) {
+    let visitor = server.visitor();
+    let live = visitor.get(LIVE).await;
+    assert_eq!((live.status, live.json()), (StatusCode::OK, json!({"status": "ok"})));
+    let ready = visitor.get(READY).await;
+    let expected = json!({"status": "ok", "store": "ok", "writer": "ok", "disk": "ok", "conditions": []});
+    assert_eq!((ready.status, ready.json()), (StatusCode::OK, expected));
+    assert!(is_not_stored(&live) && is_not_stored(&ready));
+    let head = visitor.request(Method::HEAD, READY).send().await.unwrap();
+    assert_eq!(head.status(), StatusCode::OK);
 }
 
 #[tokio::test]
@@ -75,9 +72,8 @@ async fn monitors_know_the_server_by_any_name_and_are_not_counted() {
     assert_eq!(other.status, StatusCode::BAD_REQUEST);
 }
 
-#[tokio::test]
-async fn other_addresses_below_health_have_the_rule_of_hosts_and_the_rates() {
-    let server = Server::start(Engine::Memory, &[("rates.read_per_address", "2/1h")]).await;
+#[in_memory(&[("rates.read_per_address", "2/1h")])]
+async fn other_addresses_below_health_have_the_rule_of_hosts_and_the_rates(server: Server) {
     let visitor = server.visitor();
     for path in ["/health/", "/health/x", "/health/live/", "/health/live/x"] {
         let other = visitor.clone().with_header("host", "monitor.example").get(path).await;
@@ -88,9 +84,8 @@ async fn other_addresses_below_health_have_the_rule_of_hosts_and_the_rates() {
     assert_eq!(visitor.get("/health/z").await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
-#[tokio::test]
-async fn asking_writes_nothing_and_makes_no_round() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn asking_writes_nothing_and_makes_no_round(server: Server) {
     let rounds = server.store().rounds();
     for _ in 0..20 {
         server.visitor().get(READY).await;
@@ -98,9 +93,8 @@ async fn asking_writes_nothing_and_makes_no_round() {
     assert_eq!(server.store().rounds(), rounds);
 }
 
-#[tokio::test]
-async fn a_server_that_stops_is_live_but_not_ready() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn a_server_that_stops_is_live_but_not_ready(server: Server) {
     server.app.health.stop();
     let ready = server.visitor().get(READY).await;
     assert_eq!(

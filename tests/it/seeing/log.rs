@@ -11,7 +11,7 @@ use crate::client::{HttpResponse, PASSWORD, ok, refused};
 use crate::program::{run_to_end, serve_command, serve_on};
 use crate::redis_commands::RedisCommands;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server};
+use crate::server::{Engine, Server, in_memory};
 
 const JSON: (&str, &str) = ("TIDINGS_LOG__FORMAT", "json");
 
@@ -19,9 +19,8 @@ fn text(answer: &HttpResponse) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }
 
-#[tokio::test]
-async fn every_answer_has_an_id_of_its_own() {
-    let server = Server::start(Engine::Memory, &[]).await;
+#[in_memory]
+async fn every_answer_has_an_id_of_its_own(server: Server) {
     let visitor = server.visitor();
     let mut ids = HashSet::new();
     for path in ["/", "/", "/nothing", "/login", "/api/getnews/top/0/30", "/assets/x.css", "/health/live"] {

@@ -228,18 +228,15 @@ async fn deleted_posts_and_appeals(site: &Site) {
     }
 }
 
-#[tokio::test]
-async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing() {
-    each_engine(&[], async |server| {
-        let mut site = Site::on(server).await;
-        site.posts("merged-into").await;
-        flagged_posts_and_people(&site).await;
-        // The bans ended the sessions.
-        site.bob = site.server.client_of(site.bob.user_id).await;
-        held_posts(&site).await;
-        deleted_posts_and_appeals(&site).await;
-    })
-    .await;
+#[each_engine]
+async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing(server: Server) {
+    let mut site = Site::on(server).await;
+    site.posts("merged-into").await;
+    flagged_posts_and_people(&site).await;
+    // The bans ended the sessions.
+    site.bob = site.server.client_of(site.bob.user_id).await;
+    held_posts(&site).await;
+    deleted_posts_and_appeals(&site).await;
 }
 
 /// A possible step; its numbers choose among the existing things.

@@ -79,64 +79,58 @@ async fn demand_hands_off(server: &Server, (what, damage, cause, follow): &Cause
     }
 }
 
-#[tokio::test]
-async fn nothing_that_follows_from_a_wrong_value_is_mended() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = everything(server).await;
-        server.write(|batch| batch.set("site.logo", "AAAA")).await;
-        let before = super::entries(&server).await;
-        for caused in CAUSED {
-            demand_hands_off(&server, caused).await;
-            super::put_back(&server, server.dump().await, &before).await;
-        }
-        super::demand_clean(&server).await;
-    })
-    .await;
+#[each_engine]
+async fn nothing_that_follows_from_a_wrong_value_is_mended(server: Server) {
+    let Community { server, .. } = everything(server).await;
+    server.write(|batch| batch.set("site.logo", "AAAA")).await;
+    let before = super::entries(&server).await;
+    for caused in CAUSED {
+        demand_hands_off(&server, caused).await;
+        super::put_back(&server, server.dump().await, &before).await;
+    }
+    super::demand_clean(&server).await;
 }
 
-#[tokio::test]
-async fn what_does_not_follow_from_a_wrong_value_is_mended_and_the_totals_add_up() {
-    each_engine(&[], async |server| {
-        let Community { server, .. } = everything(server).await;
-        let damage = |batch: &mut Batch| {
-            batch.set_field("news:2", "user_id", "999");
-            batch.sorted_remove("news.cron", "1");
-            batch.increment_field("news:1", "up", 3);
-            // The counter of votes does not follow from the author.
-            batch.increment_field("news:2", "down", 5);
-        };
-        server.write(damage).await;
-        let looked = report(&server, false).await;
-        let outcomes = |report: &StoreReport, outcome| {
-            report.differences.iter().filter(|difference| difference.outcome == outcome).count()
-        };
-        let (mendable, person) = (outcomes(&looked, Outcome::Mendable), outcomes(&looked, Outcome::Person));
-        assert!(mendable >= 3 && person >= 4, "{:#?}", looked.differences);
-        assert_eq!(mendable + person, looked.differences.len());
+#[each_engine]
+async fn what_does_not_follow_from_a_wrong_value_is_mended_and_the_totals_add_up(server: Server) {
+    let Community { server, .. } = everything(server).await;
+    let damage = |batch: &mut Batch| {
+        batch.set_field("news:2", "user_id", "999");
+        batch.sorted_remove("news.cron", "1");
+        batch.increment_field("news:1", "up", 3);
+        // The counter of votes does not follow from the author.
+        batch.increment_field("news:2", "down", 5);
+    };
+    server.write(damage).await;
+    let looked = report(&server, false).await;
+    let outcomes = |report: &StoreReport, outcome| {
+        report.differences.iter().filter(|difference| difference.outcome == outcome).count()
+    };
+    let (mendable, person) = (outcomes(&looked, Outcome::Mendable), outcomes(&looked, Outcome::Person));
+    assert!(mendable >= 3 && person >= 4, "{:#?}", looked.differences);
+    assert_eq!(mendable + person, looked.differences.len());
 
-        let mended = report(&server, true).await;
-        assert_eq!(outcomes(&mended, Outcome::Mended), mendable, "{:#?}", mended.differences);
-        assert_eq!(outcomes(&mended, Outcome::Person), person, "{:#?}", mended.differences);
-        assert_eq!(mended.differences.len(), looked.differences.len());
-        if server.redis.is_none() {
-            // On Redis the report leaves some out.
-            assert_eq!(mended.totals.all(), mended.totals.mended + mended.totals.person);
-            assert_eq!(mended.totals.person, u64::try_from(person).unwrap());
-        }
-        assert_eq!(server.number("news:1", "up").await, looked_up(&server, "news.up:1").await);
-        assert_eq!(server.number("news:2", "down").await, looked_up(&server, "news.down:2").await);
+    let mended = report(&server, true).await;
+    assert_eq!(outcomes(&mended, Outcome::Mended), mendable, "{:#?}", mended.differences);
+    assert_eq!(outcomes(&mended, Outcome::Person), person, "{:#?}", mended.differences);
+    assert_eq!(mended.differences.len(), looked.differences.len());
+    if server.redis.is_none() {
+        // On Redis the report leaves some out.
+        assert_eq!(mended.totals.all(), mended.totals.mended + mended.totals.person);
+        assert_eq!(mended.totals.person, u64::try_from(person).unwrap());
+    }
+    assert_eq!(server.number("news:1", "up").await, looked_up(&server, "news.up:1").await);
+    assert_eq!(server.number("news:2", "down").await, looked_up(&server, "news.down:2").await);
 
-        // The second run finds only what needs a person, without and with a repair.
-        for repair in [false, true] {
-            let again = report(&server, repair).await;
-            assert_eq!(again.differences.len(), person, "{:#?}", again.differences);
-            assert_eq!(left(&again), left(&mended));
-        }
-        // Once the value is corrected, nothing is left.
-        server.set_field("news:2", "user_id", "2").await;
-        super::demand_clean(&server).await;
-    })
-    .await;
+    // The second run finds only what needs a person, without and with a repair.
+    for repair in [false, true] {
+        let again = report(&server, repair).await;
+        assert_eq!(again.differences.len(), person, "{:#?}", again.differences);
+        assert_eq!(left(&again), left(&mended));
+    }
+    // Once the value is corrected, nothing is left.
+    server.set_field("news:2", "user_id", "2").await;
+    super::demand_clean(&server).await;
 }
 
 /// The members of a list of voters.
