@@ -1,70 +1,9 @@
-//! Writing, editing and deleting comments, and replying to them.
+//! Links to comments, and the badge of replies.
 
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::server::{Engine, Server};
-
-#[tokio::test]
-async fn a_comment_is_written_replied_to_edited_and_deleted() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    server.member("admin").await;
-    let alice = server.member("alice").await;
-    let news = alice.submit_text("The story", "its text").await;
-    let thread = format!("/news/{news}");
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go(&thread).await;
-    browser.fill("Your comment", "First, with\ntwo lines").await;
-    browser.press("Add comment").await;
-    browser.arrive(&format!("{thread}?posted=1#comment-1")).await;
-    assert_eq!(browser.text("#comment-1 .text").await, "First, with\ntwo lines");
-
-    browser.follow("reply").await;
-    browser.fill("Your reply", "A reply").await;
-    browser.press("Post").await;
-    browser.arrive(&format!("{thread}?posted=2#comment-2")).await;
-    assert_eq!(browser.text("#comment-1 .replies #comment-2.depth-1 .text").await, "A reply");
-
-    browser.click("#comment-2 a[href='/editcomment/1/2']").await;
-    assert_eq!(browser.field_value("Your comment").await, "A reply");
-    browser.fill("Your comment", "A better reply").await;
-    browser.press("Save").await;
-    browser.arrive(&format!("{thread}?at=2#comment-2")).await;
-    assert_eq!(browser.text("#comment-2 .text").await, "A better reply");
-
-    browser.click("#comment-2 a[href$='#delete']").await;
-    browser.press("Delete comment").await;
-    browser.arrive(&format!("{thread}#comment-2")).await;
-    browser.wait_until_gone("#comment-2").await;
-    assert_eq!(browser.count("[id^=comment-]").await, 1);
-    assert_eq!(browser.text("article .meta a[href='/news/1']").await, "1 comment");
-}
-
-#[tokio::test]
-async fn a_deleted_comment_leaves_a_placeholder_only_above_replies() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let news = alice.submit_text("The story", "its text").await;
-    let answered = alice.comment(news, "to be forgotten").await;
-    let answer = alice.reply(news, answered, "the reply").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    let gap = format!("#comment-{answered}");
-    for (comment, left) in [(answered, 2), (answer, 0)] {
-        browser.go(&format!("/editcomment/{news}/{comment}")).await;
-        browser.press("Delete comment").await;
-        browser.arrive(&format!("/news/{news}#comment-{comment}")).await;
-        let gone = async || browser.count("[id^=comment-]").await == left;
-        browser.wait_until(&format!("{left} comments are shown"), gone).await;
-        if comment == answered {
-            assert_eq!(browser.text(&format!("{gap} .gone")).await, "[deleted comment]");
-            assert_eq!(
-                browser.count(&format!("{gap} > .branch > .item :is(.vote, .author, .text)")).await,
-                0
-            );
-            assert_eq!(browser.text(&format!("#comment-{answer} .text")).await, "the reply");
-        }
-    }
-}
 
 #[tokio::test]
 async fn a_link_to_a_comment_finds_it_on_any_page() {
@@ -84,20 +23,6 @@ async fn a_link_to_a_comment_finds_it_on_any_page() {
         browser.go(&format!("/news/1#{hash}")).await;
         assert_eq!(browser.count(":target").await, 1);
     }
-}
-
-#[tokio::test]
-async fn a_rejected_comment_keeps_what_was_typed() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    let alice = server.member("alice").await;
-    let news = alice.submit_text("The story", "its text").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go(&format!("/news/{news}")).await;
-    let long = "long ".repeat(900);
-    browser.run(&format!("document.querySelector('#comment').value = '{long}'")).await;
-    browser.press("Add comment").await;
-    assert!(browser.text("[role=alert]").await.contains("4,096"));
-    assert_eq!(browser.field_value("Your comment").await, long);
 }
 
 #[tokio::test]

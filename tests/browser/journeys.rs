@@ -262,8 +262,11 @@ async fn a_fresh_site_is_set_up() {
         browser.enter(".checklist a[href='/admin/site']").await;
         browser.arrive("/admin/site").await;
         type_into(&browser, "main [name=name]", "The Gazette").await;
+        browser.fill("Accent colour", "#aa0000").await;
         browser.press_key(ENTER).await;
         browser.wait_for_text(".brand", "The Gazette").await;
+        let accent = "getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()";
+        assert_eq!(browser.run(&format!("return {accent}")).await, "#aa0000");
         browser.go("/welcome").await;
         browser.enter(".checklist a[href='/submit']").await;
         browser.arrive("/submit").await;

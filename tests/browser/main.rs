@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 // The harness, under the names that the files of this test know.
-use tidings_testing::{axe, browser, client, page_server, routes, server, smtp_server};
+use tidings_testing::{axe, browser, client, page_server, routes, server};
 
 mod showcase;
 
@@ -16,7 +16,6 @@ mod accessibility;
 mod accounts;
 mod appearance;
 mod comments;
-mod first_visits;
 mod journeys;
 mod keyboard;
 mod layout_shifts;
@@ -28,6 +27,5 @@ mod spammer;
 mod submitting;
 mod threads;
 mod timelines;
-mod topics;
 mod votes;
 mod writing;

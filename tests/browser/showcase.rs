@@ -9,7 +9,7 @@ use tidings_domain::values::voter_id::VoterId;
 
 use crate::browser::Browser;
 use crate::client::{Client, ok};
-use crate::server::{Engine, Server};
+use crate::server::{Batch, Engine, Server};
 
 const MINUTE: u64 = 60;
 
@@ -266,6 +266,44 @@ async fn moderate(administrator: &Client, member: &Client) {
     }
 }
 
+/// The pages of each viewer. `THREAD`, `NEWEST` and `TWEET` are numbers, `TOKEN` is that of links.
+const PAGES: [(Viewer, &str); 3] = [
+    (
+        Viewer::Anonymous,
+        "/ /top/0 /latest/0 /best /best/new /topic/programming /topic/books,maps/new /topics /past \
+         /past/2027-01 /past/2027-01/30 /search?q=the /search?q=votes:>abc+nothing /news/THREAD \
+         /news/THREAD?at=1 /login /login/passkey /register /reset-password /reset-password/TOKEN \
+         /confirm-email/TOKEN /register?invitation=TOKEN /register?invitation=unknown \
+         /settings/deactivated /people/tree /people/tree/25 /@marta/invited /@jun/invited/25 \
+         /unsubscribe/replies-1-TOKEN /user/jun /@jun /@marta/followers /everyone /tweet/1 \
+         /usernews/jun/0 /usercomments/jun/0 /comments /ranking /about /about/trust /feeds \
+         /formatting /sites /sites/controversial/month /sites/worst/day /site/lwn.net \
+         /site/lwn.net/stories/0 /site/unknown.example /login?next=%2F&reason=vote /moderations \
+         /appeal/1 /nothing-here",
+    ),
+    (
+        Viewer::Member,
+        "/welcome?next=%2Fnews%2FTHREAD / /latest/0 /best /news/THREAD /submit /editnews/NEWEST \
+         /delnews/NEWEST /reply/THREAD/1 /editcomment/THREAD/4 /inbox /saved/0 /saved /upvoted/0 \
+         /upvoted /hidden/0 /latest/0?hidden=1 /latest/0?hid=4 /topics /topics/followed \
+         /topics/followed/new /topic/programming /user/jun /@jun /@marta /@marta/followers \
+         /@jun/followings /home /everyone /suggestions /deltweet/TWEET /settings /settings/reading \
+         /settings/mail /settings/account /flag/story/1 /vote/story/1 /moderators /messages \
+         /messages/1 /settings/mutes /settings/sessions /settings/invitations /settings/deactivate \
+         /settings/two-factor /settings/two-factor/app /settings/two-factor/codes \
+         /settings/two-factor/passkeys /site/lwn.net /site/boringtechnology.club /logout \
+         /delnews/THREAD /admin",
+    ),
+    (
+        Viewer::Administrator,
+        "/ /admin /admin?tab=month /admin?tab=server /welcome /admin/changes /admin/site \
+         /admin/hooks /topic/books /news/THREAD /topics /moderate /messages /messages/1 \
+         /moderate/person/tomasz /moderate/rules /people /moderate/bans /moderate/erase/story/1 \
+         /moderate/reasons /moderate/figures /moderations /@tomasz /news/THREAD?at=1 /admin/sites \
+         /admin/sites?voter=00000001-0000-4000-8000-000000000000",
+    ),
+];
+
 impl Showcase {
     /// Starts the site. Mail is on, so that every form is shown.
     pub async fn start() -> Self {
@@ -326,150 +364,19 @@ impl Showcase {
 
     /// Every kind of page, and who views it.
     pub fn pages() -> Vec<(Viewer, String)> {
-        use Viewer::{Administrator, Anonymous, Member};
-        let thread = DISCUSSED + 1;
-        let pages = [
-            (Anonymous, "/"),
-            (Anonymous, "/top/0"),
-            (Anonymous, "/latest/0"),
-            (Anonymous, "/best"),
-            (Anonymous, "/best/new"),
-            (Anonymous, "/topic/programming"),
-            (Anonymous, "/topic/books,maps/new"),
-            (Anonymous, "/topics"),
-            (Anonymous, "/past"),
-            (Anonymous, "/past/2027-01"),
-            (Anonymous, "/past/2027-01/30"),
-            (Anonymous, "/search?q=the"),
-            (Anonymous, "/search?q=votes:>abc+nothing"),
-            (Anonymous, "/news/THREAD"),
-            (Anonymous, "/news/THREAD?at=1"),
-            (Anonymous, "/login"),
-            (Anonymous, "/login/passkey"),
-            (Anonymous, "/register"),
-            (Anonymous, "/reset-password"),
-            (Anonymous, "/reset-password/TOKEN"),
-            (Anonymous, "/confirm-email/TOKEN"),
-            (Anonymous, "/register?invitation=TOKEN"),
-            (Anonymous, "/register?invitation=unknown"),
-            (Anonymous, "/settings/deactivated"),
-            (Anonymous, "/people/tree"),
-            (Anonymous, "/people/tree/25"),
-            (Anonymous, "/@marta/invited"),
-            (Anonymous, "/@jun/invited/25"),
-            (Anonymous, "/unsubscribe/replies-1-TOKEN"),
-            (Anonymous, "/user/jun"),
-            (Anonymous, "/@jun"),
-            (Anonymous, "/@marta/followers"),
-            (Anonymous, "/everyone"),
-            (Anonymous, "/tweet/1"),
-            (Anonymous, "/usernews/jun/0"),
-            (Anonymous, "/usercomments/jun/0"),
-            (Anonymous, "/comments"),
-            (Anonymous, "/ranking"),
-            (Anonymous, "/about"),
-            (Anonymous, "/about/trust"),
-            (Anonymous, "/feeds"),
-            (Anonymous, "/formatting"),
-            (Anonymous, "/sites"),
-            (Anonymous, "/sites/controversial/month"),
-            (Anonymous, "/sites/worst/day"),
-            (Anonymous, "/site/lwn.net"),
-            (Anonymous, "/site/lwn.net/stories/0"),
-            (Anonymous, "/site/unknown.example"),
-            (Anonymous, "/login?next=%2F&reason=vote"),
-            (Anonymous, "/moderations"),
-            (Anonymous, "/appeal/1"),
-            (Anonymous, "/nothing-here"),
-            (Member, "/welcome?next=%2Fnews%2FTHREAD"),
-            (Member, "/"),
-            (Member, "/latest/0"),
-            (Member, "/best"),
-            (Member, "/news/THREAD"),
-            (Member, "/submit"),
-            (Member, "/editnews/NEWEST"),
-            (Member, "/delnews/NEWEST"),
-            (Member, "/reply/THREAD/1"),
-            (Member, "/editcomment/THREAD/4"),
-            (Member, "/inbox"),
-            (Member, "/saved/0"),
-            (Member, "/saved"),
-            (Member, "/upvoted/0"),
-            (Member, "/upvoted"),
-            (Member, "/hidden/0"),
-            (Member, "/latest/0?hidden=1"),
-            (Member, "/latest/0?hid=4"),
-            (Member, "/topics"),
-            (Member, "/topics/followed"),
-            (Member, "/topics/followed/new"),
-            (Member, "/topic/programming"),
-            (Member, "/user/jun"),
-            (Member, "/@jun"),
-            (Member, "/@marta"),
-            (Member, "/@marta/followers"),
-            (Member, "/@jun/followings"),
-            (Member, "/home"),
-            (Member, "/everyone"),
-            (Member, "/suggestions"),
-            (Member, "/deltweet/TWEET"),
-            (Member, "/settings"),
-            (Member, "/settings/reading"),
-            (Member, "/settings/mail"),
-            (Member, "/settings/account"),
-            (Member, "/flag/story/1"),
-            (Member, "/vote/story/1"),
-            (Member, "/moderators"),
-            (Member, "/messages"),
-            (Member, "/messages/1"),
-            (Member, "/settings/mutes"),
-            (Member, "/settings/sessions"),
-            (Member, "/settings/invitations"),
-            (Member, "/settings/deactivate"),
-            (Member, "/settings/two-factor"),
-            (Member, "/settings/two-factor/app"),
-            (Member, "/settings/two-factor/codes"),
-            (Member, "/settings/two-factor/passkeys"),
-            (Member, "/site/lwn.net"),
-            (Member, "/site/boringtechnology.club"),
-            (Member, "/logout"),
-            (Member, "/delnews/THREAD"),
-            (Member, "/admin"),
-            (Administrator, "/"),
-            (Administrator, "/admin"),
-            (Administrator, "/admin?tab=month"),
-            (Administrator, "/admin?tab=server"),
-            (Administrator, "/welcome"),
-            (Administrator, "/admin/changes"),
-            (Administrator, "/admin/site"),
-            (Administrator, "/admin/hooks"),
-            (Administrator, "/topic/books"),
-            (Administrator, "/news/THREAD"),
-            (Administrator, "/topics"),
-            (Administrator, "/moderate"),
-            (Administrator, "/messages"),
-            (Administrator, "/messages/1"),
-            (Administrator, "/moderate/person/tomasz"),
-            (Administrator, "/moderate/rules"),
-            (Administrator, "/people"),
-            (Administrator, "/moderate/bans"),
-            (Administrator, "/moderate/erase/story/1"),
-            (Administrator, "/moderate/reasons"),
-            (Administrator, "/moderate/figures"),
-            (Administrator, "/moderations"),
-            (Administrator, "/@tomasz"),
-            (Administrator, "/news/THREAD?at=1"),
-            (Administrator, "/admin/sites"),
-            (Administrator, "/admin/sites?voter=00000001-0000-4000-8000-000000000000"),
+        let numbers = [
+            ("THREAD", (DISCUSSED + 1).to_string()),
+            ("TOKEN", RESET_TOKEN.to_owned()),
+            ("NEWEST", STORIES.len().to_string()),
+            // jun's last two tweets: one that he wrote, and the announcement of his story.
+            ("TWEET", (STORIES.len() + TWEETS.len()).to_string()),
         ];
-        pages
-            .map(|(viewer, page)| {
-                let page = page.replace("THREAD", &thread.to_string());
-                let page = page.replace("TOKEN", RESET_TOKEN);
-                let page = page.replace("NEWEST", &STORIES.len().to_string());
-                // jun's last two tweets: one that he wrote, and the announcement of his story.
-                (viewer, page.replace("TWEET", &(STORIES.len() + TWEETS.len()).to_string()))
-            })
-            .to_vec()
+        let pages =
+            PAGES.iter().flat_map(|(viewer, pages)| pages.split(' ').map(move |page| (*viewer, page)));
+        let filled = |page: &str| {
+            numbers.iter().fold(page.to_owned(), |page, (name, number)| page.replace(name, number))
+        };
+        pages.map(|(viewer, page)| (viewer, filled(page))).collect()
     }
 
     /// Opens a browser as a viewer.
@@ -623,33 +530,25 @@ async fn write_links(server: &Server, member: &Client) {
     let email = user.get("email").cloned().unwrap_or_default();
     let fingerprint: String = hex::encode(Sha256::digest(email)).chars().take(16).collect();
     let link = format!("{} {fingerprint}", member.user_id);
-    server
-        .write(|batch| {
-            batch.set(format!("confirm_email:{RESET_TOKEN}"), link);
-            batch.set_field(format!("user:{}", member.user_id), "unconfirmed", "1");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set(format!("confirm_email:{RESET_TOKEN}"), link);
+    batch.set_field(format!("user:{}", member.user_id), "unconfirmed", "1");
+    server.commit(batch).await;
 }
 
 /// The first author has invited the next three, and the member has an invitation left.
 async fn write_invitations(server: &Server, people: &[Client]) {
     let (member, now) = (&people[MEMBER], server.now());
     let first = people[0].user_id;
-    server
-        .write(|batch| {
-            for (invited, seconds) in people[1..4].iter().zip(1_u32..) {
-                batch.sorted_add(
-                    format!("invites:by:{first}"),
-                    invited.user_id.to_string(),
-                    f64::from(seconds),
-                );
-                batch.set_field(format!("user:{}", invited.user_id), "invited_by", first.to_string());
-            }
-            batch.sorted_add("invites:roots", first.to_string(), 1.0);
-            let fields = [("user_id", member.user_id.to_string()), ("time", now.to_string())];
-            batch.set_fields(format!("invites:code:{RESET_TOKEN}"), fields);
-            let open = format!("invites:open:{}", member.user_id);
-            batch.sorted_add(open, RESET_TOKEN, Timestamp(now).as_score());
-        })
-        .await;
+    let mut batch = Batch::new();
+    for (invited, seconds) in people[1..4].iter().zip(1_u32..) {
+        batch.sorted_add(format!("invites:by:{first}"), invited.user_id.to_string(), f64::from(seconds));
+        batch.set_field(format!("user:{}", invited.user_id), "invited_by", first.to_string());
+    }
+    batch.sorted_add("invites:roots", first.to_string(), 1.0);
+    let fields = [("user_id", member.user_id.to_string()), ("time", now.to_string())];
+    batch.set_fields(format!("invites:code:{RESET_TOKEN}"), fields);
+    let open = format!("invites:open:{}", member.user_id);
+    batch.sorted_add(open, RESET_TOKEN, Timestamp(now).as_score());
+    server.commit(batch).await;
 }

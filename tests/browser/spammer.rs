@@ -63,8 +63,7 @@ impl Community {
         let administrator = server.register("alice").await;
         let [moderator, bob, reader] = ["mod", "bob", "carol"].map(|name| server.member(name));
         let (moderator, bob, reader) = (moderator.await, bob.await, reader.await);
-        let fields = [("action", "make_moderator"), ("kind", "user"), ("id", "mod"), ("reason", "helps")];
-        ok(administrator.api_post("/api/moderate", &fields).await);
+        ok(administrator.moderate("make_moderator", ("user", "mod"), &[("reason", "helps")]).await);
         bob.submit_text("A story", "to talk about").await;
         bob.comment(1, "Ask @carol about it").await;
         Self { server, administrator, moderator, reader }
@@ -241,8 +240,7 @@ async fn a_day_with_a_spammer() {
     browser.press("Send").await;
     browser.wait_for_text("h2", "Your appeal").await;
     let id = line["id"].to_string();
-    let approve = [("action", "approve"), ("kind", "appeal"), ("id", &id), ("reason", "mine")];
-    refused(moderator.api_post("/api/moderate", &approve).await);
+    refused(moderator.moderate("approve", ("appeal", &id), &[("reason", "mine")]).await);
     let administrators_browser = Browser::open_as(server, administrator).await;
     administrators_browser.go("/moderate").await;
     administrators_browser.click(&format!("#row-appeal-{id} [data-yes]")).await;

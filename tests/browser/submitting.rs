@@ -139,25 +139,23 @@ async fn enter_in_a_field_submits_and_fetches_nothing() {
 }
 
 #[tokio::test]
-async fn a_story_is_written_without_a_script() {
-    let (pages, server, alice) = site().await;
-    alice.submit_on("rust, go", "One").await;
+async fn the_last_of_several_topics_is_completed() {
+    let (_pages, server, alice) = site().await;
+    alice.submit_on("rust, databases, go", "One").await;
     let browser = Browser::open_as(&server, &alice).await;
-    browser.disable_javascript().await;
     browser.go("/submit").await;
-    browser.fill("Text", "See https://example.com/").await;
-    browser.fill("URL", &pages.url("/page")).await;
-    browser.press("Fetch title").await;
-    browser.wait_for("[data-fetched] p").await;
-    assert_eq!(browser.field_value("Title").await, "The title of the page");
-    browser.press("go").await;
-    browser.wait_for("[data-topic-buttons] [aria-pressed=true]").await;
-    browser.press("Preview").await;
-    browser.wait_for_text(".preview h2", "Preview").await;
-    assert_eq!(browser.text(".preview .text a").await, "https://example.com/");
-    assert_eq!(browser.field_value("Topics").await, "go");
-    browser.press("Submit").await;
-    browser.arrive("/news/2").await;
-    assert_eq!(browser.text("h1 a").await, "The title of the page");
-    assert_eq!(browser.text(".comment .text").await, "See https://example.com/");
+    for (typed, offered) in [
+        ("ru", "rust|go|databases"),
+        ("rust, d", "rust, go|rust, databases"),
+        ("rust,go,", "rust,go,databases"),
+        ("new, go,  r", "new, go,  rust|new, go,  databases"),
+        ("", "rust|go|databases"),
+    ] {
+        browser.fill("Topics", typed).await;
+        let script = "const field = document.querySelector('input[data-several]');
+            field.dispatchEvent(new Event('input'));
+            return [...field.list.options].map((option) => option.value).join('|')";
+        let found = browser.run(script).await;
+        assert_eq!(found, offered, "{typed:?}");
+    }
 }

@@ -111,17 +111,6 @@ async fn brackets_collapse_the_current_branch_and_all() {
 }
 
 #[tokio::test]
-async fn without_a_script_branches_collapse_too() {
-    let (server, _, bob) = site().await;
-    let browser = Browser::open_as(&server, &bob).await;
-    browser.disable_javascript().await;
-    browser.go("/news/1").await;
-    assert_eq!(browser.count("[data-tools] button").await, 0, "no script has run");
-    browser.click("#comment-1 > .branch > summary").await;
-    browser.wait_for("#comment-1 > .branch:not([open])").await;
-}
-
-#[tokio::test]
 async fn a_reader_who_comes_back_jumps_through_what_is_new() {
     let (server, alice, bob) = site().await;
     let browser = Browser::open_as(&server, &bob).await;

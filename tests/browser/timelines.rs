@@ -1,7 +1,5 @@
 //! Tweets, following, the home timeline and its notices of new posts.
 
-use serde_json::json;
-
 use crate::browser::Browser;
 use crate::client::Client;
 use crate::server::{Engine, Server};
@@ -52,68 +50,6 @@ async fn a_tweet_is_written_with_a_character_counter_and_deleted() {
 }
 
 #[tokio::test]
-async fn people_are_followed_from_suggestions_and_unfollowed_on_their_profile() {
-    let (server, alice, bob) = two_members().await;
-    bob.tweet("What bob says").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go("/home").await;
-    browser.follow("people to follow").await;
-    browser.arrive("/suggestions").await;
-    browser.press("Follow bob").await;
-    browser.wait_until_gone(".person").await;
-    browser.follow("Home").await;
-    browser.wait_for_text(NEWEST, "What bob says").await;
-
-    browser.click(".tweet .author").await;
-    browser.arrive("/@bob").await;
-    assert_eq!(browser.text("a[href='/@bob/followers']").await, "1");
-    browser.click("a[href='/@bob/followers']").await;
-    browser.wait_for(".person a[href='/@alice']").await;
-    browser.go("/@bob").await;
-    browser.press("Unfollow").await;
-    browser.wait_for_text(".profile button", "Follow").await;
-    assert_eq!(browser.text("a[href='/@bob/followers']").await, "0");
-    browser.click(".menu summary").await;
-    browser.follow("Following").await;
-    browser.wait_for(".empty").await;
-    assert_eq!(browser.count(".tweet").await, 0);
-}
-
-#[tokio::test]
-async fn visitors_log_in_to_follow_and_return_to_the_profile() {
-    let (server, _alice, _bob) = two_members().await;
-    server.register("carol").await;
-    let browser = Browser::open(&server).await;
-    browser.go("/@bob").await;
-    browser.press("Follow").await;
-    browser.fill("Username", "carol").await;
-    browser.fill("Password", crate::client::PASSWORD).await;
-    browser.press("Log in").await;
-    browser.arrive("/@bob").await;
-    browser.press("Follow").await;
-    browser.wait_for_text(".profile button", "Unfollow").await;
-}
-
-#[tokio::test]
-async fn a_mention_is_counted_in_the_badge_and_shown_in_the_inbox_until_it_is_read() {
-    let (server, alice, bob) = two_members().await;
-    bob.tweet("Have you seen this, @alice?").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go("/").await;
-    assert!(browser.text(".badge").await.starts_with('1'));
-    browser.click("a[href='/inbox']").await;
-    browser.arrive("/inbox").await;
-    browser.wait_for_text(".inbox .unread .excerpt", "Have you seen this, @alice?").await;
-    // Looking marks nothing as read.
-    browser.go("/").await;
-    assert!(browser.text(".badge").await.starts_with('1'));
-    browser.go("/inbox").await;
-    browser.press("Mark all as read").await;
-    browser.wait_until_gone(".badge").await;
-    assert_eq!((browser.count(".inbox .entry").await, browser.count(".inbox .unread").await), (1, 0));
-}
-
-#[tokio::test]
 async fn an_open_home_page_shows_a_notice_of_new_tweets() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("Before").await;
@@ -149,25 +85,6 @@ async fn an_open_home_page_shows_a_notice_of_new_tweets() {
 }
 
 #[tokio::test]
-async fn timelines_have_more_pages() {
-    let (server, alice, bob) = two_members().await;
-    for number in 0..60 {
-        bob.tweet(&format!("Number {number}")).await;
-    }
-    alice.follow("bob").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    for path in ["/home", "/everyone", "/@bob"] {
-        browser.go(path).await;
-        browser.wait_for_text(NEWEST, "Number 59").await;
-        assert_eq!(browser.count(".tweet").await, 50);
-        browser.follow("more").await;
-        browser.wait_for_text(NEWEST, "Number 9").await;
-        assert_eq!(browser.count(".tweet").await, 10);
-        assert_eq!(browser.count("[rel=next]").await, 0);
-    }
-}
-
-#[tokio::test]
 async fn timelines_work_without_javascript() {
     let (server, alice, bob) = two_members().await;
     bob.tweet("What bob says").await;
@@ -185,45 +102,4 @@ async fn timelines_work_without_javascript() {
     browser.follow("delete").await;
     browser.press("Delete").await;
     browser.wait_for_text(NEWEST, "What bob says").await;
-}
-
-#[tokio::test]
-async fn settings_change_the_name_and_whether_stories_are_announced() {
-    let (server, alice, bob) = two_members().await;
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go("/@alice").await;
-    browser.click("main a[href='/settings']").await;
-    browser.fill("Full name", "Alice Liddell").await;
-    browser.click("#tweet_news").await;
-    browser.press("Save").await;
-    browser.wait_for("[role=status]").await;
-    assert_eq!(browser.run("return document.querySelector('#tweet_news').checked").await, json!(false));
-    browser.follow("Your profile").await;
-    browser.wait_for_text("h1", "Alice Liddell").await;
-    alice.submit_text("Quietly", "text").await;
-    bob.submit_link("Loudly", "https://example.com/loud").await;
-    browser.go("/everyone").await;
-    assert_eq!(browser.count(".tweet").await, 1);
-    browser.follow("discuss").await;
-    browser.wait_for_text("h1", "Loudly (example.com)").await;
-}
-
-#[tokio::test]
-async fn deactivating_an_account_needs_the_password() {
-    let server = Server::start(Engine::Memory, &[]).await;
-    // The first account is the administrator's, and the last administrator stays.
-    server.register("bob").await;
-    let alice = server.register("alice").await;
-    let browser = Browser::open_as(&server, &alice).await;
-    browser.go("/settings/account").await;
-    browser.follow("deactivate your account").await;
-    browser.fill("Your password", "wrong password").await;
-    browser.press("Deactivate my account").await;
-    browser.wait_for("[role=alert]").await;
-    browser.fill("Your password", crate::client::PASSWORD).await;
-    browser.press("Deactivate my account").await;
-    browser.wait_for_text("h1", "Deactivated accounts").await;
-    browser.wait_until_logged_out().await;
-    browser.go("/@alice").await;
-    browser.wait_for(".trouble").await;
 }

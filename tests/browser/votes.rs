@@ -39,22 +39,6 @@ async fn with_javascript_a_vote_does_not_load_a_page() {
 }
 
 #[tokio::test]
-async fn without_javascript_a_vote_returns_to_the_story() {
-    let (server, bob, news, _) = site_with_bob().await;
-    let browser = Browser::open_as(&server, &bob).await;
-    browser.disable_javascript().await;
-    for page in ["/latest/0", "/"] {
-        browser.go(page).await;
-        assert_eq!(browser.count("li[hidden] [data-help]").await, 1, "no script has run");
-    }
-    browser.click(".vote .up").await;
-    browser.arrive(&format!("/#news-{news}")).await;
-    browser.wait_for(".vote .up[aria-pressed=true]:enabled").await;
-    assert_eq!(browser.text("[data-count=up]").await, "2");
-    assert_eq!(server.ids(&format!("news.up:{news}")).await, [1, 2]);
-}
-
-#[tokio::test]
 async fn comments_are_voted_on_with_and_without_javascript() {
     let (server, bob, news, comment) = site_with_bob().await;
     let carol = server.member("carol").await;
@@ -186,19 +170,6 @@ async fn where_votes_are_final_the_pressed_button_keeps_the_focus_and_does_nothi
 }
 
 #[tokio::test]
-async fn a_vote_that_is_too_old_stays_and_the_page_says_why() {
-    let (server, bob, ..) = site_with_bob().await;
-    let browser = Browser::open_as(&server, &bob).await;
-    browser.go("/").await;
-    browser.click(".vote .up").await;
-    browser.wait_for(".vote .up[value=none]").await;
-    server.advance(601);
-    browser.click(".vote .up").await;
-    assert!(browser.text("#news-1 [role=alert]").await.contains("The limit is 10 minutes"));
-    assert_eq!(browser.text("[data-count=up]").await, "2");
-}
-
-#[tokio::test]
 async fn on_a_phone_up_and_down_are_large_and_apart() {
     let (server, bob, news, _) = site_with_bob().await;
     // To have both buttons.
@@ -218,20 +189,6 @@ async fn on_a_phone_up_and_down_are_large_and_apart() {
             assert!(sizes[..4].iter().all(|side| *side >= 44.0) && sizes[4] >= 8.0, "{page}: {sizes:?}");
         }
     }
-}
-
-#[tokio::test]
-async fn stories_voted_up_are_listed() {
-    let (server, bob, ..) = site_with_bob().await;
-    let browser = Browser::open_as(&server, &bob).await;
-    browser.go("/user/bob").await;
-    browser.follow("stories you voted up").await;
-    browser.wait_for(".empty").await;
-    browser.go("/").await;
-    browser.click(".vote .up").await;
-    browser.wait_for(".vote .up[aria-pressed=true]").await;
-    browser.go("/upvoted").await;
-    assert_eq!(browser.text("[data-item] h2").await, "The story");
 }
 
 #[tokio::test]
