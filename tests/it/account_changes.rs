@@ -8,7 +8,6 @@ use tidings_keyspace::Batch;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::mails::send_all;
-use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Engine, Server, each_engine, in_memory};
 use crate::smtp_server::{ReceivedMessage, SmtpServer};
 
@@ -48,25 +47,6 @@ async fn a_new_password_or_address_needs_the_current_password_and_nothing_else_d
     assert!(alice.is_logged_in().await);
     ok(change(&alice, "", NEW_PASSWORD, Some(PASSWORD)).await);
     server.visitor().log_in("alice", NEW_PASSWORD).await;
-}
-
-#[in_memory]
-async fn both_forms_ask_for_the_current_password(server: Server) {
-    let alice = server.register("alice").await;
-    for (path, action) in [("/settings/mail", "/settings/mail"), ("/user/alice", "/profile")] {
-        let form = page(&alice, path).await.form(action).with("email", "new@example.org");
-        let answer = form.send(&alice).await;
-        assert!(error_message(&answer, StatusCode::UNPROCESSABLE_ENTITY).contains("current password"));
-        let back = crate::html::Page::of(&answer).form(action);
-        assert_eq!(back.value("email"), Some("new@example.org"));
-        assert_eq!(back.value("current_password"), Some(""));
-        let wrong = form.clone().with("current_password", "wrong horse").send(&alice).await;
-        let back = crate::html::Page::of(&wrong).form(action);
-        assert!(error_message(&wrong, StatusCode::UNPROCESSABLE_ENTITY).contains("current password"));
-        assert_eq!(back.value("current_password"), Some(""));
-        redirects_to(&form.with("current_password", PASSWORD).send(&alice).await);
-        ok(change(&alice, "", "", Some(PASSWORD)).await);
-    }
 }
 
 #[in_memory(&[("rates.failed_login_per_address", "2/1m")])]

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::client::{ok, refused};
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, each_engine, in_memory};
@@ -44,9 +43,9 @@ async fn an_announcement_is_on_every_page_until_it_ends_or_is_dismissed(server: 
         (&log["entries"][0]["action"], &log["entries"][0]["reason"]),
         (&json!("announce"), &json!("Another"))
     );
-    ok(undo(&alice, log["entries"][0]["id"].as_u64().unwrap()).await);
+    ok(alice.undo(log["entries"][0]["id"].as_u64().unwrap()).await);
     assert!(text_of(&server.visitor().get("/").await).contains(TEXT));
-    ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+    ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
     assert!(!text_of(&server.visitor().get("/").await).contains(TEXT));
     crate::store_check::demand_clean(&server).await;
 }

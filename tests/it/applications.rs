@@ -13,8 +13,7 @@ const TEXT: (&str, &str) = ("application", "I read a lot.\n\nAnd I write.");
 
 /// Answers an application. Returns the number of the line in the log.
 async fn answer(moderator: &Client, username: &str, action: &str, reason: &str) -> Result<String, String> {
-    let fields = [("action", action), ("kind", "application"), ("id", username), ("reason", reason)];
-    let answer = moderator.api_post("/api/moderate", &fields).await;
+    let answer = moderator.moderate(action, ("application", username), &[("reason", reason)]).await;
     if answer["status"] == "ok" { Ok(answer["moderation_id"].to_string()) } else { Err(refused(answer)) }
 }
 

@@ -11,7 +11,7 @@ use tidings_keyspace::{Expiry, Query};
 use crate::client::{Client, ok, refused};
 use crate::pages::{error_message, page};
 use crate::redis_commands::RedisCommands;
-use crate::server::{Engine, START, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
 
 const WEEK: u64 = 7 * 86_400;
 
@@ -144,13 +144,11 @@ async fn editing_and_deleting_an_item_reach_its_article(server: Server) {
 async fn items_without_an_article_work_and_get_no_half_of_one(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let ids = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
-    server
-        .write(|batch| {
-            for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
-                batch.delete(key);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for key in ["article:1", "voted:1", "article:2", "voted:2", "score:", "time:"] {
+        batch.delete(key);
+    }
+    server.commit(batch).await;
     ok(bob.vote(ids[0], "up").await);
     ok(alice.edit(ids[0], "Other", "", "text").await);
     ok(alice.delete(ids[1]).await);

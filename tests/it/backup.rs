@@ -313,47 +313,6 @@ async fn an_interrupted_restore_is_not_served_and_starts_over() {
     }
 }
 
-#[tokio::test]
-async fn a_restore_that_is_killed_can_be_run_again() {
-    let folder = Folder::with_store().await;
-    let large = folder.open("store.redb").await;
-    for chunk in 0..20 {
-        let mut batch = Batch::new();
-        for number in 0..1_000 {
-            batch.set(format!("large{}", chunk * 1_000 + number), "y".repeat(2_000));
-        }
-        large.commit(batch).await.unwrap();
-    }
-    large.close().await;
-    drop(large);
-    let file = folder.backup();
-    let redis = RedisServer::start();
-    let store = redis.url();
-    let mut restoring = Command::new(env!("CARGO_BIN_EXE_tidings"))
-        .args(["restore", &file, "--store", &store])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + TIMEOUT;
-    let keys = || redis.send(b"DBSIZE").trim_matches([':', '\r', '\n']).parse::<u64>().unwrap();
-    while keys() < 1_000 {
-        assert!(Instant::now() < deadline);
-        tidings_testing::pause().await;
-    }
-    restoring.kill().unwrap();
-    restoring.wait().unwrap();
-    assert!(keys() < 23_000, "it was faster than the kill");
-    refused(
-        &["backup", &folder.path("half.backup"), "--store", &store],
-        "a restore into the store is not finished",
-    );
-    succeed(&["restore", &file, "--store", &store]);
-    let restored = Store::open(&store, &StoreOptions::default()).await.unwrap();
-    assert_eq!(dump(&restored).await, folder.dump("store.redb").await);
-}
-
 /// Waits until a program serves, which is after it has prepared its store.
 fn wait_until_served(program: &Program) {
     let mut stream = TcpStream::connect(program.address).unwrap();

@@ -8,7 +8,7 @@ use tidings_domain::store_check::Part;
 use crate::client::{Client, ok};
 use crate::pages::page;
 use crate::redis_commands::RedisCommands;
-use crate::server::{Engine, START, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 const WEEK: u64 = 7 * 86_400;
@@ -156,17 +156,14 @@ async fn a_program_after_the_book_works_beside_the_site() {
 /// Writes the same keys as the book's `post_article`, on any engine.
 async fn write_as_the_book(server: &Server, id: u64, time: &str, link: &str) {
     let (name, seconds) = (format!("article:{id}"), time.parse::<f64>().unwrap());
-    server
-        .write(|batch| {
-            batch.add_member(format!("voted:{id}"), "user:83271");
-            let fields =
-                [("title", "Go to statement considered harmful"), ("link", link), ("poster", "user:83271")];
-            batch.set_fields(&name, fields);
-            batch.set_fields(&name, [("time", time), ("votes", "1")]);
-            batch.sorted_add("score:", &name, seconds + 432.0);
-            batch.sorted_add("time:", &name, seconds);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.add_member(format!("voted:{id}"), "user:83271");
+    let fields = [("title", "Go to statement considered harmful"), ("link", link), ("poster", "user:83271")];
+    batch.set_fields(&name, fields);
+    batch.set_fields(&name, [("time", time), ("votes", "1")]);
+    batch.sorted_add("score:", &name, seconds + 432.0);
+    batch.sorted_add("time:", &name, seconds);
+    server.commit(batch).await;
 }
 
 #[each_engine]
@@ -300,12 +297,10 @@ async fn the_repair_keeps_the_articles_of_other_programs(server: Server) {
     alice.submit_on("rust", "One").await;
     server.write(|batch| batch.increment("article:", 1)).await;
     write_as_the_book(&server, 2, "1795317575.25", "http://a.example/").await;
-    server
-        .write(|batch| {
-            batch.add_member("group:rust", "article:2");
-            batch.sorted_increment("topics", "rust", 1.0);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.add_member("group:rust", "article:2");
+    batch.sorted_increment("topics", "rust", 1.0);
+    server.commit(batch).await;
     let before = server.dump().await;
     assert_eq!(report_of(Part::Articles, &server, true).await.differences, []);
     assert_eq!(server.dump().await, before);

@@ -117,9 +117,7 @@ async fn timelines_are_compared_without_a_write_and_mended_when_asked() {
     ok(users[1].api_post("/api/follow", &[("username", &author["username"])]).await);
     let tweet = ok(users[0].api_post("/api/tweet", &[("text", "Hello")]).await)["tweet_id"].as_u64().unwrap();
     let home = format!("user:{}:home_timeline", users[1].user_id);
-    while server.ids(&home).await.is_empty() {
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || !server.ids(&home).await.is_empty()).await;
     let (code, text) = check_what("timelines", &url, &[]);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("keys checked, no differences"), "{text}");

@@ -1,6 +1,11 @@
 //! A small community: something to see on every page.
 
+use std::sync::LazyLock;
+
+use tidings_web::route::{ErrorFormat, Facts, Readers};
+
 use crate::client::{Client, ok};
+use crate::routes::shared_reads;
 use crate::server::{Engine, Server, Settings};
 
 /// A site with an administrator, alice, with bob, and with what they wrote:
@@ -65,117 +70,47 @@ pub enum Access {
 /// The page that every request changes: it shows how many there were.
 pub const COUNTS_REQUESTS: &str = "/admin";
 
-/// A page of every family there is.
-pub const PAGES: &[(&str, Access)] = &[
-    ("/", Access::Everybody),
-    ("/latest", Access::Everybody),
-    ("/latest/0", Access::Everybody),
-    ("/latest/1", Access::Everybody),
-    ("/best", Access::Everybody),
-    ("/best/new", Access::Everybody),
-    ("/best?page=2", Access::Everybody),
-    ("/topics", Access::Everybody),
-    ("/topic/links", Access::Everybody),
-    ("/topic/links/new?page=2", Access::Everybody),
-    ("/topic/links+examples/new", Access::Everybody),
-    ("/topic/links,examples", Access::Everybody),
-    ("/saved/0", Access::Members),
-    ("/saved", Access::Members),
-    ("/upvoted", Access::Members),
-    ("/upvoted/0", Access::Members),
-    ("/top/0", Access::Everybody),
-    ("/latest/0?hidden=1", Access::Everybody),
-    ("/past", Access::Everybody),
-    ("/past/2027-01", Access::Everybody),
-    ("/past/2027-01/30", Access::Everybody),
-    ("/hidden/0", Access::Members),
-    ("/topics/followed", Access::Members),
-    ("/topics/followed/new", Access::Members),
-    ("/site/example.com/stories/0", Access::Everybody),
-    ("/news/1", Access::Everybody),
-    ("/news/2", Access::Everybody),
-    ("/news/3", Access::Everybody),
-    ("/submit", Access::Members),
-    ("/submit?u=http%3A%2F%2Fexample.com%2F&t=A+%26+b", Access::Members),
-    ("/editnews/1", Access::Alice),
-    ("/delnews/1", Access::Alice),
-    ("/news/1?at=1", Access::Everybody),
-    ("/news/1?at=3", Access::Everybody),
-    ("/news/3?at=1", Access::Everybody),
-    ("/reply/1/1", Access::Members),
-    ("/editcomment/1/2", Access::Alice),
-    ("/inbox", Access::Members),
-    ("/inbox?kind=unread", Access::Members),
-    ("/inbox?kind=mention&before=1-follow:1", Access::Members),
-    ("/flag/story/1", Access::Members),
-    ("/flag/user/BOB", Access::Members),
-    ("/moderators", Access::Members),
-    ("/moderators?moderation_id=1", Access::Members),
-    ("/messages", Access::Members),
-    ("/moderate", Access::Alice),
-    ("/comments", Access::Everybody),
-    ("/comments?before=3", Access::Everybody),
-    ("/moderations", Access::Everybody),
-    ("/moderate/person/bob", Access::Alice),
-    ("/moderate/rules", Access::Alice),
-    ("/people", Access::Alice),
-    ("/moderate/bans", Access::Alice),
-    ("/moderate/reasons", Access::Alice),
-    ("/moderate/figures", Access::Alice),
-    ("/admin/hooks", Access::Alice),
-    ("/moderate/erase/story/2", Access::Alice),
-    ("/moderations?kind=user&action=silence&moderator=alice&before=9", Access::Everybody),
-    ("/user/alice", Access::Everybody),
-    ("/user/BOB", Access::Everybody),
-    ("/@alice", Access::Everybody),
-    ("/@BOB", Access::Everybody),
-    ("/@bob?before=1-1", Access::Everybody),
-    ("/@alice/followers", Access::Everybody),
-    ("/@alice/followings", Access::Everybody),
-    ("/@alice/invited", Access::Everybody),
-    ("/@bob/invited/25", Access::Everybody),
-    ("/people/tree", Access::Everybody),
-    ("/people/tree/25", Access::Everybody),
-    ("/settings/invitations", Access::Members),
-    ("/home", Access::Members),
-    ("/home?before=1-1", Access::Members),
-    ("/everyone", Access::Everybody),
-    ("/suggestions", Access::Members),
-    ("/tweet/1", Access::Everybody),
-    ("/deltweet/1", Access::Alice),
-    ("/settings", Access::Members),
-    ("/settings/reading", Access::Members),
-    ("/settings/mail", Access::Members),
-    ("/settings/account", Access::Members),
-    ("/settings/sessions", Access::Members),
-    ("/settings/mutes", Access::Members),
-    ("/settings/deactivate", Access::Members),
-    ("/settings/deactivated", Access::Always),
-    ("/settings/two-factor", Access::Members),
-    ("/settings/two-factor/app", Access::Members),
-    ("/settings/two-factor/codes", Access::Members),
-    ("/settings/two-factor/passkeys", Access::Members),
-    ("/usernews/bob/0", Access::Everybody),
-    ("/usercomments/bob/0", Access::Everybody),
-    ("/usercomments/alice/0", Access::Everybody),
-    ("/login", Access::Always),
-    ("/login/passkey", Access::Always),
-    ("/register?next=%2Fnews%2F1", Access::Always),
-    ("/logout", Access::Always),
-    ("/reset-password", Access::Always),
-    ("/about", Access::Always),
-    ("/about/trust", Access::Always),
-    ("/feeds", Access::Always),
-    ("/formatting", Access::Always),
-    ("/ranking", Access::Always),
-    ("/welcome?next=%2Fnews%2F1", Access::Always),
-    ("/admin", Access::Alice),
-    ("/admin/changes", Access::Alice),
-    ("/admin/site", Access::Alice),
-    ("/admin/sites", Access::Alice),
-    ("/admin/sites?day=2027-01-14", Access::Alice),
-    ("/sites", Access::Everybody),
-    ("/sites/worst/week", Access::Everybody),
-    ("/site/example.com", Access::Everybody),
-    ("/site/unknown.example", Access::Everybody),
-];
+/// Pages for everyone, also while the store is unavailable.
+const ALWAYS: &str = "/settings/deactivated /login /login/passkey /register?next=%2Fnews%2F1 /logout /reset-password \
+    /about /about/trust /feeds /formatting /ranking /welcome?next=%2Fnews%2F1";
+
+/// Public pages with other values and parameters than those of the table of addresses.
+const VARIANTS: &str = "/latest/1 /best?page=2 /topic/links/new?page=2 /topic/links+examples/new /topic/links,examples \
+    /latest/0?hidden=1 /past/2027-01/30 /news/2 /news/3 /news/1?at=1 /news/1?at=3 /news/3?at=1 \
+    /comments?before=3 /moderations?kind=user&action=silence&moderator=alice&before=9 /user/BOB \
+    /@BOB /@bob?before=1-1 /@bob/invited/25 /people/tree/25 /usernews/bob/0 /usercomments/bob/0 \
+    /sites/worst/week /site/unknown.example";
+
+/// Pages of users who are logged in.
+const OF_MEMBERS: &str = "/saved/0 /saved /upvoted /upvoted/0 /hidden/0 /topics/followed /topics/followed/new /submit \
+    /submit?u=http%3A%2F%2Fexample.com%2F&t=A+%26+b /reply/1/1 /inbox /inbox?kind=unread \
+    /inbox?kind=mention&before=1-follow:1 /flag/story/1 /flag/user/BOB /moderators \
+    /moderators?moderation_id=1 /messages /settings/invitations /home /home?before=1-1 /suggestions \
+    /settings /settings/reading /settings/mail /settings/account /settings/sessions /settings/mutes \
+    /settings/deactivate /settings/two-factor /settings/two-factor/app /settings/two-factor/codes \
+    /settings/two-factor/passkeys";
+
+/// Pages for alice.
+const OF_ALICE: &str = "/editnews/1 /delnews/1 /editcomment/1/2 /moderate /moderate/person/bob /moderate/rules /people \
+    /moderate/bans /moderate/reasons /moderate/figures /admin/hooks /moderate/erase/story/2 \
+    /deltweet/1 /admin /admin/changes /admin/site /admin/sites /admin/sites?day=2027-01-14";
+
+/// Public addresses that answer without a page.
+const NO_PAGES: [&str; 4] = ["/comment/1/1", "/item", "/sitemap.xml", "/sitemap/1"];
+
+/// A page of every family there is. The public ones are those of the table of addresses.
+pub static PAGES: LazyLock<Vec<(&str, Access)>> = LazyLock::new(|| {
+    let is_public =
+        |facts: &Facts| facts.errors == ErrorFormat::Page && matches!(facts.readers, Readers::Visitors(_));
+    let by_access = [
+        (ALWAYS, Access::Always),
+        (VARIANTS, Access::Everybody),
+        (OF_MEMBERS, Access::Members),
+        (OF_ALICE, Access::Alice),
+    ];
+    let named =
+        by_access.into_iter().flat_map(|(pages, access)| pages.split(' ').map(move |page| (page, access)));
+    let public = shared_reads(is_public).into_iter().map(|path| &*path.leak());
+    let is_other = |path: &&str| !NO_PAGES.contains(path) && ALWAYS.split(' ').all(|page| page != *path);
+    named.chain(public.filter(is_other).map(|path| (path, Access::Everybody))).collect()
+});

@@ -8,7 +8,7 @@ use tidings_domain::values::limits::MAX_NOTES;
 use crate::client::{Client, ok, refused};
 use crate::commands::Place;
 use crate::pages::page;
-use crate::server::{Server, each_engine};
+use crate::server::{Batch, Server, each_engine};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SEARCHED: [(&str, &str); 3] = [("search.enabled", "true"), ("trust.days", "7"), ("trust.karma", "10")];
@@ -187,12 +187,10 @@ async fn the_form_keeps_its_filter_and_takes_names_of_other_sites(server: Server
     let [alice, moderator] = people(&server).await;
     // As an import has written it.
     let name = "da[v],e";
-    server
-        .write(|batch| {
-            batch.set_field("user:3", "username", name);
-            batch.set("username.to.id:da[v],e", "3");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_field("user:3", "username", name);
+    batch.set("username.to.id:da[v],e", "3");
+    server.commit(batch).await;
     let bob = server.client_of(3).await.forwarded_for("192.0.2.1");
     bob.tweet("A post").await;
     server.client_of(4).await.forwarded_for("192.0.2.2").tweet("A post").await;

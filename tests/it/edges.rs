@@ -15,32 +15,30 @@ use crate::store_check::report_of;
 /// Writes `count` items with wrong ranks and without articles, as another program may
 /// leave them.
 async fn write_news(server: &Server, count: u64) {
-    server
-        .write(|batch| {
-            batch.set("news.count", count.to_string());
-            for id in 1..=count {
-                let (number, time) = (id.to_string(), server.now() - id);
-                let fields = [
-                    ("id", &*number),
-                    ("title", "An item"),
-                    ("url", "text://x"),
-                    ("user_id", "1"),
-                    ("ctime", &time.to_string()),
-                    ("up", "1"),
-                    ("down", "0"),
-                    ("comments", "0"),
-                    ("score", "1"),
-                    ("rank", "0"),
-                ];
-                batch.set_fields(format!("news:{id}"), fields);
-                batch.sorted_add("news.top", &*number, 0.0);
-                #[allow(clippy::cast_precision_loss)]
-                batch.sorted_add("news.cron", &*number, time as f64);
-                #[allow(clippy::cast_precision_loss)]
-                batch.sorted_add(format!("news.up:{id}"), "1", time as f64);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("news.count", count.to_string());
+    for id in 1..=count {
+        let (number, time) = (id.to_string(), server.now() - id);
+        let fields = [
+            ("id", &*number),
+            ("title", "An item"),
+            ("url", "text://x"),
+            ("user_id", "1"),
+            ("ctime", &time.to_string()),
+            ("up", "1"),
+            ("down", "0"),
+            ("comments", "0"),
+            ("score", "1"),
+            ("rank", "0"),
+        ];
+        batch.set_fields(format!("news:{id}"), fields);
+        batch.sorted_add("news.top", &*number, 0.0);
+        #[allow(clippy::cast_precision_loss)]
+        batch.sorted_add("news.cron", &*number, time as f64);
+        #[allow(clippy::cast_precision_loss)]
+        batch.sorted_add(format!("news.up:{id}"), "1", time as f64);
+    }
+    server.commit(batch).await;
 }
 
 #[tokio::test]
@@ -55,13 +53,11 @@ async fn own_votes_are_shown_up_to_the_cached_number_of_votes_and_beyond() {
             ok(alice.vote(news, direction).await);
             let list = format!("news.{direction}:{news}");
             let others = votes - u64::try_from(server.sorted(&list).await.len()).unwrap();
-            server
-                .write(|batch| {
-                    for voter in 100..100 + others {
-                        batch.sorted_add(&list, voter.to_string(), 1.0);
-                    }
-                })
-                .await;
+            let mut batch = Batch::new();
+            for voter in 100..100 + others {
+                batch.sorted_add(&list, voter.to_string(), 1.0);
+            }
+            server.commit(batch).await;
             let carol = server.member("carol").await;
             let own = async |client: &Client| client.news(news).await["voted"].clone();
             // The first request reads the votes; later ones may find them in the cache.
@@ -134,14 +130,12 @@ async fn the_check_of_timelines_continues_after_500_tweets_and_1_000_followers(s
     server.finish_jobs().await;
     assert_eq!(timelines_that_differ(&server, false).await, 0);
     // In the last chunk, and in the first.
-    server
-        .write(|batch| {
-            batch.sorted_remove("user:1:user_timeline", "501");
-            batch.sorted_remove("user:1:user_timeline", "1");
-            batch.sorted_remove("user:1003:followings", "2");
-            batch.sorted_remove("user:3:followings", "2");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_remove("user:1:user_timeline", "501");
+    batch.sorted_remove("user:1:user_timeline", "1");
+    batch.sorted_remove("user:1003:followings", "2");
+    batch.sorted_remove("user:3:followings", "2");
+    server.commit(batch).await;
     assert_eq!(timelines_that_differ(&server, false).await, 4);
     timelines_that_differ(&server, true).await;
     assert_eq!(timelines_that_differ(&server, false).await, 0);
@@ -178,18 +172,13 @@ async fn an_account_is_given_up_with_more_people_and_tweets_than_go_in_one_step(
 async fn all_jobs_that_were_left_are_found_also_more_than_are_looked_at_at_once() {
     for count in [256, 257, 600] {
         let server = Server::start(Engine::Memory, &[]).await;
-        server
-            .write(|batch| {
-                for tweet in 1..=count {
-                    batch.sorted_add("timeline:jobs", format!("deliver:{tweet}"), 1.0);
-                    // Its tweet is gone: one step finishes it.
-                    batch.set_fields(
-                        format!("timeline:job:deliver:{tweet}"),
-                        [("author", "1"), ("step", "0")],
-                    );
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        for tweet in 1..=count {
+            batch.sorted_add("timeline:jobs", format!("deliver:{tweet}"), 1.0);
+            // Its tweet is gone: one step finishes it.
+            batch.set_fields(format!("timeline:job:deliver:{tweet}"), [("author", "1"), ("step", "0")]);
+        }
+        server.commit(batch).await;
         let deadline = Instant::now() + Duration::from_secs(20);
         while !server.sorted("timeline:jobs").await.is_empty() {
             assert!(Instant::now() < deadline, "jobs are left of {count}");
@@ -205,17 +194,11 @@ async fn a_tweet_is_found_below_many_that_cannot_be_shown() {
     for gone in [0, 1, 60, 61, 62, 63, 200] {
         let server = Server::start(Engine::Memory, &[]).await;
         let tweet = server.member("alice").await.tweet("Still here").await;
-        server
-            .write(|batch| {
-                for number in 1..=gone {
-                    batch.sorted_add(
-                        "global_timeline",
-                        (1_000 + number).to_string(),
-                        1e10 + f64::from(number),
-                    );
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        for number in 1..=gone {
+            batch.sorted_add("global_timeline", (1_000 + number).to_string(), 1e10 + f64::from(number));
+        }
+        server.commit(batch).await;
         let (mut path, mut pages) = ("/api/timeline/everyone?count=1".to_owned(), 1);
         loop {
             let page = ok(server.visitor().api_get(&path).await);

@@ -1,6 +1,7 @@
 //! Erasing for good: nothing of a text is left anywhere, and what it was among stays.
 
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use tidings::backup::reader::BackupReader;
@@ -9,11 +10,10 @@ use tidings_domain::moderation::retention;
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::commands::{Place, start, visitor};
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::page;
 use crate::program::Program;
-use crate::server::{Server, each_engine};
+use crate::server::{Batch, Server, each_engine};
 
 /// A word that only what is to be erased has.
 const WORD: &str = "quizzaciously";
@@ -21,8 +21,7 @@ const WORD: &str = "quizzaciously";
 const SEARCH: [(&str, &str); 1] = [("search.enabled", "true")];
 
 async fn erase(administrator: &Client, kind: &str, id: &str) -> u64 {
-    let fields = [("action", "erase"), ("kind", kind), ("id", id), ("reason", "asked for"), ("confirm", id)];
-    ok(administrator.api_post("/api/moderate", &fields).await)["moderation_id"].as_u64().unwrap()
+    ok(administrator.moderate("erase", (kind, id), &[("reason", "asked for"), ("confirm", id)]).await)["moderation_id"].as_u64().unwrap()
 }
 
 async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str), more: &[(&str, &str)]) -> u64 {
@@ -91,53 +90,23 @@ impl Written {
         Self { story: story_id, comment: comment_id, tweet }
     }
 
-    /// Addresses that show them, or would.
-    fn addresses(&self) -> Vec<String> {
+    /// Every address of the site, with those that show them, or would.
+    fn addresses(&self) -> BTreeSet<String> {
         let Self { story, comment, tweet } = self;
         let comment_path = comment.replace('-', "/");
-        [
-            "/",
-            "/latest/0",
-            "/best",
-            "/comments",
-            "/everyone",
-            "/home",
-            "/@bob",
-            "/inbox",
-            "/moderations",
-            "/moderate",
-            "/sites",
-            "/admin",
-            "/saved",
-            "/upvoted",
-            "/past",
-            "/site/example.com/stories/0",
-            "/rss",
-            "/comments/atom",
-            "/@bob/feed",
-            "/sitemap.xml",
-            "/api/getnews/latest/0/30",
-            "/api/inbox",
-            "/api/moderations",
-            "/api/moderate/queue",
-            "/api/export",
-            "/api/timeline/home",
-            "/v0/newstories.json",
-            "/v0/item/1.json",
-            "/v0/item/2.json",
-            "/v0/item/3.json",
-        ]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([
+        let own = [
             format!("/news/{story}"),
             format!("/news/{story}?at=1"),
             format!("/comment/{comment_path}"),
             format!("/tweet/{tweet}"),
             format!("/api/getcomments/{story}"),
             format!("/news/{story}/feed"),
-        ])
-        .collect()
+            "/@bob".to_owned(),
+            "/@bob/feed".to_owned(),
+            "/v0/item/2.json".to_owned(),
+            "/v0/item/3.json".to_owned(),
+        ];
+        two_viewers::addresses().into_iter().chain(own).collect()
     }
 }
 
@@ -186,7 +155,7 @@ async fn nothing_of_what_is_erased_is_left_in_any_key_or_answer(server: Server) 
     let log = ok(visitor.api_get("/api/moderations").await);
     assert_eq!(log["entries"][2]["action"], json!("erase"), "{log}");
     assert_eq!(log["entries"][2]["reason"], json!("asked for"), "{log}");
-    assert!(refused(undo(&alice, line).await).contains("can't be undone"));
+    assert!(refused(alice.undo(line).await).contains("can't be undone"));
     assert!(refused(alice.api_post("/api/moderate", &confirmed).await).contains("already been erased"));
     crate::search::finds(&alice, &format!("q={WORD}"), &[]).await;
     crate::store_check::demand_clean(&server).await;
@@ -319,7 +288,7 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
     }
     for (number, thing) in (0..).zip(post("rejectedtwice").await) {
         let line = act(alice, "reject", (thing.0, &thing.1), &[]).await;
-        ok(undo(alice, line).await);
+        ok(alice.undo(line).await);
         if number == 0 {
             act(alice, "approve", (thing.0, &thing.1), &[]).await;
         }
@@ -339,8 +308,7 @@ async fn write_in_every_way(server: &Server, [alice, bob, carol]: [&Client; 3]) 
     ok(carol.api_post("/api/flag", &flag).await);
     ok(bob.api_post("/api/messages", &[("text", &format!("{WORD}message"))]).await);
     let note = format!("{WORD}note on him");
-    let noting = [("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", &*note)];
-    ok(alice.api_post("/api/moderate", &noting).await);
+    ok(alice.moderate("note", ("user", "bob"), &[("reason", &*note)]).await);
     act(alice, "warn", ("user", "bob"), &[]).await;
     for about in ["removedprofile", "profile"] {
         let [text, name] = [format!("{WORD}{about}"), format!("{WORD}{about} name")];
@@ -429,18 +397,16 @@ async fn a_store_of_before_gets_the_lists_that_an_erasure_reads(server: Server) 
     assert!(bob.is_logged_in().await && carol.is_logged_in().await);
     let mut before = server.dump().await;
     // Of somebody who has left.
-    server
-        .write(|batch| {
-            let fields = [("id", "9"), ("username", "[deleted user]"), ("deactivated", "5")];
-            batch.set_fields("user:9", fields);
-            batch.set_fields("withdrawn:user:9", [("moderation", "1"), ("about", WORD)]);
-            let code = format!("invites:code:{}", "0".repeat(40));
-            batch.set_fields(code, [("user_id", "9"), ("time", "5")]);
-            let is_new = |key: &&String| key.starts_with("unseen:") || key.ends_with(":flags");
-            before.keys().filter(is_new).for_each(|key| batch.delete(key));
-            batch.set("layout:version", "6");
-        })
-        .await;
+    let mut batch = Batch::new();
+    let fields = [("id", "9"), ("username", "[deleted user]"), ("deactivated", "5")];
+    batch.set_fields("user:9", fields);
+    batch.set_fields("withdrawn:user:9", [("moderation", "1"), ("about", WORD)]);
+    let code = format!("invites:code:{}", "0".repeat(40));
+    batch.set_fields(code, [("user_id", "9"), ("time", "5")]);
+    let is_new = |key: &&String| key.starts_with("unseen:") || key.ends_with(":flags");
+    before.keys().filter(is_new).for_each(|key| batch.delete(key));
+    batch.set("layout:version", "6");
+    server.commit(batch).await;
     server.migrate().await;
     server.finish_jobs().await;
     let mut after = server.dump().await;
@@ -502,10 +468,10 @@ async fn a_rejection_that_was_undone_erases_nothing(server: Server) {
     let story = bob.submit_text(&format!("{WORD} title"), "text").await.to_string();
     let other = bob.submit_text(&format!("{WORD} other"), "text").await.to_string();
     let line = act(&alice, "reject", ("story", &story), &[]).await;
-    ok(undo(&alice, line).await);
+    ok(alice.undo(line).await);
     // A removal that was undone is none either.
     let line = act(&alice, "remove", ("story", &other), &[]).await;
-    ok(undo(&alice, line).await);
+    ok(alice.undo(line).await);
     server.advance(300 * 86_400);
     let alice = server.client_of(1).await;
     for id in [&story, &other] {

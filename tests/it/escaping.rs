@@ -7,7 +7,7 @@ use crate::client::{Client, encoded, ok, refused};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
 use crate::pages::{crawl, page};
-use crate::server::{Engine, START, Server, in_memory};
+use crate::server::{Batch, Engine, START, Server, in_memory};
 
 /// Texts that would do harm if they were not escaped, or that would be spoiled
 /// if they were escaped twice.
@@ -164,12 +164,10 @@ async fn links_in_texts_end_where_markup_would_begin(server: Server) {
 /// Gives a user another name, as an import may bring it.
 async fn rename(server: &Server, client: &Client, name: &str) {
     let id = client.user_id;
-    server
-        .write(|batch| {
-            batch.set_field(format!("user:{id}"), "username", name);
-            batch.set(format!("username.to.id:{}", name.to_lowercase()), id.to_string());
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_field(format!("user:{id}"), "username", name);
+    batch.set(format!("username.to.id:{}", name.to_lowercase()), id.to_string());
+    server.commit(batch).await;
 }
 
 #[tokio::test]
@@ -220,33 +218,25 @@ async fn half_written_and_odd_rows_of_an_old_database_break_no_page() {
         "body": "\u{0}\u{1b}[31m\u{202e}<b>", "ctime": -5, "user_id": 999, "parent_id": 888,
         "score": "x", "up": [999], "down": [],
     });
-    server
-        .write(|batch| {
-            for (field, value) in [
-                ("7", "not json"),
-                ("8", "{}"),
-                ("nextid2", "x"),
-                ("9", odd.to_string().as_str()),
-                ("-3", "{}"),
-            ] {
-                batch.set_field("thread:comment:1", field, value);
-            }
-            batch.set_fields("news:77", [("id", "77"), ("title", "half <b>")]);
-            for list in ["news.cron", "news.top", "user.posted:1", "user.saved:1"] {
-                for id in ["77", "78", "nextid", "-1"] {
-                    batch.sorted_add(list, id, 5.0);
-                }
-            }
-            for entry in ["1-999", "999-1", "x", "1-9", "-"] {
-                batch.sorted_add("user.comments:1", entry, 5.0);
-            }
-            for (field, value) in
-                [("karma", "many"), ("ctime", "-1"), ("replies", "-7"), ("about", "\u{0}<b>")]
-            {
-                batch.set_field("user:2", field, value);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for (field, value) in
+        [("7", "not json"), ("8", "{}"), ("nextid2", "x"), ("9", odd.to_string().as_str()), ("-3", "{}")]
+    {
+        batch.set_field("thread:comment:1", field, value);
+    }
+    batch.set_fields("news:77", [("id", "77"), ("title", "half <b>")]);
+    for list in ["news.cron", "news.top", "user.posted:1", "user.saved:1"] {
+        for id in ["77", "78", "nextid", "-1"] {
+            batch.sorted_add(list, id, 5.0);
+        }
+    }
+    for entry in ["1-999", "999-1", "x", "1-9", "-"] {
+        batch.sorted_add("user.comments:1", entry, 5.0);
+    }
+    for (field, value) in [("karma", "many"), ("ctime", "-1"), ("replies", "-7"), ("about", "\u{0}<b>")] {
+        batch.set_field("user:2", field, value);
+    }
+    server.commit(batch).await;
     for (path, access) in PAGES.iter().copied().chain([("/news/1?at=9", Access::Everybody)]) {
         page(&alice, path).await;
         if access == Access::Everybody {
@@ -298,19 +288,17 @@ async fn what_no_document_may_have_never_leaves_the_store_raw() {
     let comment = json!({
         "body": RAW, "ctime": START, "user_id": 2, "parent_id": -1, "score": 1, "up": [2], "down": [],
     });
-    server
-        .write(|batch| {
-            batch.set_field("thread:comment:1", "1", comment.to_string());
-            batch.set_field("thread:comment:1", "2", comment.to_string());
-            batch.set_field("news:1", "url", format!("http://example.com/{RAW}"));
-            batch.set_field("news:2", "url", format!("text://{RAW}"));
-            batch.set_field(format!("tweet:{tweet}"), "text", RAW);
-            for user in ["user:1", "user:2"] {
-                batch.set_fields(user, [("about", RAW), ("fullname", RAW), ("email", RAW)]);
-            }
-            batch.set_field("user:2", "username", format!("bob{RAW}"));
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_field("thread:comment:1", "1", comment.to_string());
+    batch.set_field("thread:comment:1", "2", comment.to_string());
+    batch.set_field("news:1", "url", format!("http://example.com/{RAW}"));
+    batch.set_field("news:2", "url", format!("text://{RAW}"));
+    batch.set_field(format!("tweet:{tweet}"), "text", RAW);
+    for user in ["user:1", "user:2"] {
+        batch.set_fields(user, [("about", RAW), ("fullname", RAW), ("email", RAW)]);
+    }
+    batch.set_field("user:2", "username", format!("bob{RAW}"));
+    server.commit(batch).await;
     let is_bad = |c: char| c.is_control() && !"\t\n".contains(c) || matches!(c, '\u{FFFE}' | '\u{FFFF}');
     let tweet_page = format!("/tweet/{tweet}");
     let pages = PAGES.iter().copied().map(|(path, _)| path);

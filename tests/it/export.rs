@@ -15,7 +15,7 @@ use zip::ZipArchive;
 
 use crate::client::{Client, HttpResponse, ok, refused};
 use crate::pages::page;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 /// The content of a zip file: its files one after the other, each with its name.
 pub fn unpacked(archive: &[u8]) -> Vec<(String, String)> {
@@ -126,13 +126,11 @@ async fn alice_with_everything(server: &Server) -> (Client, Exported) {
     let (blocks, time) = (format!("user:{}:blocks", alice.user_id), server.now().to_string());
     server.set_field(&blocks, &id(&carol), &time).await;
     server.set_field(&key, "silenced", "0:7:Unkind words").await;
-    server
-        .write(|batch| {
-            batch.sorted_add(format!("user:{}:flags", id(&alice)), format!("story:{good}"), 40.0);
-            batch.set_field(format!("flags:story:{good}"), id(&alice), "spam:40:100:0:Sells chairs");
-            batch.sorted_add(format!("invites:by:{}", id(&alice)), id(&carol), 50.0);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_add(format!("user:{}:flags", id(&alice)), format!("story:{good}"), 40.0);
+    batch.set_field(format!("flags:story:{good}"), id(&alice), "spam:40:100:0:Sells chairs");
+    batch.sorted_add(format!("invites:by:{}", id(&alice)), id(&carol), 50.0);
+    server.commit(batch).await;
     let user = UserId(alice.user_id);
     send_message(&server.app.site, server.app.moment(), user, "A message for alice").await.unwrap();
     let exported = export(&alice).await;
@@ -331,14 +329,12 @@ async fn store_noise(server: &Server, user: u64) {
                 (id.to_string(), comment.to_string())
             })
             .collect();
-        server
-            .write(|batch| {
-                for (id, _) in &comments {
-                    batch.sorted_add(format!("user.comments:{user}"), format!("1-{id}"), 1_000_000_000.0);
-                }
-                batch.set_fields("thread:comment:1", comments);
-            })
-            .await;
+        let mut batch = Batch::new();
+        for (id, _) in &comments {
+            batch.sorted_add(format!("user.comments:{user}"), format!("1-{id}"), 1_000_000_000.0);
+        }
+        batch.set_fields("thread:comment:1", comments);
+        server.commit(batch).await;
     }
 }
 
@@ -416,13 +412,11 @@ async fn a_long_list_is_cut_and_the_export_says_so(server: Server) {
     let alice = server.member("alice").await;
     let key = format!("user:{}:saved", alice.user_id);
     for first in (0..EXPORT_LIST + 10).step_by(1_000) {
-        server
-            .write(|batch| {
-                for id in first..(first + 1_000).min(EXPORT_LIST + 10) {
-                    batch.sorted_add(&key, (id + 1).to_string(), 1_000_000_000.0 + id as f64);
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        for id in first..(first + 1_000).min(EXPORT_LIST + 10) {
+            batch.sorted_add(&key, (id + 1).to_string(), 1_000_000_000.0 + id as f64);
+        }
+        server.commit(batch).await;
     }
     let exported = export(&alice).await;
     assert_eq!(exported.list("saved").len() as u64, EXPORT_LIST);

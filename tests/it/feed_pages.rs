@@ -114,8 +114,7 @@ async fn every_list_is_the_same_feed_in_both_formats_and_found_from_its_page() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[SITE]).await;
     bob.tweet("Hello @alice").await;
     bob.submit_link("Something of bob's", "http://example.com/bob").await;
-    let lock = [("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")];
-    ok(alice.api_post("/api/moderate", &lock).await);
+    ok(alice.moderate("lock", ("story", "2"), &[("reason", "r")]).await);
     let visitor = server.visitor();
     for (path, atom, json) in FEEDS {
         let (of_atom, of_json) = (read(&visitor, atom).await, read(&visitor, json).await);
@@ -167,8 +166,7 @@ async fn a_thing_has_one_id_in_every_feed_and_format_and_keeps_it_when_the_site_
             let Community { alice, bob, .. } =
                 &Community::on(Server::at(&redis.url(), &settings).await).await;
             bob.tweet("Hello @alice").await;
-            let lock = [("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")];
-            ok(alice.api_post("/api/moderate", &lock).await);
+            ok(alice.moderate("lock", ("story", "2"), &[("reason", "r")]).await);
             alice.post("/inbox/feed", &[("feed", "new")]).await;
         }
         let secret = server.field("user:1", "inbox_feed").await.unwrap();
@@ -359,8 +357,7 @@ async fn what_a_visitor_may_not_read_has_no_feed() {
     for path in ["/news/3/atom", "/news/99/atom", "/user/nobody/atom", "/topic/none/json", "/site/-/atom"] {
         assert_eq!(visitor.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }
-    let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "r")];
-    ok(alice.api_post("/api/moderate", &ban).await);
+    ok(alice.moderate("ban", ("user", "bob"), &[("reason", "r")]).await);
     for path in ["/@bob/feed", "/user/bob/json"] {
         assert_eq!(visitor.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
     }

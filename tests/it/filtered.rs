@@ -8,14 +8,13 @@ use crate::client::{Client, ok};
 use crate::community::Community;
 use crate::live::Events;
 use crate::page_server::{PageServer, Reply};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::two_viewers::addresses;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{SiteExport, SiteSection};
 use tidings_keyspace::Notice;
@@ -586,15 +585,6 @@ async fn whatever_is_gone_is_gone_from_every_address_feed_call_and_export_for_st
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Waits for something that must happen.
-async fn wait_until(is_so: impl AsyncFn() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(60));
-        tidings_testing::pause().await;
-    }
-}
-
 #[tokio::test]
 async fn webhooks_are_told_nothing_of_what_is_gone_and_never_what_readers_never_saw() {
     let status = Arc::new(AtomicU16::new(503));
@@ -620,9 +610,9 @@ async fn webhooks_are_told_nothing_of_what_is_gone_and_never_what_readers_never_
     // Messages from before wait for another attempt.
     let before = receiver.requests().len();
     status.store(204, Relaxed);
-    wait_until(async || server.sorted("hooks:events").await.is_empty()).await;
+    tidings_testing::until(async || server.sorted("hooks:events").await.is_empty()).await;
     server.advance(3_600);
-    wait_until(async || server.sorted("hooks:outbox:1").await.is_empty()).await;
+    tidings_testing::until(async || server.sorted("hooks:outbox:1").await.is_empty()).await;
     let requests = receiver.requests();
     let mut wrong = BTreeSet::new();
     for (number, request) in requests.iter().enumerate() {
@@ -649,23 +639,21 @@ async fn mails_have_nothing_of_what_is_gone() {
     .await;
     let (server, id) = (&site.community.server, site.rita.user_id);
     // As if everything were still in the inbox, and waited to be mailed.
-    server
-        .write(|batch| {
-            for Gone { comment, tweet, .. } in &site.gone {
-                for entry in [format!("mention:1-{comment}"), format!("mention:tweet:{tweet}")] {
-                    let mail = format!("replies:{id}:{entry}");
-                    for (key, member) in [
-                        (format!("user:{id}:inbox"), &entry),
-                        (format!("user:{id}:unread"), &entry),
-                        ("mail:outbox".to_owned(), &mail),
-                        ("mail:written".to_owned(), &mail),
-                    ] {
-                        batch.sorted_add(key, member, server.now() as f64);
-                    }
-                }
+    let mut batch = Batch::new();
+    for Gone { comment, tweet, .. } in &site.gone {
+        for entry in [format!("mention:1-{comment}"), format!("mention:tweet:{tweet}")] {
+            let mail = format!("replies:{id}:{entry}");
+            for (key, member) in [
+                (format!("user:{id}:inbox"), &entry),
+                (format!("user:{id}:unread"), &entry),
+                ("mail:outbox".to_owned(), &mail),
+                ("mail:written".to_owned(), &mail),
+            ] {
+                batch.sorted_add(key, member, server.now() as f64);
             }
-        })
-        .await;
+        }
+    }
+    server.commit(batch).await;
     relay.refuse(false);
     // To the morning of the next day, when digests are due.
     server.advance(22 * 3_600);
@@ -736,8 +724,7 @@ async fn a_full_name_stands_beside_posts_unless_its_owner_is_banned(server: Serv
         "/api/timeline/everyone",
     ]);
     assert_eq!(shown(&carol).await, all);
-    let ban = [("action", "ban"), ("kind", "user"), ("id", "bob"), ("reason", "why"), ("hours", "2")];
-    ok(alice.api_post("/api/moderate", &ban).await);
+    ok(alice.moderate("ban", ("user", "bob"), &[("reason", "why"), ("hours", "2")]).await);
     assert_eq!(shown(&carol).await, BTreeSet::new());
     server.advance(3 * 3_600);
     assert_eq!(shown(&carol).await, all);
@@ -753,15 +740,13 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
     let site = GoneSite::new().await;
     let server = &site.community.server;
     let before = server.dump().await;
-    server
-        .write(|batch| {
-            for gone in &site.gone {
-                batch.delete_field(format!("news:{}", gone.story), "unseen");
-                batch.delete_field(format!("tweet:{}", gone.tweet), "unseen");
-            }
-            batch.set("layout:version", "8");
-        })
-        .await;
+    let mut batch = Batch::new();
+    for gone in &site.gone {
+        batch.delete_field(format!("news:{}", gone.story), "unseen");
+        batch.delete_field(format!("tweet:{}", gone.tweet), "unseen");
+    }
+    batch.set("layout:version", "8");
+    server.commit(batch).await;
     for gone in &site.gone {
         // A removal was a record of its own.
         let (thread, field) = ("thread:comment:1", gone.comment.to_string());
@@ -774,22 +759,20 @@ async fn what_was_rejected_before_there_were_marks_leaves_no_trace_after_the_mig
             (format!("comment:1-{}", gone.comment), members.remove("removed")),
             (tweet.clone(), server.field(&tweet, "removed").await.map(Value::from)),
         ];
-        server
-            .write(|batch| {
-                batch.set_field(thread, &field, comment.to_string());
-                batch.delete_field(story, "removed");
-                batch.delete_field(tweet, "removed");
-                for (thing, removed) in removals {
-                    let Some(removed) = removed else { continue };
-                    let removed = removed.as_str().unwrap();
-                    let (line, earlier) = removed.split_once(' ').unwrap_or((removed, ""));
-                    batch.set_field(format!("withdrawn:{thing}"), "moderation", line);
-                    if !earlier.is_empty() {
-                        batch.set_field(format!("withdrawn:{thing}"), "earlier", earlier);
-                    }
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.set_field(thread, &field, comment.to_string());
+        batch.delete_field(story, "removed");
+        batch.delete_field(tweet, "removed");
+        for (thing, removed) in removals {
+            let Some(removed) = removed else { continue };
+            let removed = removed.as_str().unwrap();
+            let (line, earlier) = removed.split_once(' ').unwrap_or((removed, ""));
+            batch.set_field(format!("withdrawn:{thing}"), "moderation", line);
+            if !earlier.is_empty() {
+                batch.set_field(format!("withdrawn:{thing}"), "earlier", earlier);
+            }
+        }
+        server.commit(batch).await;
     }
     assert_ne!(server.dump().await["thread:comment:1"], before["thread:comment:1"]);
     server.migrate().await;
@@ -845,8 +828,7 @@ async fn the_highest_number_is_that_of_the_last_item_that_a_visitor_can_see(serv
     let story = bob.submit_text("A story", "text").await;
     assert_eq!(highest().await, 1);
     let moderate = async |action: &str, kind: &str, id: &str| {
-        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
-        ok(alice.api_post("/api/moderate", &fields).await);
+        ok(alice.moderate(action, (kind, id), &[("reason", "why")]).await);
     };
     moderate("hold", "user", "bob").await;
     let mut held = Vec::new();

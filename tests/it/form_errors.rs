@@ -9,9 +9,9 @@ use crate::html::{Element, Form, Page};
 use crate::pages::{local_links, page};
 use crate::server::{Engine, Server, in_memory};
 
-/// All controls of a page that people type into.
+/// All controls of a page that people type into, or in which they choose.
 fn controls(page: &Page) -> Vec<&Element> {
-    ["input", "textarea"].into_iter().flat_map(|name| page.all(name)).collect()
+    ["input", "textarea", "select"].into_iter().flat_map(|name| page.all(name)).collect()
 }
 
 /// Checks that this field, and no other, is marked as wrong and has the focus, and returns the
@@ -280,9 +280,7 @@ async fn make_more(Community { server, alice, bob }: &Community) {
     ok(alice.api_post("/api/moderate/reasons", &reason).await);
     let hook = [("url", "https://hooks.example/x"), ("events", "queue"), ("format", "json")];
     alice.api_post("/api/admin/hooks", &hook).await;
-    ok(alice
-        .api_post("/api/moderate", &[("action", "note"), ("kind", "user"), ("id", "bob"), ("reason", "Odd")])
-        .await);
+    ok(alice.moderate("note", ("user", "bob"), &[("reason", "Odd")]).await);
 }
 
 /// The forms that change something, with their pages, as somebody finds them who follows links. Of addresses that
@@ -307,9 +305,9 @@ async fn forms_found(client: &Client) -> Vec<(String, Form)> {
             continue;
         }
         let page = Page::of(&answer);
-        let forms = page.forms().into_iter().filter(|form| form.is_post && !form.typed().is_empty());
+        let forms = page.forms().into_iter().filter(|form| form.is_post && !form.controls().is_empty());
         for form in forms {
-            if tried.insert((form.action.clone(), form.typed().to_vec())) {
+            if tried.insert((form.action.clone(), form.controls().to_vec())) {
                 found.push((path.clone(), form));
             }
         }
@@ -318,34 +316,56 @@ async fn forms_found(client: &Client) -> Vec<(String, Form)> {
     found
 }
 
-/// Sends a form with a text that is too long in each of its fields. Returns how often it was refused, and what is wrong
-/// with the answers.
+/// Sends a form with each of its fields wrong in each way that its kind allows. Returns how often it was refused, and
+/// what is wrong with the answers.
 async fn check_comes_back(client: &Client, path: &str, form: &Form) -> (usize, Vec<String>) {
     let (mut refusals, mut faults) = (0, Vec::new());
-    // Codes are secrets, and are never sent back.
-    let typed: Vec<&String> = form.typed().iter().filter(|name| *name != "code").collect();
-    for name in &typed {
-        let mut sent = form.clone().with(name, &format!("<{}", "x".repeat(5_000)));
-        for other in typed.iter().filter(|other| *other != name) {
-            if sent.value(other) == Some("") {
-                sent = sent.with(other, "<\"typed\">");
+    let is_secret = |name: &str, kind: &str| name == "code" || kind == "password";
+    for wrong in form.controls() {
+        for (value, comes_back) in wrong.wrong_values() {
+            let mut sent = form.clone().with(&wrong.name, &value);
+            let others = form.controls().iter().filter(|other| other.name != wrong.name);
+            for other in others.filter(|other| !is_secret(&other.name, &other.kind)) {
+                if sent.value(&other.name) == Some("") && other.kind != "select" {
+                    sent = sent.with(&other.name, other.good_value());
+                }
             }
-        }
-        let buttons = form.buttons("action");
-        let sent = if buttons.is_empty() { sent } else { sent.pressing(buttons[0]) };
-        let answer = sent.send(client).await;
-        if answer.status.is_success() || answer.status.is_redirection() {
-            continue;
-        }
-        refusals += 1;
-        let about = format!("{path}: {name} of {} ({})", form.action, answer.status);
-        let back = Page::of(&answer);
-        let is_kept = |again: &Form| typed.iter().all(|name| again.value(name) == sent.value(name));
-        let mut again = back.forms().into_iter().filter(|again| again.action == form.action);
-        let focused = controls(&back).into_iter().filter(|field| field.attribute("autofocus").is_some());
-        let is_told = back.alert().is_some_and(|alert| alert.len() > 5);
-        if !again.any(|again| is_kept(&again)) || !is_told || focused.count() > 1 {
-            faults.push(format!("{about}: {:?}", back.alert()));
+            let buttons = form.buttons("action");
+            let sent = if buttons.is_empty() { sent } else { sent.pressing(buttons[0]) };
+            let answer = sent.send(client).await;
+            if answer.status.is_success() || answer.status.is_redirection() {
+                continue;
+            }
+            refusals += 1;
+            let back = Page::of(&answer);
+            let is_kept = |again: &Form| {
+                form.controls().iter().all(|control| {
+                    let is_other = control.name != wrong.name && !is_secret(&control.name, &control.kind);
+                    let is_shown = is_other || control.name == wrong.name && comes_back;
+                    !is_shown || again.value(&control.name) == sent.value(&control.name)
+                })
+            };
+            let again = back
+                .forms()
+                .into_iter()
+                .filter(|again| again.action == form.action)
+                .any(|again| is_kept(&again));
+            let marked =
+                controls(&back).into_iter().filter(|field| field.attribute("aria-invalid") == Some("true"));
+            let marked: Vec<_> = marked.filter_map(|field| field.attribute("name")).collect();
+            let focused =
+                controls(&back).into_iter().filter(|field| field.attribute("autofocus").is_some()).count();
+            let is_told = back.alert().is_some_and(|alert| alert.len() > 5);
+            if !again || !is_told || focused > 1 || marked != [wrong.name.as_str()] {
+                let value = value.chars().take(12).collect::<String>();
+                faults.push(format!(
+                    "{path}: {}={value:?} of {} ({}): kept {again}, marked {marked:?}, {:?}",
+                    wrong.name,
+                    form.action,
+                    answer.status,
+                    back.alert()
+                ));
+            }
         }
     }
     (refusals, faults)

@@ -268,7 +268,7 @@ async fn a_refused_submission_comes_back_filled_in(server: Server) {
         (
             "A title",
             "http://example.com/x",
-            "a\n\n&lt;",
+            "\na\n\n&lt;",
             StatusCode::TOO_MANY_REQUESTS,
             "submitted a story recently",
         ),

@@ -21,8 +21,7 @@ async fn item(client: &Client, number: u64) -> Value {
 }
 
 async fn moderate(moderator: &Client, action: &str, kind: &str, id: &str) {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason")];
-    ok(moderator.api_post("/api/moderate", &fields).await);
+    ok(moderator.moderate(action, (kind, id), &[]).await);
 }
 
 /// Stores why a comment on a story is withheld, as the actions of moderators do.

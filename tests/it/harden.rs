@@ -9,7 +9,7 @@ use tidings_domain::accounts::harden::{Hardened, harden};
 use crate::client::{PASSWORD, refused};
 use crate::original::{self, ACCOUNTS, LEGACY_SALT};
 use crate::redis_commands::RedisCommands;
-use crate::server::{Server, in_memory};
+use crate::server::{Batch, Server, in_memory};
 
 const SALT: (&str, &str) = ("accounts.legacy_salt", LEGACY_SALT);
 
@@ -77,14 +77,12 @@ async fn hardening_wraps_every_weak_hash_once_and_the_owners_do_not_notice() {
 #[in_memory(&[SALT])]
 async fn hardening_continues_where_it_was_interrupted(server: Server) {
     let digest = |id: u64| format!("{id:040x}");
-    server
-        .write(|batch| {
-            batch.set("users.count", "120");
-            for id in 1..=120 {
-                batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("password", digest(id))]);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("users.count", "120");
+    for id in 1..=120 {
+        batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("password", digest(id))]);
+    }
+    server.commit(batch).await;
     let site = server.app.site.clone();
     let reported = std::sync::Arc::new(AtomicU64::new(0));
     let seen = reported.clone();

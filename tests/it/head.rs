@@ -9,7 +9,7 @@ use crate::client::{Client, ok};
 use crate::community::PAGES;
 use crate::html::Page;
 use crate::pages::page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 const SITE: &str = "https://news.example.com";
 
@@ -160,13 +160,11 @@ async fn the_sitemap_has_every_story_once(server: Server) {
     ok(alice.api_post("/api/delnews", &[("news_id", "2")]).await);
     assert!(!addresses(&visitor, "/sitemap/1").await.contains(&format!("{SITE}/news/2")));
 
-    server
-        .write(|batch| {
-            for id in 3..=6_000_u64 {
-                batch.sorted_add("news.cron", id.to_string(), 1_900_000_000.0 + id as f64);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for id in 3..=6_000_u64 {
+        batch.sorted_add("news.cron", id.to_string(), 1_900_000_000.0 + id as f64);
+    }
+    server.commit(batch).await;
     assert_eq!(addresses(&visitor, "/sitemap.xml").await, [part(3), part(2), part(1)]);
     let mut found = Vec::new();
     for number in 1..=3 {

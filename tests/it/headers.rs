@@ -84,6 +84,7 @@ async fn every_response_has_security_headers_and_private_ones_are_not_cached() {
                 "/votenews",
                 "/submit?u=%FF",
                 "/api/getnews/top/0/30",
+                "/api/getnews/top/0/-1",
                 "/api/nothing",
                 "/assets/x.css",
             ] {

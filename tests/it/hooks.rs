@@ -10,7 +10,6 @@ use tidings_domain::values::hook::HookSecret;
 use tidings_testing::pause;
 
 use crate::client::{Client, ok, refused};
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::page_server::{PageServer, Reply};
 use crate::pages::{page, redirects_to};
@@ -250,8 +249,7 @@ async fn what_is_not_public_is_not_told() {
     let carol = told.server.member("carol").await;
     let id = told.add("/posts", "story,comment,queue,decision", "full").await;
     // A post that waits for a moderator is reported as posted once it is approved.
-    let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
-    ok(told.alice.api_post("/api/moderate", &hold).await);
+    ok(told.alice.moderate("hold", ("user", "bob"), &[("reason", "new")]).await);
     let story = ok(bob.submit("Waits", "", "hidden words").await)["news_id"].to_string();
     let came = told.wait(2).await;
     assert_eq!(came.iter().filter(|came| came.json()["kind"] == "queue").count(), 1, "{came:?}");
@@ -277,8 +275,10 @@ async fn what_is_not_public_is_not_told() {
     }
     told.settled(&id).await;
     let count = told.came().len();
-    let remove = [("action", "remove"), ("kind", "story"), ("id", &*removed), ("reason", "no")];
-    let line = ok(told.alice.api_post("/api/moderate", &remove).await)["moderation_id"].as_u64().unwrap();
+    let line =
+        ok(told.alice.moderate("remove", ("story", &*removed), &[("reason", "no")]).await)["moderation_id"]
+            .as_u64()
+            .unwrap();
     told.status.store(200, Ordering::Relaxed);
     told.server.advance(120);
     let came = told.wait(count + 1).await;
@@ -287,7 +287,7 @@ async fn what_is_not_public_is_not_told() {
     assert!(later.iter().all(|body| body["kind"] == "decision"), "{came:?}");
     assert!(!told.came()[count..].iter().any(|came| came.body.contains("gone words")), "{later:?}");
     // A story that comes back is not new.
-    ok(undo(&told.alice, line).await);
+    ok(told.alice.undo(line).await);
     told.settled(&id).await;
     assert!(told.came()[count..].iter().all(|came| came.json()["kind"] == "decision"));
 }
@@ -398,7 +398,7 @@ async fn administrators_edit_hooks_and_nobody_sees_a_secret() {
     assert!(!log.to_string().contains("hooks.example.com"), "{log}");
     let shown = text_of(&told.server.visitor().get("/moderations").await);
     assert!(shown.contains("changed") && shown.contains("the webhooks"), "{shown}");
-    assert!(refused(crate::moderation::undo(&told.alice, 1).await).contains("undo"));
+    assert!(refused(told.alice.undo(1).await).contains("undo"));
     ok(told.alice.api_post("/api/admin/hooks", &good).await);
     // By the page: what is left empty or as it was stays.
     let form = page(&told.alice, "/admin/hooks").await.forms().into_iter();

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::client::ok;
-use crate::server::{Engine, Server};
+use crate::server::{Batch, Engine, Server};
 
 const HERE: &str = "https://news.example.com";
 
@@ -71,10 +71,7 @@ impl Hub {
     /// Waits until a condition holds, and returns how long that was.
     async fn wait(&self, is_so: impl Fn(&BTreeSet<String>) -> bool) -> Duration {
         let began = Instant::now();
-        while !is_so(&self.told().into_iter().collect()) {
-            assert!(began.elapsed() < Duration::from_secs(30), "{:?}", self.told());
-            tidings_testing::pause().await;
-        }
+        tidings_testing::until(async || is_so(&self.told().into_iter().collect())).await;
         began.elapsed()
     }
 }
@@ -85,21 +82,13 @@ async fn wait_for_feed(server: &Server, feed: &str, waits: bool) {
         true => server.field("hub:feeds", feed).await.is_some(),
         false => server.hash("hub:feeds").await.is_empty(),
     };
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(30), "{feed}");
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(is_so).await;
 }
 
 /// A site that has begun to follow what changes.
 async fn site(engine: Engine, hub: &Hub) -> Server {
     let server = Server::start(engine, &[("site.url", HERE), ("feeds.hub", &hub.url)]).await;
-    let began = Instant::now();
-    while server.field("hub:state", "place").await.is_none() {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || server.field("hub:state", "place").await.is_some()).await;
     server
 }
 
@@ -154,16 +143,9 @@ async fn a_hub_that_fails_is_told_later_and_one_that_refuses_is_not_asked_again(
     hub.wait(|told| !told.is_empty()).await;
     wait_for_feed(&server, "/atom", true).await;
     let failing = async || server.field("hub:state", "failing").await;
-    let began = Instant::now();
-    while failing().await.is_none() {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || failing().await.is_some()).await;
     let resting = async || server.field("queue:leases", "hub").await.filter(|held| held.ends_with(':'));
-    while resting().await.is_none() {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || resting().await.is_some()).await;
     assert_eq!(resting().await, Some(format!("{}:60000:", (server.now() + 60) * 1_000)));
     // One failure was enough.
     assert_eq!(hub.told().len(), 1, "{:?}", hub.told());
@@ -177,11 +159,10 @@ async fn a_hub_that_fails_is_told_later_and_one_that_refuses_is_not_asked_again(
     hub.status.store(404, Ordering::Relaxed);
     alice.submit_text("Another story", "text").await;
     let count = hub.told().len();
-    let began = Instant::now();
-    while hub.told().len() == count || server.field("hub:feeds", "/atom").await.is_some() {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || {
+        hub.told().len() != count && server.field("hub:feeds", "/atom").await.is_none()
+    })
+    .await;
     assert_eq!(failing().await, None);
 }
 
@@ -221,8 +202,7 @@ async fn a_hub_is_told_nothing_of_what_visitors_never_see() {
         let (alice, bob, carol) =
             (server.register("alice").await, server.member("bob").await, server.member("carol").await);
         let moderate = async |action: &str, kind: &str, id: &str| {
-            let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "why")];
-            ok(alice.api_post("/api/moderate", &fields).await);
+            ok(alice.moderate(action, (kind, id), &[("reason", "why")]).await);
         };
         let shown = carol.submit_text("A story that is shown", "text").await;
         // The last of what has changed before.
@@ -267,12 +247,10 @@ async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then(
 
         let count = hub.told().len();
         let key = format!("news:{story}");
-        server
-            .write(|batch| {
-                batch.set_field(&key, "withheld", "flagged:");
-                batch.sorted_append("changes", &key);
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.set_field(&key, "withheld", "flagged:");
+        batch.sorted_append("changes", &key);
+        server.commit(batch).await;
         assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
         let count = hub.told().len();
         ok(bob.edit(story, "Another title", "", "text").await);
@@ -286,12 +264,10 @@ async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then(
         assert_eq!(told_since(count).await, Vec::<String>::new());
         // Until it is there again.
         let count = hub.told().len();
-        server
-            .write(|batch| {
-                batch.delete_field(&key, "withheld");
-                batch.sorted_append("changes", &key);
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.delete_field(&key, "withheld");
+        batch.sorted_append("changes", &key);
+        server.commit(batch).await;
         assert!(told_since(count).await.contains(&format!("{HERE}/atom")));
         let count = hub.told().len();
         ok(bob.edit(story, "The last title", "", "text").await);
@@ -300,13 +276,11 @@ async fn a_hub_is_told_when_flags_hide_something_and_not_when_it_is_edited_then(
         let count = hub.told().len();
         let fields =
             [("id", "900"), ("title", "Hidden"), ("url", "text://x"), ("user_id", "2"), ("ctime", "1")];
-        server
-            .write(|batch| {
-                batch.set_fields("news:900", fields);
-                batch.set_field("news:900", "withheld", "flagged:");
-                batch.sorted_add("news.top", "900", 9e9);
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.set_fields("news:900", fields);
+        batch.set_field("news:900", "withheld", "flagged:");
+        batch.sorted_add("news.top", "900", 9e9);
+        server.commit(batch).await;
         assert_eq!(told_since(count).await, Vec::<String>::new());
     }
 }

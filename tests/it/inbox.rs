@@ -9,7 +9,7 @@ use tidings_domain::values::ids::UserId;
 use crate::client::{Client, HttpResponse, PASSWORD, ok, refused};
 use crate::html::Form;
 use crate::pages::{page, redirects_to};
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// The whole inbox of a user.
 async fn inbox(user: &Client) -> Vec<Value> {
@@ -98,17 +98,15 @@ async fn marking_all_as_read_stops_at_the_newest_entry_that_was_shown(server: Se
 async fn an_entry_that_arrives_in_a_full_inbox_stays_unread_when_older_ones_are_marked(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let user = alice.user_id;
-    server
-        .write(|batch| {
-            for number in 1..=1_000_u32 {
-                let entry = format!("moderation:{number}");
-                batch.sorted_add(format!("user:{user}:inbox"), &entry, f64::from(number));
-                batch.sorted_add(format!("user:{user}:unread"), &entry, f64::from(number));
-                batch.set_field(format!("user:{user}:messages"), number.to_string(), "text");
-            }
-            batch.set_field(format!("user:{user}"), "replies", "1000");
-        })
-        .await;
+    let mut batch = Batch::new();
+    for number in 1..=1_000_u32 {
+        let entry = format!("moderation:{number}");
+        batch.sorted_add(format!("user:{user}:inbox"), &entry, f64::from(number));
+        batch.sorted_add(format!("user:{user}:unread"), &entry, f64::from(number));
+        batch.set_field(format!("user:{user}:messages"), number.to_string(), "text");
+    }
+    batch.set_field(format!("user:{user}"), "replies", "1000");
+    server.commit(batch).await;
     let form = all_read(&alice).await;
     bob.tweet("@alice").await;
     assert_eq!(server.number("user:1", "replies").await, 1_000);
@@ -304,19 +302,17 @@ async fn an_inbox_keeps_the_newest_1000_entries_and_an_exact_badge(server: Serve
     mark(&alice, "all").await;
     // 999 older ones: the two oldest are read.
     let json = server.field("thread:comment:1", &comment.to_string()).await.unwrap();
-    server
-        .write(|batch| {
-            for id in 100..1_099_u64 {
-                batch.set_field("thread:comment:1", id.to_string(), &json);
-                let time = f64::from(u32::try_from(id).unwrap());
-                batch.sorted_add("user:1:inbox", format!("reply:1-{id}"), time);
-                if id > 101 {
-                    batch.sorted_add("user:1:unread", format!("reply:1-{id}"), time);
-                }
-            }
-            batch.set_field("user:1", "replies", "997");
-        })
-        .await;
+    let mut batch = Batch::new();
+    for id in 100..1_099_u64 {
+        batch.set_field("thread:comment:1", id.to_string(), &json);
+        let time = f64::from(u32::try_from(id).unwrap());
+        batch.sorted_add("user:1:inbox", format!("reply:1-{id}"), time);
+        if id > 101 {
+            batch.sorted_add("user:1:unread", format!("reply:1-{id}"), time);
+        }
+    }
+    batch.set_field("user:1", "replies", "997");
+    server.commit(batch).await;
     assert_eq!(inbox(&alice).await.len(), 1_000);
     for (number, expected) in [(1, 998), (2, 999), (3, 999), (4, 999)] {
         bob.comment(news, "One more").await;
@@ -338,15 +334,13 @@ async fn what_earlier_versions_and_lamer_news_have_counted_can_be_read(server: S
     let tweets = [bob.tweet("Hello @alice").await, bob.tweet("Again @alice").await];
     // As an earlier version has stored it: the second tweet has been seen.
     let now = server.sorted("user:1:inbox").await[0].1;
-    server
-        .write(|batch| {
-            batch.delete("user:1:inbox");
-            batch.delete("user:1:unread");
-            batch.sorted_add("user:1:unread", format!("1-{reply}"), now);
-            batch.sorted_add("user:1:unread", format!("tweet:{}", tweets[0]), now);
-            batch.set_field("user:1", "replies", "2");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.delete("user:1:inbox");
+    batch.delete("user:1:unread");
+    batch.sorted_add("user:1:unread", format!("1-{reply}"), now);
+    batch.sorted_add("user:1:unread", format!("tweet:{}", tweets[0]), now);
+    batch.set_field("user:1", "replies", "2");
+    server.commit(batch).await;
     let mut entries = ids(&alice).await;
     entries.sort_unstable();
     assert_eq!(entries, ["mention:tweet:2*", "mention:tweet:3", "reply:1-2*"]);
@@ -402,14 +396,12 @@ async fn more_subscriptions_than_allowed_end_the_oldest(server: Server) {
     let [alice, bob, _] = three(&server).await;
     let news = [alice.submit_text("One", "text").await, alice.submit_text("Two", "text").await];
     subscribe(&bob, news[0]).await;
-    server
-        .write(|batch| {
-            for id in 100..1_099_u64 {
-                let time = 2e9 + f64::from(u32::try_from(id).unwrap());
-                batch.sorted_add("user:2:subscriptions", id.to_string(), time);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for id in 100..1_099_u64 {
+        let time = 2e9 + f64::from(u32::try_from(id).unwrap());
+        batch.sorted_add("user:2:subscriptions", id.to_string(), time);
+    }
+    server.commit(batch).await;
     subscribe(&bob, news[1]).await;
     assert_eq!(server.sorted("user:2:subscriptions").await.len(), 1_000);
     assert!(server.sorted("news.subscribers:1").await.is_empty());

@@ -3,7 +3,6 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
-use std::time::{Duration, Instant};
 use tidings_domain::accounts::inbox::send_message;
 use tidings_domain::values::ids::UserId;
 
@@ -11,9 +10,6 @@ use crate::client::{Client, ok};
 use crate::html::{Form, Page};
 use crate::pages::{error_message, page, redirects_to};
 use crate::server::{Server, each_engine, in_memory};
-
-/// How long it may take until what was seen is marked.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 async fn entries(user: &Client) -> Vec<Value> {
     ok(user.api_get("/api/inbox").await)["entries"].as_array().unwrap().clone()
@@ -38,11 +34,7 @@ async fn open(server: &Server, user: &Client, path: &str, left: &[&str]) {
 }
 
 async fn wait_until_unread(user: &Client, left: &[&str]) {
-    let deadline = Instant::now() + TIMEOUT;
-    while unread(user).await != left {
-        assert!(Instant::now() < deadline, "{:?} and not {left:?}", unread(user).await);
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || unread(user).await == left).await;
 }
 
 fn form_of(page: &Page, action: &str, field: (&str, &str)) -> Form {
@@ -173,11 +165,7 @@ async fn marking_everything_as_read_can_be_undone_for_what_was_not_read_otherwis
     read(&id(2)).await;
     page(&alice, "/tweet/3").await;
     let record = format!("user:{}:marked_read", alice.user_id);
-    let deadline = Instant::now() + TIMEOUT;
-    while server.field(&record, &id(3)).await.is_some() {
-        assert!(Instant::now() < deadline, "a page does not change what is undone");
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || server.field(&record, &id(3)).await.is_none()).await;
     bob.tweet("@alice 5").await;
     assert_eq!(redirects_to(&undo.send(&alice).await), "/inbox");
     assert_eq!(unread(&alice).await, [id(5), id(4)]);

@@ -11,7 +11,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::consistency;
 use crate::pages::{error_message, page, redirects_saying, redirects_to};
-use crate::server::{Engine, Server, Settings, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, Settings, each_engine, in_memory};
 use crate::signups::sign_up;
 use crate::smtp_server::SmtpServer;
 
@@ -171,13 +171,11 @@ async fn the_operator_says_how_many_invitations_there_are() {
 async fn nobody_has_more_than_200_unused_invitations() {
     let (server, alice, _) = site(Engine::Memory, &[]).await;
     let now = f64::from(u32::try_from(server.now()).unwrap());
-    server
-        .write(|batch| {
-            for number in 0..200 {
-                batch.sorted_add("invites:open:1", format!("{number:040x}"), now);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for number in 0..200 {
+        batch.sorted_add("invites:open:1", format!("{number:040x}"), now);
+    }
+    server.commit(batch).await;
     let error = refused(alice.api_post("/api/invite", &[]).await);
     assert!(error.starts_with("You have 200 unused invitations"), "{error}");
 }
@@ -304,21 +302,19 @@ async fn a_large_tree_takes_a_few_rounds_and_has_pages(server: Server) {
     // Everybody invites the next but one: deep, wide at the top, and more than a page.
     let below = [(2, 50), (50, 51), (51, 52), (52, 53)];
     let pairs: Vec<(u64, u64)> = (2..=41).map(|id| (1, id)).chain(below).collect();
-    server
-        .write(|batch| {
-            for (by, to) in pairs {
-                batch.sorted_add(format!("invites:by:{by}"), to.to_string(), 1.0);
-                batch.set_field(format!("user:{to}"), "invited_by", by.to_string());
-            }
-            for id in (1..=1).chain(54..=60) {
-                batch.sorted_add("invites:roots", id.to_string(), 1.0);
-            }
-            for id in 100..130 {
-                // Accounts that are gone.
-                batch.sorted_add("invites:roots", id.to_string(), 2.0);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for (by, to) in pairs {
+        batch.sorted_add(format!("invites:by:{by}"), to.to_string(), 1.0);
+        batch.set_field(format!("user:{to}"), "invited_by", by.to_string());
+    }
+    for id in (1..=1).chain(54..=60) {
+        batch.sorted_add("invites:roots", id.to_string(), 1.0);
+    }
+    for id in 100..130 {
+        // Accounts that are gone.
+        batch.sorted_add("invites:roots", id.to_string(), 2.0);
+    }
+    server.commit(batch).await;
     let visitor = server.visitor();
     let first = page(&visitor, "/people/tree").await;
     assert!(first.content().contains("and 20 people more"), "{}", first.content());

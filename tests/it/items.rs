@@ -6,7 +6,7 @@ use tidings_domain::migrations;
 use crate::client::{Client, ok};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
-use crate::server::{Server, each_engine};
+use crate::server::{Batch, Server, each_engine};
 
 /// The items of a store with their numbers, in the order of the numbers.
 async fn items(server: &Server) -> Vec<(String, u64)> {
@@ -74,13 +74,11 @@ async fn a_store_from_before_gets_its_numbers_in_the_order_of_time(server: Serve
         ("news:3", 4),
     ]);
     let forget = async || {
-        server
-            .write(|batch| {
-                batch.delete(keys::ITEMS);
-                batch.delete(keys::ITEMS_COUNT);
-                batch.set(keys::LAYOUT_VERSION, "4");
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.delete(keys::ITEMS);
+        batch.delete(keys::ITEMS_COUNT);
+        batch.set(keys::LAYOUT_VERSION, "4");
+        server.commit(batch).await;
     };
     forget().await;
     let site = &server.app.site;

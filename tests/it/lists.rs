@@ -12,7 +12,7 @@ use crate::client::{Client, ok, refused};
 use crate::html::Page;
 use crate::pages::{error_message, page, redirects_to};
 use crate::routes::shared_reads;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 const DAY: u64 = 86_400;
 
@@ -186,15 +186,13 @@ async fn an_earlier_store_gets_the_list_of_what_was_saved_without_a_vote(server:
     ok(mark(&dave, "save", 1).await);
     server.set_field(&format!("user:{}", dave.user_id), "deactivated", "1").await;
     let [key, other] = [&bob, &carol].map(|user| format!("user:{}:saved", user.user_id));
-    server
-        .write(|batch| {
-            batch.delete(&key);
-            batch.delete(format!("user:{}:saved", dave.user_id));
-            batch.set(keys::LAYOUT_VERSION, "5");
-            // Of a story that is gone.
-            batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.delete(&key);
+    batch.delete(format!("user:{}:saved", dave.user_id));
+    batch.set(keys::LAYOUT_VERSION, "5");
+    // Of a story that is gone.
+    batch.sorted_add(format!("user.saved:{}", bob.user_id), "77", 1.0);
+    server.commit(batch).await;
     server.migrate().await;
     assert_eq!((server.ids(&key).await, server.ids(&other).await), (vec![1], vec![]));
     assert_eq!(listed(&bob, "/saved").await, [1]);
@@ -300,26 +298,24 @@ async fn two_months(server: &Server) -> Client {
     {
         let posted = 1_798_588_800 + days * DAY + id;
         let key = format!("news:{id}");
-        server
-            .write(|batch| {
-                for (field, value) in [
-                    ("id", id.to_string()),
-                    ("title", format!("Story {id}")),
-                    ("url", format!("https://example.com/{id}")),
-                    ("user_id", "1".to_owned()),
-                    ("ctime", posted.to_string()),
-                    ("up", up.to_string()),
-                    ("down", down.to_string()),
-                ] {
-                    batch.set_field(&key, field, value);
-                }
-                #[allow(clippy::cast_precision_loss)]
-                batch.sorted_add("news.cron", id.to_string(), posted as f64);
-                batch.sorted_add("news.top", id.to_string(), 0.0);
-                batch.set("news.count", "10");
-                batch.set("article:", "10");
-            })
-            .await;
+        let mut batch = Batch::new();
+        for (field, value) in [
+            ("id", id.to_string()),
+            ("title", format!("Story {id}")),
+            ("url", format!("https://example.com/{id}")),
+            ("user_id", "1".to_owned()),
+            ("ctime", posted.to_string()),
+            ("up", up.to_string()),
+            ("down", down.to_string()),
+        ] {
+            batch.set_field(&key, field, value);
+        }
+        #[allow(clippy::cast_precision_loss)]
+        batch.sorted_add("news.cron", id.to_string(), posted as f64);
+        batch.sorted_add("news.top", id.to_string(), 0.0);
+        batch.set("news.count", "10");
+        batch.set("article:", "10");
+        server.commit(batch).await;
     }
     alice
 }

@@ -114,7 +114,6 @@ mod reload;
 mod reminders;
 mod removals;
 mod removals_of_all;
-mod removals_undone;
 mod repeats;
 mod repeats_of_all;
 mod rounds;

@@ -33,8 +33,7 @@ impl Target {
         alice.submit_on("rust, go", "Alice's").await;
         bob.submit_text("Bob's", "text").await;
         bob.comment(1, "text").await;
-        let hold = [("action", "hold"), ("kind", "user"), ("id", "bob"), ("reason", "new")];
-        ok(alice.api_post("/api/moderate", &hold).await);
+        ok(alice.moderate("hold", ("user", "bob"), &[("reason", "new")]).await);
         let rule = [("what", "phrase"), ("pattern", "nonsense"), ("effect", "refuse"), ("reason", "new")];
         ok(alice.api_post("/api/moderate/rule", &rule).await);
         let ban = [("what", "domain"), ("value", "spam.example"), ("scope", "both"), ("reason", "spam")];

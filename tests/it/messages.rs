@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::mails::send_all;
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::store_check::demand_clean;
 
@@ -42,8 +41,8 @@ async fn waiting(moderator: &Client) -> Vec<String> {
 }
 
 async fn warn(moderator: &Client, name: &str) -> String {
-    let fields = [("action", "warn"), ("kind", "user"), ("id", name), ("reason", "be kind")];
-    ok(moderator.api_post("/api/moderate", &fields).await)["moderation_id"].to_string()
+    ok(moderator.moderate("warn", ("user", name), &[("reason", "be kind")]).await)["moderation_id"]
+        .to_string()
 }
 
 #[each_engine]
@@ -146,12 +145,12 @@ async fn a_decision_has_one_thread_and_a_warning_can_be_answered(server: Server)
     assert!(told.contains("answered by mail") && told.ends_with("/messages/1"), "{told}");
     assert!(refused(moderator.api_post("/api/moderate", &close).await).contains("waiting for an answer"));
     demand_clean(&server).await;
-    ok(undo(&moderator, closed).await);
+    ok(moderator.undo(closed).await);
     assert_eq!(waiting(&moderator).await.len(), 2);
     demand_clean(&server).await;
     let closed = ok(moderator.api_post("/api/moderate", &close).await)["moderation_id"].as_u64().unwrap();
     write(&bob, &[("text", "No"), ("thread", "1")]).await;
-    assert!(refused(undo(&moderator, closed).await).contains("has changed since"));
+    assert!(refused(moderator.undo(closed).await).contains("has changed since"));
     // An answer to what has changed since the moderator read it.
     let late = [("text", "Fine"), ("thread", "1"), ("after", "2")];
     assert!(refused(moderator.api_post("/api/messages", &late).await).contains("changed since"));
@@ -262,13 +261,11 @@ async fn messages_are_bounded(server: Server) {
     write(&moderator, &[("text", "The last"), ("thread", "1")]).await;
     assert!(refused(moderator.api_post("/api/messages", &fields).await).contains("200 messages"));
     // A member has 100 threads.
-    server
-        .write(|batch| {
-            for id in 1_000..1_099 {
-                batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for id in 1_000..1_099 {
+        batch.sorted_add("user:3:message_threads", id.to_string(), 1.0);
+    }
+    server.commit(batch).await;
     assert!(refused(bob.api_post("/api/messages", &[("text", "New")]).await).contains("100 threads"));
     write(&carol, &[("text", "New")]).await;
 }
@@ -359,19 +356,16 @@ async fn the_page_of_a_person_has_everything_that_moderators_need(server: Server
         ok(who.api_post("/api/flag", &flag).await);
     }
     let act = async |action: &str, (kind, id): (&str, &str)| {
-        let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a <reason>")];
-        ok(moderator.api_post("/api/moderate", &fields).await);
+        ok(moderator.moderate(action, (kind, id), &[("reason", "a <reason>")]).await);
     };
     act("keep", ("story", &of_carol)).await;
     act("remove", ("story", &gone)).await;
     act("warn", ("user", "bob")).await;
     act("note", ("user", "bob")).await;
-    server
-        .write(|batch| {
-            batch.sorted_add("invites:by:3", "4", 1.0);
-            batch.set_field("user:4", "invited_by", "3");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_add("invites:by:3", "4", 1.0);
+    batch.set_field("user:4", "invited_by", "3");
+    server.commit(batch).await;
     write(&bob, &[("text", "Why?")]).await;
     let shown = page(&moderator, "/moderate/person/BOB").await;
     let text = shown.text();

@@ -9,13 +9,7 @@ use crate::server::{Server, each_engine, in_memory};
 
 /// Lets somebody act on a thing.
 async fn moderate(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
-    moderator.api_post("/api/moderate", &fields).await
-}
-
-pub async fn undo(moderator: &Client, id: u64) -> Value {
-    let id = id.to_string();
-    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+    moderator.moderate(action, (kind, id), &[("hours", hours)]).await
 }
 
 /// The lines of the log as `<id> <moderator> <action> <kind> <target> <undone_by>`, newest first.
@@ -60,7 +54,7 @@ async fn a_moderator_can_speak_as_such_which_is_marked_and_logged(server: Server
         let boxes = page(client, "/news/1").await.find("input", &[("name", "speaking_as")]).len();
         assert_eq!(boxes, offered);
     }
-    refused(undo(&moderator, 2).await);
+    refused(moderator.undo(2).await);
 }
 
 #[each_engine]
@@ -69,7 +63,7 @@ async fn an_action_has_a_line_and_an_undo_has_another(server: Server) {
     let story = bob.submit_text("A story", "text").await.to_string();
     assert_eq!(ok(moderate(&moderator, "lock", ("story", &story), "").await)["moderation_id"], 2);
     assert!(refused(carol.try_comment(1, None, "late").await).contains("locked: a reason"));
-    assert_eq!(ok(undo(&moderator, 2).await)["moderation_id"], 3);
+    assert_eq!(ok(moderator.undo(2).await)["moderation_id"], 3);
     carol.comment(1, "in time").await;
     ok(moderate(&moderator, "silence", ("user", "BOB"), "24").await);
     let expected = [
@@ -123,9 +117,7 @@ async fn an_author_is_told_that_a_thread_was_locked_and_opened(server: Server) {
 async fn the_feed_has_the_lines_as_everybody_sees_them(server: Server) {
     let [_, moderator, bob, _] = people(&server).await;
     bob.submit_text("A <b> story", "text").await;
-    let fields =
-        [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r & r"), ("anonymous", "1")];
-    ok(moderator.api_post("/api/moderate", &fields).await);
+    ok(moderator.moderate("lock", ("story", "1"), &[("reason", "r & r"), ("anonymous", "1")]).await);
     let log = Page::of(&server.visitor().get("/moderations").await);
     assert!(log.content().contains("locked the thread of “A <b> story” by bob"), "{}", log.content());
     let found = log.find("link", &[("rel", "alternate"), ("href", "/moderations/atom")]);
@@ -161,7 +153,7 @@ async fn moderators_undo_from_the_log(server: Server) {
     // The role and the lock can be undone, the warning cannot.
     assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
     assert_eq!(page(&bob).await.matches("/moderate/undo").count(), 0);
-    ok(undo(&moderator, 2).await);
+    ok(moderator.undo(2).await);
     assert_eq!(page(&alice).await.matches("action=\"/moderate/undo\"").count(), 2);
 }
 
@@ -193,10 +185,11 @@ async fn what_a_moderator_may_not_do_leaves_no_trace(server: Server) {
         let error = refused(answer);
         assert!(error.to_lowercase().contains(&expected.to_lowercase()), "{action} {thing:?}: {error}");
     }
-    let fields = [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", " ")];
-    assert!(refused(moderator.api_post("/api/moderate", &fields).await).contains("reason"));
-    assert!(refused(undo(&moderator, 99).await).contains("no such line"));
-    assert!(refused(undo(&carol, 1).await).contains("Only moderators"));
+    assert!(
+        refused(moderator.moderate("silence", ("user", "bob"), &[("reason", " ")]).await).contains("reason")
+    );
+    assert!(refused(moderator.undo(99).await).contains("no such line"));
+    assert!(refused(carol.undo(1).await).contains("Only moderators"));
     assert_eq!(server.dump().await, before);
 }
 
@@ -209,7 +202,7 @@ async fn two_moderators_at_once_do_the_same_thing_once(server: Server) {
         tokio::join!(moderate(&alice, "lock", thing, ""), moderate(&moderator, "lock", thing, ""));
     let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
     assert_eq!(done, 1, "{first} {second}");
-    let (first, second) = tokio::join!(undo(&alice, 2), undo(&moderator, 2));
+    let (first, second) = tokio::join!(alice.undo(2), moderator.undo(2));
     let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
     assert_eq!(done, 1, "{first} {second}");
     assert_eq!(log(&server, &alice, "").await.len(), 3);
@@ -219,8 +212,7 @@ async fn two_moderators_at_once_do_the_same_thing_once(server: Server) {
 async fn an_unnamed_moderator_is_named_to_administrators_only(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
     bob.submit_text("A story", "text").await;
-    let fields = [("action", "lock"), ("kind", "story"), ("id", "1"), ("reason", "r"), ("anonymous", "1")];
-    ok(moderator.api_post("/api/moderate", &fields).await);
+    ok(moderator.moderate("lock", ("story", "1"), &[("reason", "r"), ("anonymous", "1")]).await);
     assert_eq!(log(&server, &alice, "?count=1").await, ["2 mod lock story 1 null"]);
     for reader in [&server.visitor(), &bob, &moderator] {
         assert_eq!(log(&server, reader, "?count=1").await, ["2 a moderator lock story 1 null"]);
@@ -240,7 +232,7 @@ async fn a_lift_that_is_undone_restores_the_end(server: Server) {
     let end = json!(server.now() + 48 * 3_600);
     server.advance(3_600);
     ok(moderate(&moderator, "unsilence", ("user", "bob"), "").await);
-    ok(undo(&moderator, 3).await);
+    ok(moderator.undo(3).await);
     let log = ok(bob.api_get("/api/moderations?count=1").await);
     assert_eq!(
         (&log["entries"][0]["action"], &log["entries"][0]["until"]),
@@ -297,18 +289,16 @@ async fn what_an_administrator_does_to_posts_of_others_is_in_the_log_and_adminis
         let id = line["id"].as_u64().unwrap();
         let thing = (line["kind"].as_str().unwrap(), line["target"].as_str().unwrap());
         let by_moderator = match line["action"].as_str() {
-            Some("remove") => [undo(&moderator, id).await, moderate(&moderator, "restore", thing, "").await],
-            _ => [undo(&moderator, id).await, undo(&moderator, id).await],
+            Some("remove") => [moderator.undo(id).await, moderate(&moderator, "restore", thing, "").await],
+            _ => [moderator.undo(id).await, moderator.undo(id).await],
         };
         for refusal in by_moderator {
             assert!(refused(refusal).contains("Only an administrator can undo it"));
         }
-        ok(undo(&alice, id).await);
+        ok(alice.undo(id).await);
         crate::removals::assert_same(&crate::removals::state(&server).await, &before);
     }
-    let fields =
-        [("action", "remove_all"), ("kind", "user"), ("id", "bob"), ("days", "1"), ("reason", "spam")];
-    ok(alice.api_post("/api/moderate", &fields).await);
+    ok(alice.moderate("remove_all", ("user", "bob"), &[("days", "1"), ("reason", "spam")]).await);
     server.finish_jobs().await;
     for thing in [("story", "1"), ("comment", "1-1")] {
         let refusal = refused(moderate(&moderator, "restore", thing, "").await);
@@ -361,10 +351,10 @@ async fn a_moderator_edits_a_comment_and_the_undo_is_refused_once_its_author_has
     assert!(refused(edit("some words").await).contains("already reads like that"));
     let first = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
     assert_eq!(bob.thread(story).await[0]["body"], "kinder words");
-    ok(undo(&moderator, first).await);
+    ok(moderator.undo(first).await);
     assert_eq!(bob.thread(story).await[0]["body"], "some words");
     let second = ok(edit("kinder words").await)["moderation_id"].as_u64().unwrap();
     ok(bob.edit_comment(story, 1, "my own words").await);
-    assert_eq!(refused(undo(&moderator, second).await), "The text has changed since.");
+    assert_eq!(refused(moderator.undo(second).await), "The text has changed since.");
     assert!(refused(moderator.api_post("/api/moderate", &about).await).contains("text"));
 }

@@ -12,7 +12,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::concurrency::at_once;
 use crate::original;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 const TAKEN: &str = "This username is taken. Choose another.";
 const ALIKE: &str = "This username looks too much like another one. Choose another.";
@@ -96,26 +96,22 @@ async fn names_of_an_older_store_count_from_the_first_sign_up_on() {
     // Lamer News runs beside us, and draws ids some moments before it writes the accounts.
     server.write(|batch| batch.set("users.count", "6")).await;
     ok(register(&server, "erin").await);
-    server
-        .write(|batch| {
-            batch.set_fields("user:5", [("id", "5"), ("username", "Molly")]);
-            batch.set("username.to.id:molly", "5");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_fields("user:5", [("id", "5"), ("username", "Molly")]);
+    batch.set("username.to.id:molly", "5");
+    server.commit(batch).await;
     assert_eq!(refused(register(&server, "mo11y").await), ALIKE);
 }
 
 #[in_memory]
 async fn filling_the_index_can_be_interrupted_and_the_older_account_gets_the_entry(server: Server) {
-    server
-        .write(|batch| {
-            batch.set("users.count", "1200");
-            for id in 1..=1_200 {
-                let name = if id == 900 { "user-l".to_owned() } else { format!("user-{id}") };
-                batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("username", name)]);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("users.count", "1200");
+    for id in 1..=1_200 {
+        let name = if id == 900 { "user-l".to_owned() } else { format!("user-{id}") };
+        batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("username", name)]);
+    }
+    server.commit(batch).await;
     let site = &server.app.site;
     assert!(!fold_usernames(site, 1).await.unwrap());
     assert_eq!(server.string("usernames.folded").await.as_deref(), Some("500"));
@@ -222,25 +218,23 @@ async fn accounts_of_earlier_versions_get_what_lamer_news_needs_when_names_are_i
     server.register("first").await;
     let digest = "5".repeat(40);
     let wrapped = format!("old-digest:{}", server.field("user:1", "password").await.unwrap());
-    server
-        .write(|batch| {
-            batch.set("users.count", "7");
-            batch.set_fields("user:2", [("id", "2"), ("deactivated", "5"), ("password", "")]);
-            for (id, name, password) in [
-                (3, "carol", "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"),
-                (4, "dave", &digest),
-                (5, "erin", &wrapped),
-                (6, "frank", ""),
-            ] {
-                let id = id.to_string();
-                let fields = [("id", &*id), ("username", name), ("password", password)];
-                batch.set_fields(format!("user:{id}"), fields);
-            }
-            let deactivated = [("id", "7"), ("username", "[deleted user]"), ("deactivated", "6")];
-            batch.set_fields("user:7", deactivated);
-            batch.set_field("user:7", "salt", "x");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("users.count", "7");
+    batch.set_fields("user:2", [("id", "2"), ("deactivated", "5"), ("password", "")]);
+    for (id, name, password) in [
+        (3, "carol", "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA"),
+        (4, "dave", &digest),
+        (5, "erin", &wrapped),
+        (6, "frank", ""),
+    ] {
+        let id = id.to_string();
+        let fields = [("id", &*id), ("username", name), ("password", password)];
+        batch.set_fields(format!("user:{id}"), fields);
+    }
+    let deactivated = [("id", "7"), ("username", "[deleted user]"), ("deactivated", "6")];
+    batch.set_fields("user:7", deactivated);
+    batch.set_field("user:7", "salt", "x");
+    server.commit(batch).await;
     let site = &server.app.site;
     assert!(fold_usernames(site, u64::MAX).await.unwrap());
     assert_eq!(server.field("user:2", "username").await.as_deref(), Some("[deleted user]"));
@@ -365,26 +359,21 @@ async fn the_operator_chooses_which_names_are_reserved(server: Server) {
 #[each_engine]
 async fn names_of_an_earlier_version_are_folded_anew_and_pairs_keep_both(server: Server) {
     server.register("first").await;
-    server
-        .write(|batch| {
-            batch.set("users.count", "5");
-            batch.set("usernames.folded", "5");
-            for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
-                batch.set_fields(
-                    format!("user:{id}"),
-                    [("id", id.to_string()), ("username", name.to_owned())],
-                );
-                batch.set_field(format!("user:{id}"), "salt", "x");
-                batch.set(format!("username.to.id:{name}"), id.to_string());
-                batch.set(format!("username.folded:{name}"), id.to_string());
-            }
-            // A deactivated account, whose name stays taken.
-            let gone = [("id", "4"), ("username", "[deleted user]"), ("deactivated", "5"), ("salt", "x")];
-            batch.set_fields("user:4", gone);
-            batch.set("username.to.id:b-ob", "4");
-            batch.set("username.folded:b-ob", "4");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("users.count", "5");
+    batch.set("usernames.folded", "5");
+    for (id, name) in [(2, "al-ice"), (3, "alice"), (5, "al_ice")] {
+        batch.set_fields(format!("user:{id}"), [("id", id.to_string()), ("username", name.to_owned())]);
+        batch.set_field(format!("user:{id}"), "salt", "x");
+        batch.set(format!("username.to.id:{name}"), id.to_string());
+        batch.set(format!("username.folded:{name}"), id.to_string());
+    }
+    // A deactivated account, whose name stays taken.
+    let gone = [("id", "4"), ("username", "[deleted user]"), ("deactivated", "5"), ("salt", "x")];
+    batch.set_fields("user:4", gone);
+    batch.set("username.to.id:b-ob", "4");
+    batch.set("username.folded:b-ob", "4");
+    server.commit(batch).await;
     let site = &server.app.site;
     let earlier = migrations::StoreState { layout: 1, unreadable_layout: None, keys: 1, unfinished: None };
     for _ in 0..2 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, ok, refused};
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 
 const SUBMISSION_LIMIT: (&str, &str) = ("limits.submission_seconds", "900");
 const LINK: &str = "http://example.com/story";
@@ -166,11 +166,9 @@ async fn the_guard_of_an_original_database_for_the_exact_url_counts(server: Serv
     let alice = server.member("alice").await;
     let exact = "HTTP://Example.com/story?utm_source=rss";
     let earlier = alice.submit_text("Written by the original", "x").await;
-    server
-        .write(|batch| {
-            batch.set_expiring(format!("url:{exact}"), earlier.to_string(), Duration::from_secs(60));
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_expiring(format!("url:{exact}"), earlier.to_string(), Duration::from_secs(60));
+    server.commit(batch).await;
     assert_eq!(alice.submit_link("Again", exact).await, earlier);
     assert_ne!(alice.submit_link("Other", LINK).await, earlier);
 }

@@ -3,7 +3,7 @@
 use crate::client::{Client, ok};
 use crate::community::{Access, Community, PAGES};
 use crate::html::Page;
-use crate::moderation::{people, undo};
+use crate::moderation::people;
 use crate::pages::{page, redirects_saying, redirects_to};
 use crate::server::{Engine, Server, in_memory};
 
@@ -45,8 +45,7 @@ async fn no_page_says_what_nobody_did() {
     let Community { server, alice, bob } = Community::new(Engine::Memory, &[]).await;
     // A line of another moderator, and a notice of another session.
     server.set_field("user:2", "flags", "m").await;
-    let fields = [("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "spam")];
-    ok(alice.api_post("/api/moderate", &fields).await);
+    ok(alice.moderate("warn", ("user", "bob"), &[("reason", "spam")]).await);
     let form = page(&bob, "/settings/reading").await.form("/settings/reading");
     let answer = form.send(&bob).await;
     let told = redirects_saying(&answer, "/settings/reading", "reading_saved").to_owned();
@@ -54,7 +53,7 @@ async fn no_page_says_what_nobody_did() {
     assert_eq!(said(&shown(&bob, &told).await).concat(), "Your reading settings have been saved.".repeat(2));
     let forged = notice.replace("reading_saved", "password_changed");
     let mut tried = 0;
-    for (path, access) in PAGES {
+    for (path, access) in PAGES.iter() {
         let [all, of_another] = CLAIMS;
         let visitor = server.visitor();
         let mut addresses = vec![(&alice, format!("{all}&{notice}"))];
@@ -105,7 +104,7 @@ async fn a_line_is_told_to_its_writer_for_ten_minutes(server: Server) {
     server.advance(599);
     assert!(undoes().await);
     // It is offered as long as it works.
-    ok(undo(&alice, 2).await);
+    ok(alice.undo(2).await);
     assert!(page(&moderator, &told).await.content().contains("Done: ") && !undoes().await);
     server.advance(1);
     assert!(!page(&moderator, &told).await.content().contains("Done: "));

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, ok, refused};
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::page;
 use crate::server::{Server, each_engine, in_memory};
@@ -50,7 +49,7 @@ async fn nobody_signs_up_or_posts_from_a_banned_network(server: Server) {
         ok(from(&alice, "192.0.2.77").try_comment(story, None, "a comment").await);
         let list = ok(alice.api_get("/api/moderate/bans").await);
         assert_eq!(list["bans"][0]["stopped"], 4, "{list}");
-        ok(undo(&alice, made["moderation_id"].as_u64().unwrap()).await);
+        ok(alice.undo(made["moderation_id"].as_u64().unwrap()).await);
         ok(inside.try_comment(story, None, "again").await);
         assert_eq!(ok(alice.api_get("/api/moderate/bans").await)["bans"], json!([]));
     }
@@ -220,10 +219,10 @@ async fn the_same_origin_is_banned_once(server: Server) {
         let lifted = ok(alice.api_post("/api/moderate/unban", &lift).await);
         let second = ok(ban(&alice, other, &[("value", again)]).await);
         let lifted = lifted["moderation_id"].as_u64().unwrap();
-        assert!(refused(undo(&alice, lifted).await).contains("already banned"));
-        ok(undo(&alice, second["moderation_id"].as_u64().unwrap()).await);
+        assert!(refused(alice.undo(lifted).await).contains("already banned"));
+        ok(alice.undo(second["moderation_id"].as_u64().unwrap()).await);
         server.advance(60);
-        ok(undo(&alice, lifted).await);
+        ok(alice.undo(lifted).await);
         assert_eq!(server.hash("bans:origins").await, before);
         let line = &ok(alice.api_get("/api/moderations").await)["entries"][0];
         assert!(line["action"] == "bar" && line["until"].is_u64(), "{line}");

@@ -13,8 +13,6 @@ use crate::server::{Engine, Server};
 pub const STORE_TIMEOUT: (&str, &str) = ("server.store_timeout_seconds", "1");
 /// How long a request may take altogether: a store that is away must not use it up.
 const REQUEST_LIMIT: Duration = Duration::from_secs(8);
-/// How long to wait for something that must happen.
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Clients that read and write until they are told to stop.
 struct Load {
@@ -60,11 +58,7 @@ impl Load {
 
 /// Waits until reading the site gives this status.
 pub async fn wait_for(client: &Client, status: StatusCode) {
-    let deadline = Instant::now() + TIMEOUT;
-    while client.get("/api/getnews/top/0/30").await.status != status {
-        assert!(Instant::now() < deadline, "no {status} within {TIMEOUT:?}");
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || client.get("/api/getnews/top/0/30").await.status == status).await;
 }
 
 /// Lets Redis go away under load and come back; every request must have been

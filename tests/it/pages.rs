@@ -142,12 +142,11 @@ async fn every_page_of_a_moderator_says_how_much_waits() {
         let badges = page.find("span", &[("class", "badge")]);
         badges.iter().filter(|badge| badge.text().ends_with("waiting")).count()
     };
-    let warning = [("action", "warn"), ("kind", "user"), ("id", "bob"), ("reason", "be kind")];
     let (posts, nothing) = (["/flag", "/moderate/rules", "/nothing"], ["/nothing", "/news/999"]);
     for is_first in [true, false] {
-        for (path, _) in PAGES {
+        for (path, _) in PAGES.iter() {
             // The queue may have changed.
-            ok(alice.api_post("/api/moderate", &warning).await);
+            ok(alice.moderate("warn", ("user", "bob"), &[("reason", "be kind")]).await);
             if is_first {
                 // The viewer is in no cache.
                 server.clear_caches().await;
@@ -612,14 +611,12 @@ async fn no_page_links_to_one_that_refuses_its_reader() {
     let [moderator, silenced] = ["moderator", "silenced"];
     let (moderator, silenced) = (server.member(moderator).await, server.member(silenced).await);
     server.set_field(&format!("user:{}", moderator.user_id), "flags", "m").await;
-    let silence =
-        [("action", "silence"), ("kind", "user"), ("id", "silenced"), ("reason", "spam"), ("hours", "1")];
-    ok(alice.api_post("/api/moderate", &silence).await);
+    ok(alice.moderate("silence", ("user", "silenced"), &[("reason", "spam"), ("hours", "1")]).await);
     // Nobody may change what was written before.
     server.advance(3_600 * 24 * 30);
     for client in [server.visitor(), bob, moderator, silenced, alice] {
         let mut links = BTreeMap::new();
-        for (path, _) in PAGES {
+        for (path, _) in PAGES.iter() {
             let answer = client.get(path).await;
             if answer.status == StatusCode::OK {
                 links.extend(local_links(&Page::of(&answer)).into_iter().map(|link| (link, *path)));

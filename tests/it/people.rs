@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::Page;
 use crate::pages::{page, redirects_to};
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, Server, each_engine, in_memory};
 use crate::smtp_server::SmtpServer;
 use crate::two_factor::Protected;
 
@@ -25,13 +24,7 @@ async fn act(moderator: &Client, action: &str, name: &str, hours: &str) -> Value
 }
 
 async fn decide(moderator: &Client, action: &str, (kind, id): (&str, &str), hours: &str) -> Value {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("hours", hours)];
-    moderator.api_post("/api/moderate", &fields).await
-}
-
-async fn undo(moderator: &Client, id: u64) -> Value {
-    let id = id.to_string();
-    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+    moderator.moderate(action, (kind, id), &[("hours", hours)]).await
 }
 
 async fn appeal(who: &Client, id: u64, text: &str) -> Value {
@@ -121,17 +114,17 @@ async fn a_ban_is_lifted_and_the_lift_is_undone(server: Server) {
     assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until further notice: a reason"));
     ok(act(&alice, "unban", "bob", "").await);
     ok(bob.try_log_in("bob", PASSWORD).await);
-    assert!(refused(undo(&moderator, 3).await).contains("Only an administrator can undo it"));
-    ok(undo(&alice, 3).await);
+    assert!(refused(moderator.undo(3).await).contains("Only an administrator can undo it"));
+    ok(alice.undo(3).await);
     assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("a reason"));
-    ok(undo(&alice, 4).await);
+    ok(alice.undo(4).await);
     let bob = bob.log_in("bob", PASSWORD).await;
     assert!(bob.is_logged_in().await);
     // A later ban replaces the earlier one, which is back when the later is undone.
     ok(act(&moderator, "ban", "bob", "10").await);
     ok(act(&moderator, "ban", "bob", "1").await);
-    assert!(refused(undo(&moderator, 6).await).contains("see line 7"));
-    ok(undo(&moderator, 7).await);
+    assert!(refused(moderator.undo(6).await).contains("see line 7"));
+    ok(moderator.undo(7).await);
     server.advance(3_600);
     assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("until 15 Jan 2027, 18:00 UTC"));
 }
@@ -144,7 +137,7 @@ async fn the_undo_of_a_lift_does_not_restore_a_ban_that_has_run_out(server: Serv
     let bob = bob.log_in("bob", PASSWORD).await;
     server.advance(3_600);
     let before = server.hash("user:3").await;
-    let error = refused(undo(&moderator, 3).await);
+    let error = refused(moderator.undo(3).await);
     assert_eq!(error, "Nothing to do: it would already have ended.");
     assert_eq!(server.hash("user:3").await, before);
     assert_eq!(server.string("moderation:count").await.as_deref(), Some("3"));
@@ -221,12 +214,7 @@ async fn votes_on_sites_leave_with_a_ban_and_come_back_with_its_end(server: Serv
     server.advance(1);
     server.finish_jobs().await;
     // The server may be ending the ban at the same time.
-    let ended = async {
-        while !server.sorted("bans:ending").await.is_empty() {
-            tidings_testing::pause().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
+    tidings_testing::until(async || server.sorted("bans:ending").await.is_empty()).await;
     assert_eq!(sum().await, 2);
 
     // Lifting puts them back as well; a ban by an administrator of the sites stays.
@@ -295,7 +283,7 @@ async fn an_appeal_is_sent_once_and_answered_by_somebody_else(server: Server) {
     assert!(server.sorted("review:queue").await.is_empty());
     assert!(refused(decide(&alice, "reject", ("appeal", "2"), "").await).contains("already been decided"));
     assert!(page(&bob, "/appeal/2").await.text().contains("It was granted."));
-    assert!(refused(undo(&alice, 3).await).contains("can't be undone"));
+    assert!(refused(alice.undo(3).await).contains("can't be undone"));
 }
 
 #[in_memory]
@@ -310,7 +298,7 @@ async fn a_rejected_appeal_can_be_reopened(server: Server) {
     // The answer is the last word.
     assert!(refused(appeal(&bob, answer, "please").await).contains("decision"));
     refused(bob.try_tweet("Still").await);
-    ok(undo(&alice, 3).await);
+    ok(alice.undo(3).await);
     assert_eq!(server.sorted("review:queue").await, waiting);
     ok(decide(&alice, "approve", ("appeal", "2"), "").await);
     bob.tweet("Quietly").await;
@@ -440,7 +428,7 @@ async fn a_warning_arrives_and_stays(server: Server) {
     let [_, moderator, bob] = people(&server).await;
     ok(act(&moderator, "warn", "bob", "").await);
     assert!(last_message(&bob).await.starts_with("A moderator has warned you: a reason\n\nYou can answer: "));
-    assert!(refused(undo(&moderator, 2).await).contains("can't be undone"));
+    assert!(refused(moderator.undo(2).await).contains("can't be undone"));
     assert!(refused(appeal(&bob, 2, "No").await).contains("You can appeal only"));
 }
 
@@ -460,7 +448,7 @@ async fn a_note_is_for_moderators_and_its_undo_deletes_it(server: Server) {
     }
     let inbox = ok(bob.api_get("/api/inbox").await);
     assert_eq!(inbox["entries"].as_array().unwrap().len(), 0, "{inbox}");
-    ok(undo(&alice, 2).await);
+    ok(alice.undo(2).await);
     assert!(server.hash("user:3:notes").await.is_empty());
     assert!(!page(&moderator, "/@bob").await.text().contains("argues"));
     for _ in 0..100 {
@@ -674,7 +662,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
     }
     assert!(page(&moderator, "/@bob").await.content().contains("karma"));
     for line in [4, 3, 2] {
-        ok(undo(&moderator, line).await);
+        ok(moderator.undo(line).await);
     }
     server.finish_jobs().await;
     let shown = page(&reader, "/@bob").await;
@@ -692,7 +680,7 @@ async fn one_form_removes_posts_and_profile_and_bans_and_each_is_undone(server: 
     let followers = async || page(&reader, "/@reader/followers").await.content().contains("Pill");
     ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "0")])).await);
     assert!(!followers().await);
-    ok(undo(&moderator, 8).await);
+    ok(moderator.undo(8).await);
     assert!(followers().await);
     ok(moderator.api_post("/api/moderate", &all(&[("posts", "0"), ("ban", "1"), ("hours", "1")])).await);
     assert!(refused(bob.try_log_in("bob", PASSWORD).await).contains("spam"));
@@ -751,13 +739,11 @@ fn the_operator_gives_a_password_to_an_account_that_only_lamer_news_could_make()
     let name = format!("al ice/{}", "x".repeat(100));
     runtime.block_on(async {
         let server = Server::at(&redis.url(), &[]).await;
-        server
-            .write(|batch| {
-                batch.set("users.count", "2");
-                batch.set_fields("user:2", [("id", "2"), ("username", &*name)]);
-                batch.set(format!("username.to.id:{name}"), "2");
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.set("users.count", "2");
+        batch.set_fields("user:2", [("id", "2"), ("username", &*name)]);
+        batch.set(format!("username.to.id:{name}"), "2");
+        server.commit(batch).await;
     });
     run(&["user", "password", &name]);
     run(&["moderate", "ban", "user", &name, "--as", "alice", "--reason", "spam"]);

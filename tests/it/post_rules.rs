@@ -12,8 +12,7 @@ async fn add(moderator: &Client, what: &str, pattern: &str, effect: &str) -> u64
 }
 
 async fn decide(moderator: &Client, action: &str, kind: &str, id: &str) -> Value {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason")];
-    moderator.api_post("/api/moderate", &fields).await
+    moderator.moderate(action, (kind, id), &[]).await
 }
 
 async fn people(server: &Server) -> [Client; 3] {

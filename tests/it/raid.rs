@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, PASSWORD, ok, refused};
 use crate::html::{Form, Page};
-use crate::moderation::undo;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, each_engine};
 use crate::signups::sign_up;
@@ -103,7 +102,7 @@ async fn a_moderator_stops_sign_ups_for_a_time(server: Server) {
     ok(sign_up(&visitor, "carol", &[("invitation", &code)]).await);
     let (_, line) = press(&moderator, "stop_signups", &[("hours", "24")]).await;
     refused(sign_up(&visitor, "dave", &[]).await);
-    ok(undo(&moderator, line).await);
+    ok(moderator.undo(line).await);
     assert_eq!(server.field("site", "signups_stopped").await, None);
     assert_eq!(
         log(&visitor, "kind=site").await[..3],
@@ -132,7 +131,7 @@ async fn posts_of_young_accounts_wait_for_a_time(server: Server) {
 
     let (_, line) = press(&moderator, "hold_young", &[("age", "72"), ("hours", "24")]).await;
     assert!(held(young.submit("A third story", "", "text").await));
-    ok(undo(&moderator, line).await);
+    ok(moderator.undo(line).await);
     assert!(!held(young.submit("A fourth story", "", "text").await));
     press(&moderator, "hold_young", &[("age", "72"), ("hours", "24")]).await;
     // The account grows old enough meanwhile.
@@ -184,16 +183,14 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     demand_clean(&server).await;
 
     // One undo for all that still stands.
-    ok(alice
-        .api_post("/api/moderate", &[("action", "ban"), ("kind", "user"), ("id", "r2"), ("reason", "x")])
-        .await);
+    ok(alice.moderate("ban", ("user", "r2"), &[("reason", "x")]).await);
     assert!(offers(&moderator, batch).await);
-    let undone = ok(undo(&moderator, batch).await)["moderation_id"].as_u64().unwrap();
+    let undone = ok(moderator.undo(batch).await)["moderation_id"].as_u64().unwrap();
     server.finish_jobs().await;
     assert!(!banned(3).await && banned(4).await && !banned(5).await);
     assert_eq!(server.visitor().get(&format!("/news/{story}")).await.status, 200);
     assert!(!offers(&moderator, batch).await);
-    assert!(refused(undo(&moderator, batch).await).contains(&format!("line {undone}")));
+    assert!(refused(moderator.undo(batch).await).contains(&format!("line {undone}")));
     let lines = log(&moderator, "").await;
     assert_eq!((lines.len(), &lines[0]), (3, &format!("{undone} unban people")), "{lines:?}");
     // A person reads that the ban is over.
@@ -202,7 +199,7 @@ async fn a_batch_is_one_line_with_one_undo(server: Server) {
     demand_clean(&server).await;
 
     // The undo can be undone as well.
-    ok(undo(&moderator, undone).await);
+    ok(moderator.undo(undone).await);
     assert!(banned(3).await && banned(5).await);
     demand_clean(&server).await;
 }
@@ -219,7 +216,7 @@ async fn a_single_action_is_no_batch(server: Server) {
     let two = act("bob,carl").await;
     assert_eq!((&two["moderation_id"], &two["moderation_ids"]), (&json!(4), &json!([2, 3])));
     assert!(!page(&server.visitor(), "/moderations").await.content().contains("a secret note"));
-    ok(undo(&moderator, 4).await);
+    ok(moderator.undo(4).await);
     assert_eq!(server.hash("user:4:notes").await.len(), 0);
     assert_eq!(server.hash("user:3:notes").await.len(), 1);
     demand_clean(&server).await;

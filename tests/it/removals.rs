@@ -8,7 +8,7 @@ use tidings_keyspace as keyspace;
 
 use crate::client::{Client, ok, refused};
 use crate::consistency::Dump;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 use crate::store_check::report_of;
 
 /// Lets somebody act on a thing; answers the number of the line.
@@ -16,18 +16,12 @@ pub async fn act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> 
     ok(try_act(moderator, action, (kind, id)).await)["moderation_id"].as_u64().unwrap()
 }
 
-pub async fn try_act(moderator: &Client, action: &str, (kind, id): (&str, &str)) -> Value {
-    let fields = [("action", action), ("kind", kind), ("id", id), ("reason", "a reason"), ("days", "7")];
-    moderator.api_post("/api/moderate", &fields).await
-}
-
-pub async fn try_undo(moderator: &Client, id: u64) -> Value {
-    let id = id.to_string();
-    moderator.api_post("/api/moderate/undo", &[("moderation_id", &id), ("reason", "a mistake")]).await
+pub async fn try_act(moderator: &Client, action: &str, thing: (&str, &str)) -> Value {
+    moderator.moderate(action, thing, &[("days", "7")]).await
 }
 
 pub async fn undo(moderator: &Client, id: u64) -> u64 {
-    ok(try_undo(moderator, id).await)["moderation_id"].as_u64().unwrap()
+    ok(moderator.undo(id).await)["moderation_id"].as_u64().unwrap()
 }
 
 /// Everything in the store but the traces that moderation leaves on purpose: its log, and messages
@@ -280,29 +274,27 @@ async fn an_older_store_lets_stories_and_profiles_name_what_removed_them(server:
     }];
     let user = format!("user:{}", dave.user_id);
     let record = format!("withdrawn:user:{}", dave.user_id);
-    server
-        .write(|batch| {
-            let part = r#","field":"removed","part":"removed_by","#;
-            for (line, facts, key, old) in [
-                (&of_story, &facts[0], format!("news:{story}"), format!("withdrawn:story:{story}")),
-                (&of_profile, &facts[1], user.clone(), record.clone()),
-            ] {
-                let (new, old) = (format!("\"{key}\"{part}"), format!("\"{old}\",\"field\":\"moderation\","));
-                assert!(facts.contains(&new), "{facts}");
-                batch.set_field(line, "changed", facts.replace(&new, &old));
-            }
-            for (id, line) in [(story, lines[0]), (other, lines[1])] {
-                batch.delete_field(format!("news:{id}"), "removed");
-                let fields = [("moderation", line.to_string()), ("article", "1 433".to_owned())];
-                batch.set_fields(format!("withdrawn:story:{id}"), fields);
-            }
-            for field in ["removed", "removed_about"] {
-                batch.delete_field(&user, field);
-            }
-            batch.set_fields(&record, [("moderation", &*lines[2].to_string()), ("about", "buy")]);
-            batch.set("layout:version", "13");
-        })
-        .await;
+    let mut batch = Batch::new();
+    let part = r#","field":"removed","part":"removed_by","#;
+    for (line, facts, key, old) in [
+        (&of_story, &facts[0], format!("news:{story}"), format!("withdrawn:story:{story}")),
+        (&of_profile, &facts[1], user.clone(), record.clone()),
+    ] {
+        let (new, old) = (format!("\"{key}\"{part}"), format!("\"{old}\",\"field\":\"moderation\","));
+        assert!(facts.contains(&new), "{facts}");
+        batch.set_field(line, "changed", facts.replace(&new, &old));
+    }
+    for (id, line) in [(story, lines[0]), (other, lines[1])] {
+        batch.delete_field(format!("news:{id}"), "removed");
+        let fields = [("moderation", line.to_string()), ("article", "1 433".to_owned())];
+        batch.set_fields(format!("withdrawn:story:{id}"), fields);
+    }
+    for field in ["removed", "removed_about"] {
+        batch.delete_field(&user, field);
+    }
+    batch.set_fields(&record, [("moderation", &*lines[2].to_string()), ("about", "buy")]);
+    batch.set("layout:version", "13");
+    server.commit(batch).await;
     server.migrate().await;
     server.clear_caches().await;
     let mut migrated = server.dump().await;
@@ -365,29 +357,25 @@ async fn a_delivery_to_subscribers_goes_on_while_the_comment_is_removed(server: 
     let (member, score) = &subscribers[39];
     let tied = subscribers[..40].iter().filter(|(_, other)| other == score).count().to_string();
     for (user, _) in &subscribers[40..] {
-        server
-            .write(|batch| {
-                batch.delete(format!("user:{user}:inbox"));
-                batch.delete(format!("user:{user}:unread"));
-                batch.set_field(format!("user:{user}"), "replies", "0");
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.delete(format!("user:{user}:inbox"));
+        batch.delete(format!("user:{user}:unread"));
+        batch.set_field(format!("user:{user}"), "replies", "0");
+        server.commit(batch).await;
     }
     let job = format!("notify:{id}");
     let (score, author) = (format!("{score:?}"), dave.user_id.to_string());
-    server
-        .write(|batch| {
-            let fields = [
-                ("step", "7"),
-                ("author", &author),
-                ("after_score", &score),
-                ("after_member", member),
-                ("after_tied", &tied),
-            ];
-            batch.set_fields(format!("timeline:job:{job}"), fields);
-            batch.sorted_add("timeline:jobs", &job, 0.0);
-        })
-        .await;
+    let mut batch = Batch::new();
+    let fields = [
+        ("step", "7"),
+        ("author", &author),
+        ("after_score", &score),
+        ("after_member", member),
+        ("after_tied", &tied),
+    ];
+    batch.set_fields(format!("timeline:job:{job}"), fields);
+    batch.sorted_add("timeline:jobs", &job, 0.0);
+    server.commit(batch).await;
     let line = act(&alice, "remove", ("comment", &id)).await;
     server.finish_jobs().await;
     assert!(server.hash(&format!("timeline:job:{job}")).await.is_empty());
@@ -437,51 +425,45 @@ async fn an_older_store_gets_back_into_inboxes_what_removals_took_away(server: S
     };
     let of_thread = r#"{"key":"thread:comment:1","field":"1","part":"removed_by","after""#;
     let of_post = r#"{"key":"tweet:2","field":"removed","part":"removed_by","after""#;
-    server
-        .write(|batch| {
-            for (list, member) in [
-                ("inbox", "reply:1-1"),
-                ("unread", "reply:1-1"),
-                ("inbox", "mention:tweet:2"),
-                ("unread", "mention:tweet:2"),
-            ] {
-                batch.sorted_remove(format!("user:2:{list}"), member);
-            }
-            batch.increment_field("user:2", "replies", -2);
-            batch.sorted_remove("user:3:inbox", "mention:1-1");
-            batch.sorted_remove("user:2:mentions", "2");
-            batch.set_field(
-                "thread:comment:1",
-                "1",
-                comment.replace(&format!(r#","removed":"{}""#, lines[0]), ""),
-            );
-            batch.delete_field("tweet:2", "removed");
-            batch.set_field(&of_comment, "changed", as_before(&facts[0], of_thread, "withdrawn:comment:1-1"));
-            batch.set_field(&of_tweet, "changed", as_before(&facts[1], of_post, "withdrawn:tweet:2"));
-            batch.set_fields(
-                "withdrawn:comment:1-1",
-                [
-                    ("moderation", lines[0].to_string()),
-                    ("entries", format!("2 reply:1-1 {reply} {reply} 1")),
-                    ("counted", "1".to_owned()),
-                    ("large", "1".to_owned()),
-                ],
-            );
-            let subscribers = "withdrawn:comment:1-1:subscribers";
-            batch.sorted_add(subscribers, format!("3 mention:1-1 {read} - 0"), 3.0);
-            batch.set_fields(
-                "withdrawn:tweet:2",
-                [
-                    ("moderation", lines[1].to_string()),
-                    ("entries", format!("2 mention:tweet:2 {mention} {mention} 1")),
-                    ("mentions", format!("2 {listed}")),
-                ],
-            );
-            batch.sorted_add("timeline:jobs", "withdraw:1-1", 0.0);
-            batch.set_fields("timeline:job:withdraw:1-1", [("step", "7"), ("author", "4")]);
-            batch.set("layout:version", "10");
-        })
-        .await;
+    let mut batch = Batch::new();
+    for (list, member) in [
+        ("inbox", "reply:1-1"),
+        ("unread", "reply:1-1"),
+        ("inbox", "mention:tweet:2"),
+        ("unread", "mention:tweet:2"),
+    ] {
+        batch.sorted_remove(format!("user:2:{list}"), member);
+    }
+    batch.increment_field("user:2", "replies", -2);
+    batch.sorted_remove("user:3:inbox", "mention:1-1");
+    batch.sorted_remove("user:2:mentions", "2");
+    batch.set_field("thread:comment:1", "1", comment.replace(&format!(r#","removed":"{}""#, lines[0]), ""));
+    batch.delete_field("tweet:2", "removed");
+    batch.set_field(&of_comment, "changed", as_before(&facts[0], of_thread, "withdrawn:comment:1-1"));
+    batch.set_field(&of_tweet, "changed", as_before(&facts[1], of_post, "withdrawn:tweet:2"));
+    batch.set_fields(
+        "withdrawn:comment:1-1",
+        [
+            ("moderation", lines[0].to_string()),
+            ("entries", format!("2 reply:1-1 {reply} {reply} 1")),
+            ("counted", "1".to_owned()),
+            ("large", "1".to_owned()),
+        ],
+    );
+    let subscribers = "withdrawn:comment:1-1:subscribers";
+    batch.sorted_add(subscribers, format!("3 mention:1-1 {read} - 0"), 3.0);
+    batch.set_fields(
+        "withdrawn:tweet:2",
+        [
+            ("moderation", lines[1].to_string()),
+            ("entries", format!("2 mention:tweet:2 {mention} {mention} 1")),
+            ("mentions", format!("2 {listed}")),
+        ],
+    );
+    batch.sorted_add("timeline:jobs", "withdraw:1-1", 0.0);
+    batch.set_fields("timeline:job:withdraw:1-1", [("step", "7"), ("author", "4")]);
+    batch.set("layout:version", "10");
+    server.commit(batch).await;
     server.migrate().await;
     server.clear_caches().await;
     let mut migrated = server.dump().await;

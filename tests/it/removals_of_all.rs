@@ -20,7 +20,7 @@ use crate::consistency::{self, Dump};
 use crate::deliveries::has_jobs;
 use crate::program::{Program, open_again};
 use crate::redis_server::RedisServer;
-use crate::removals::{act, assert_same, badge, differences, people, state, try_undo, undo};
+use crate::removals::{act, assert_same, badge, differences, people, state, undo};
 use crate::server::{Server, actor, dump, each_engine, http_client};
 
 /// Lets a spammer post: stories that tweets announce, comments with mentions, replies, and tweets
@@ -82,8 +82,8 @@ async fn all_posts_of_a_person_go_in_one_line_and_come_back(server: Server) {
     assert_eq!(log["entries"][0]["count"], json!(200), "{log}");
     assert_same(&state(&server).await, &before);
     assert_eq!(differences(&server).await, 0);
-    assert!(refused(try_undo(&alice, line).await).contains("already been undone"));
-    assert!(refused(try_undo(&alice, restored).await).contains("can't be undone"));
+    assert!(refused(alice.undo(line).await).contains("already been undone"));
+    assert!(refused(alice.undo(restored).await).contains("can't be undone"));
     assert!(server.sorted(&format!("moderation:{line}:posts")).await.is_empty());
 }
 

@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::client::{ok, refused};
-use crate::moderation::undo;
 use crate::night::text_of;
 use crate::pages::{page, redirects_to};
 use crate::server::{Server, each_engine, in_memory};
@@ -20,8 +19,7 @@ async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(serv
     let offered = text_of(&alice.get(&place).await);
     assert!(offered.contains(r#"<option value="No politics here." label="Politics">"#), "{offered}");
     assert!(!text_of(&bob.get(&place).await).contains("No politics"));
-    let action = [("action", "remove"), ("kind", "story"), ("id", &*story), ("reason", "No politics here.")];
-    ok(alice.api_post("/api/moderate", &action).await);
+    ok(alice.moderate("remove", ("story", &*story), &[("reason", "No politics here.")]).await);
     let log = text_of(&server.visitor().get("/moderations").await);
     assert!(log.contains(r#"No politics here. (<a href="/about#rules">Rule &lt;3&gt;</a>)"#), "{log}");
     // To change, to remove, and to take that back.
@@ -34,13 +32,13 @@ async fn moderators_choose_from_saved_reasons_and_the_log_links_to_the_rule(serv
     );
     let removed = ok(alice.api_post("/api/moderate/reasons", &[("reason_id", "7"), ("remove", "1")]).await);
     assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"].as_array().unwrap().len(), 6);
-    ok(undo(&alice, removed["moderation_id"].as_u64().unwrap()).await);
+    ok(alice.undo(removed["moderation_id"].as_u64().unwrap()).await);
     assert_eq!(ok(alice.api_get("/api/moderate/reasons").await)["reasons"][6]["text"], "Not here.");
     let line = |answer: &serde_json::Value| answer["moderation_id"].as_u64().unwrap();
-    let why = refused(undo(&alice, line(&made)).await);
+    let why = refused(alice.undo(line(&made)).await);
     assert_eq!(why, "This saved reason has changed since: see line 5 of the moderation log.");
-    ok(undo(&alice, line(&changed)).await);
-    ok(undo(&alice, line(&made)).await);
+    ok(alice.undo(line(&changed)).await);
+    ok(alice.undo(line(&made)).await);
     assert_eq!(server.hash("site").await, before);
     crate::store_check::demand_clean(&server).await;
 }

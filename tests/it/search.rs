@@ -122,8 +122,8 @@ async fn nobody_finds_what_they_may_not_read(server: Server) {
     assert_eq!((&nothing["total"], names(&nothing).len()), (&Json::from(0), 0), "{nothing}");
     // A removed story is gone from the moment of the action, with its comments; and comes back.
     let id = story.to_string();
-    let remove = [("action", "remove"), ("kind", "story"), ("id", &*id), ("reason", "spam")];
-    let line = ok(alice.api_post("/api/moderate", &remove).await)["moderation_id"].to_string();
+    let line = ok(alice.moderate("remove", ("story", &*id), &[("reason", "spam")]).await)["moderation_id"]
+        .to_string();
     assert_eq!(names(&search(&visitor, "q=needle&kind=all").await), ["Another needle"]);
     finds(&carol, "q=needle&kind=comments", &[]).await;
     ok(alice.api_post("/api/moderate/undo", &[("moderation_id", &*line), ("reason", "no")]).await);
@@ -138,8 +138,7 @@ async fn nobody_finds_what_they_may_not_read(server: Server) {
         assert_eq!((&found["total"], &found["total_is_exact"]), (&Json::from(0), &true.into()), "{found}");
     }
     // Held posts and the profiles of banned people.
-    let ban = [("action", "ban"), ("kind", "user"), ("id", "carol"), ("reason", "spam")];
-    ok(alice.api_post("/api/moderate", &ban).await);
+    ok(alice.moderate("ban", ("user", "carol"), &[("reason", "spam")]).await);
     assert!(names(&search(&visitor, "q=carol&kind=people").await).is_empty());
 }
 
@@ -340,9 +339,7 @@ async fn a_search_without_words_costs_no_token(server: Server) {
     server.register("alice").await.submit_text("A needle", "hay").await;
     let visitor = server.visitor();
     // Until the index is open, the status is 503.
-    while visitor.get("/search?q=").await.status != 200 {
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || visitor.get("/search?q=").await.status == 200).await;
     for address in ["/search", "/search?q=", "/search?q=%20%21", "/api/search?q=", "/api/search/suggest?q="] {
         assert_eq!(visitor.get(address).await.status, 200, "{address}");
     }

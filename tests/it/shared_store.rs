@@ -111,11 +111,7 @@ async fn visitors_see_a_write_of_another_server_without_the_clock_going_on() {
         assert!(!text(&visitor, &path).await.contains(&comment));
         alice.comment(story, &comment).await;
         // Visitors cost no question to the store: the report of the write is on its way.
-        let deadline = Instant::now() + TIMEOUT;
-        while !text(&visitor, &path).await.contains(&comment) {
-            assert!(Instant::now() < deadline, "{comment}");
-            tidings_testing::pause().await;
-        }
+        tidings_testing::until(async || text(&visitor, &path).await.contains(&comment)).await;
     }
 }
 

@@ -57,9 +57,7 @@ async fn private_settings_can_be_changed_while_the_profile_cannot(server: Server
 async fn a_silence_is_shown_and_ends_at_the_second(server: Server) {
     let alice = server.register("alice").await;
     let bob = server.member("bob").await;
-    let fields =
-        [("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "shouting"), ("hours", "1")];
-    ok(alice.api_post("/api/moderate", &fields).await);
+    ok(alice.moderate("silence", ("user", "bob"), &[("reason", "shouting"), ("hours", "1")]).await);
     let told = refused(bob.try_tweet("Hello").await);
     assert!(told.starts_with("You are silenced until 15 Jan 2027, 09:00 UTC: shouting."), "{told}");
     // Each page says so before anything is typed, and leads to the appeal.

@@ -93,8 +93,7 @@ async fn community(program: &Program) {
     }
     ok(carol.vote_comment(2, 1, "up").await);
     let removed = carol.submit_link("A removed story", "https://removed.example").await;
-    let gone = [("action", "remove"), ("kind", "story"), ("id", &*removed.to_string()), ("reason", "spam")];
-    ok(alice.api_post("/api/moderate", &gone).await);
+    ok(alice.moderate("remove", ("story", &*removed.to_string()), &[("reason", "spam")]).await);
     carol.submit_link("A deleted story", "https://deleted.example").await;
     ok(carol.delete(removed + 1).await);
 }

@@ -21,7 +21,7 @@ use tidings_keyspace::Value;
 use crate::client::Client;
 use crate::concurrency::at_once;
 use crate::consistency;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, each_engine};
 
 const HOSTS: usize = 6;
 const VOTERS: u8 = 5;
@@ -305,27 +305,23 @@ async fn count_twice_anew(server: &Server) {
     let before = server.dump().await;
     let names = (0..HOSTS).step_by(2).map(|bare| host(bare).to_string());
     let names: Vec<String> = names.filter(|name| before.contains_key(&format!("link:{name}"))).collect();
-    server
-        .write(|batch| {
-            batch.set("layout:version", "9");
-            for name in &names {
-                batch.delete(format!("link:{name}:twice"));
-                for figure in ["sum_of", "count_of", "same_network", "account"] {
-                    batch.delete_field(format!("link:{name}"), format!("twice_{figure}_votes"));
-                }
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set("layout:version", "9");
+    for name in &names {
+        batch.delete(format!("link:{name}:twice"));
+        for figure in ["sum_of", "count_of", "same_network", "account"] {
+            batch.delete_field(format!("link:{name}"), format!("twice_{figure}_votes"));
+        }
+    }
+    server.commit(batch).await;
     server.migrate().await;
     consistency::check(&server.dump().await);
-    server
-        .write(|batch| {
-            for name in &names {
-                batch.increment_field(format!("link:{name}"), "twice_count_of_votes", 3);
-                batch.increment_field(format!("link:{name}:twice"), "192.0.0.0/24", 2);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for name in &names {
+        batch.increment_field(format!("link:{name}"), "twice_count_of_votes", 3);
+        batch.increment_field(format!("link:{name}:twice"), "192.0.0.0/24", 2);
+    }
+    server.commit(batch).await;
     let found = crate::store_check::report(server, true).await;
     assert_eq!(found.differences.is_empty(), names.is_empty());
     consistency::check_site(server).await;

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 use reqwest::StatusCode;
 use serde_json::json;
 use tidings_domain::migrations;
+use tidings_web::route::{ErrorFormat, Facts};
 
 use crate::client::{Client, ok};
 use crate::community::{Access, Community, PAGES};
-use crate::server::{Engine, Server, in_memory};
+use crate::routes::{filled, routes_where};
+use crate::server::{Batch, Engine, Server, in_memory};
 
 /// The most bytes of a page or a feed.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -76,14 +78,12 @@ async fn full_site(server: &Server) -> Client {
             0 => format!("text://{}", texts(4_096)[0]),
             _ => format!("http://{host}/?{}", "&".repeat(2_048 - host.len() - 9)),
         };
-        server
-            .write(|batch| {
-                for (key, address) in [(format!("news:{news}"), "url"), (format!("article:{news}"), "link")] {
-                    batch.set_field(&key, "title", &title);
-                    batch.set_field(&key, address, &url);
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        for (key, address) in [(format!("news:{news}"), "url"), (format!("article:{news}"), "link")] {
+            batch.set_field(&key, "title", &title);
+            batch.set_field(&key, address, &url);
+        }
+        server.commit(batch).await;
     }
     for number in 0..TWEETS {
         alice.tweet(&texts(280)[number % 8]).await;
@@ -155,83 +155,66 @@ async fn every_answer_is_bounded_whatever_is_stored(server: Server) {
             && !path.ends_with("/3/1")
             && !path.contains("moving")
     });
+    // Every public address, about what there is most of.
+    let of_table = |errors: ErrorFormat| {
+        let is_public = move |facts: &Facts| facts.errors == errors && facts.parameters().is_some();
+        let routes = routes_where(|route| route.get.filter(is_public));
+        let at_name = format!("@{name}");
+        let values = [
+            ("/topic/{name}", "/topic/{topics}"),
+            ("{name}", &*name),
+            ("{at_name}", &*at_name),
+            ("{topics}", &*topic),
+        ];
+        let about = |route: String| {
+            filled(&values.iter().fold(route, |route, (part, value)| route.replace(part, value)))
+        };
+        // What is not there, and what leads elsewhere.
+        let is_shown = |path: &String| !["/assets/app.css", "/comment/1/1", "/item"].contains(&path.as_str());
+        routes.into_iter().map(about).filter(is_shown).collect::<Vec<_>>()
+    };
     let more = [
-        "/latest/10".to_owned(),
-        "/news/1?page=2".to_owned(),
-        "/news/1?page=40".to_owned(),
-        "/news/1?at=1&page=3".to_owned(),
-        "/reply/1/2".to_owned(),
-        "/rss".to_owned(),
-        "/sitemap.xml".to_owned(),
-        "/sitemap/1".to_owned(),
-        "/atom".to_owned(),
-        "/best/atom".to_owned(),
-        "/best/new/atom".to_owned(),
-        "/comments/atom".to_owned(),
-        "/json".to_owned(),
-        "/top/atom".to_owned(),
-        "/top/json".to_owned(),
-        "/comments/json".to_owned(),
-        "/news/1/atom".to_owned(),
-        "/news/1/json".to_owned(),
-        "/news/2/json".to_owned(),
-        "/feeds.opml".to_owned(),
-        "/feeds/following.opml".to_owned(),
-        "/comments?before=90".to_owned(),
-        "/search?q=votes:%3E0".to_owned(),
-        "/search?q=http&kind=comments".to_owned(),
-        "/search?q=http&kind=all&page=3".to_owned(),
-        "/search?q=hello&kind=posts".to_owned(),
-        "/search?q=http&kind=people".to_owned(),
-        "/search.atom?q=http&kind=all".to_owned(),
-        "/search.json?q=http&kind=comments".to_owned(),
-        format!("/topic/{topic}"),
-        format!("/topic/{topic}/new/atom"),
-        format!("/@{name}"),
-        format!("/@{name}/feed"),
-        format!("/user/{name}/atom"),
-        format!("/user/{name}/json"),
-        format!("/user/{name}/stories/atom"),
-        format!("/user/{name}/comments/json"),
-        format!("/@{name}/followers"),
-        format!("/@{name}/followings"),
-        format!("/@{follower}"),
-        format!("/user/{name}"),
-        format!("/usernews/{name}/0"),
-        format!("/usercomments/{name}/0"),
+        "/latest/10",
+        "/news/1?page=2",
+        "/news/1?page=40",
+        "/news/1?at=1&page=3",
+        "/reply/1/2",
+        "/news/2/json",
+        "/feeds/following.opml",
+        "/comments?before=90",
+        "/search?q=votes:%3E0",
+        "/search?q=http&kind=comments",
+        "/search?q=http&kind=all&page=3",
+        "/search?q=hello&kind=posts",
+        "/search?q=http&kind=people",
+        "/search.atom?q=http&kind=all",
+        "/search.json?q=http&kind=comments",
     ];
+    let more = more.map(str::to_owned).into_iter().chain([format!("/@{follower}")]);
     let mut sizes = Vec::new();
-    for path in pages.chain(more) {
+    for path in pages.chain(more).chain(of_table(ErrorFormat::Page)) {
         sizes.push(check_size(&alice, &path, PAGE_BYTES).await);
     }
-    for path in [
-        "/api/getnews/latest/0/32".to_owned(),
-        "/api/getnews/top/0/32".to_owned(),
-        "/api/getcomments/1".to_owned(),
-        "/api/getcomments/2".to_owned(),
-        "/api/articles/score/1".to_owned(),
-        "/api/articles/time/1".to_owned(),
-        format!("/api/topic/{topic}/score/1"),
-        "/api/topics".to_owned(),
-        "/api/timeline/home?count=100".to_owned(),
-        "/api/timeline/everyone?count=100".to_owned(),
-        format!("/api/timeline/user/{name}?count=100"),
-        format!("/api/followers/{name}?count=100"),
-        format!("/api/followings/{name}?count=100"),
-        "/api/search?q=http&kind=comments".to_owned(),
-        "/api/search?q=votes:%3E0&kind=all".to_owned(),
-        "/api/search/suggest?q=t".to_owned(),
-        "/api/openapi.json".to_owned(),
-        "/api/v1/search?hitsPerPage=1000&query=http".to_owned(),
-        "/api/v1/search_by_date?hitsPerPage=1000".to_owned(),
-        "/api/v1/items/1".to_owned(),
-        "/api/v1/items/2".to_owned(),
-        "/v0/item/1.json".to_owned(),
-        "/v0/item/2.json".to_owned(),
-        "/v0/topstories.json".to_owned(),
-        "/v0/updates.json".to_owned(),
-        format!("/v0/user/{name}.json"),
-    ] {
+    let more = [
+        "/api/getnews/top/0/32",
+        "/api/getcomments/2",
+        "/api/articles/time/1",
+        "/api/timeline/home?count=100",
+        "/api/timeline/everyone?count=100",
+        "/api/search?q=http&kind=comments",
+        "/api/search?q=votes:%3E0&kind=all",
+        "/api/search/suggest?q=t",
+        "/api/v1/search?hitsPerPage=1000&query=http",
+        "/api/v1/search_by_date?hitsPerPage=1000",
+        "/api/v1/items/2",
+        "/v0/item/2.json",
+        "/v0/updates.json",
+    ];
+    let of_people = ["timeline/user", "followers", "followings"];
+    let of_people = of_people.map(|list| format!("/api/{list}/{name}?count=100"));
+    let more = more.map(str::to_owned).into_iter().chain(of_people).chain([format!("/v0/user/{name}.json")]);
+    let calls = [ErrorFormat::Api, ErrorFormat::HackerNews, ErrorFormat::Algolia].map(of_table);
+    for path in more.chain(calls.concat()) {
         sizes.push(check_size(&alice, &path, API_BYTES).await);
     }
     sizes.sort();

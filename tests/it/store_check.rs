@@ -10,8 +10,7 @@ use crate::client::{Client, ok};
 use crate::community::Community;
 use crate::consistency::Dump;
 use crate::invitations::invite;
-use crate::moderation::undo;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, each_engine};
 use crate::signups::sign_up;
 
 mod damages;
@@ -92,19 +91,17 @@ async fn everything(server: Server) -> Community {
     moderate(alice, &[("action", "remove"), ("kind", "story"), ("id", &spare), ("reason", "r")]).await;
     let locked =
         moderate(alice, &[("action", "lock"), ("kind", "story"), ("id", "2"), ("reason", "r")]).await;
-    ok(undo(alice, locked).await);
+    ok(alice.undo(locked).await);
     let code = invite(alice).await;
     ok(sign_up(&server.visitor(), "erin", &[("invitation", &code)]).await);
     invite(alice).await;
-    server
-        .write(|batch| {
-            batch.set_field("user:2", "digest", "daily");
-            batch.sorted_add("mail:digest:daily", "2", 1.0);
-            for key in ["mail:outbox", "mail:written"] {
-                batch.sorted_add(key, "notice:2:password-1800000000-bob@example.org", 1_800_000_000.0);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_field("user:2", "digest", "daily");
+    batch.sorted_add("mail:digest:daily", "2", 1.0);
+    for key in ["mail:outbox", "mail:written"] {
+        batch.sorted_add(key, "notice:2:password-1800000000-bob@example.org", 1_800_000_000.0);
+    }
+    server.commit(batch).await;
     in_every_state(server, alice).await;
     server.finish_jobs().await;
     let unread = server.number("user:1", "replies").await;
@@ -112,9 +109,7 @@ async fn everything(server: Server) -> Community {
         assert_eq!(alice.get(path).await.status, 200, "{path}");
     }
     // She has seen a reply there, which the background marks as read.
-    while server.number("user:1", "replies").await == unread {
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || server.number("user:1", "replies").await != unread).await;
     community
 }
 
@@ -255,15 +250,13 @@ async fn no_repair_gives_two_items_one_number(server: Server) {
         items.map(|(item, number)| (item, format!("{number}"))).collect::<BTreeMap<_, _>>()
     };
     for count in [None, Some("0"), Some("2")] {
-        server
-            .write(|batch| {
-                batch.sorted_remove("items", "news:2");
-                match count {
-                    Some(count) => batch.set("items.count", count),
-                    None => batch.delete("items.count"),
-                }
-            })
-            .await;
+        let mut batch = Batch::new();
+        batch.sorted_remove("items", "news:2");
+        match count {
+            Some(count) => batch.set("items.count", count),
+            None => batch.delete("items.count"),
+        }
+        server.commit(batch).await;
         let found = report(&server, true).await;
         assert!(left(&found).is_empty(), "{:#?}", found.differences);
         let given: BTreeSet<String> = numbers().await.into_values().collect();
@@ -273,12 +266,10 @@ async fn no_repair_gives_two_items_one_number(server: Server) {
     // Of several with one number, the oldest keeps it.
     let before = numbers().await;
     let shared: f64 = before["news:3"].parse().unwrap();
-    server
-        .write(|batch| {
-            batch.sorted_add("items", "news:4", shared);
-            batch.sorted_add("items", "news:1", shared);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_add("items", "news:4", shared);
+    batch.sorted_add("items", "news:1", shared);
+    server.commit(batch).await;
     assert!(left(&report(&server, true).await).is_empty());
     let after = numbers().await;
     assert_eq!(after["news:1"], before["news:3"]);

@@ -6,16 +6,13 @@ use serde_json::{Value, json};
 use tidings_keyspace::Expiry;
 
 use crate::client::{Client, ok, refused};
-use crate::moderation::{people, undo};
+use crate::moderation::people;
 use crate::pages::{page, redirects_to};
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// Lets somebody act on a story, with more fields than a reason.
 pub async fn act(moderator: &Client, action: &str, story: u64, more: &[(&str, &str)]) -> Value {
-    let id = story.to_string();
-    let mut fields = vec![("action", action), ("kind", "story"), ("id", &*id), ("reason", "a reason")];
-    fields.extend_from_slice(more);
-    moderator.api_post("/api/moderate", &fields).await
+    moderator.moderate(action, ("story", &story.to_string()), more).await
 }
 
 /// The text of a page.
@@ -92,7 +89,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     }
     assert!(refused(act(&moderator, "remove", story, &[]).await).contains("already been removed"));
 
-    line(undo(&moderator, removal).await);
+    line(moderator.undo(removal).await);
     server.finish_jobs().await;
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
     let after = server.dump().await;
@@ -105,7 +102,7 @@ async fn a_removed_story_is_in_no_list_and_comes_back_as_it_was(server: Server) 
     }
     assert!(!after.keys().any(|key| key.starts_with("withdrawn:") || key.starts_with("group.withheld:")));
     ok(carol.vote(story, "up").await);
-    assert!(refused(undo(&moderator, removal).await).contains("already been undone"));
+    assert!(refused(moderator.undo(removal).await).contains("already been undone"));
 }
 
 #[in_memory(&[("limits.repost_seconds", "1000")])]
@@ -164,20 +161,20 @@ async fn an_edit_leaves_a_note_and_can_be_undone_until_the_story_is_edited_again
     let second = line(act(&moderator, "edit", story, &moved).await);
     assert_eq!(lists_with(&server, story, "example.org").await, ALL_LISTS);
     // The last edit is undone first.
-    let why = refused(undo(&moderator, first).await);
+    let why = refused(moderator.undo(first).await);
     assert!(why.contains(&format!("has changed since: see line {second} of the moderation log")), "{why}");
-    line(undo(&moderator, second).await);
+    line(moderator.undo(second).await);
     assert_eq!(server.string(&format!("url:{URL}")).await, Some(story.to_string()));
     assert_eq!(server.string("url:http://example.org/b").await, None);
-    line(undo(&moderator, first).await);
+    line(moderator.undo(first).await);
     assert_eq!(server.hash(&key).await, before);
     // An undo is an edit, and can be undone too.
     let third = line(act(&moderator, "edit", story, &new).await);
-    let undone = line(undo(&moderator, third).await);
-    line(undo(&moderator, undone).await);
+    let undone = line(moderator.undo(third).await);
+    line(moderator.undo(undone).await);
     assert_eq!(server.hash(&key).await["title"], "A better title");
     ok(bob.edit(story, "My own title", URL, "").await);
-    assert_eq!(refused(undo(&moderator, undone + 1).await), "The title has changed since.");
+    assert_eq!(refused(moderator.undo(undone + 1).await), "The title has changed since.");
     assert!(refused(act(&moderator, "edit", story, &[("title", "My own title")]).await).contains("already"));
     let text = bob.submit_text("A text", "text").await;
     let refusal = act(&moderator, "edit", text, &[("url", "http://example.org/b")]).await;
@@ -221,7 +218,7 @@ async fn a_merged_story_leads_to_the_other_and_its_comments_are_there(server: Se
     assert_eq!(lists_with(&server, story, "example.com").await, ALL_LISTS);
     assert!(!content(&bob, &format!("/news/{target}")).await.contains("said there"));
     assert!(content(&bob, &format!("/news/{story}")).await.contains("said there"));
-    assert!(refused(undo(&moderator, merge).await).contains("already been undone"));
+    assert!(refused(moderator.undo(merge).await).contains("already been undone"));
 }
 
 #[in_memory]
@@ -257,7 +254,7 @@ async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo(server: Se
     {
         let fields = [("action", action), ("kind", "story"), ("id", &*story), ("reason", "two\nlines"), more];
         let done = line(moderator.api_post("/api/moderate", &fields).await);
-        line(undo(&moderator, done).await);
+        line(moderator.undo(done).await);
     }
 }
 
@@ -274,7 +271,7 @@ async fn two_moderators_who_remove_the_same_story_write_one_line(server: Server)
             [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").collect();
         assert_eq!(done.len(), 1, "{first} {second}");
         let id = done[0]["moderation_id"].as_u64().unwrap();
-        let (first, second) = tokio::join!(undo(&alice, id), undo(&moderator, id));
+        let (first, second) = tokio::join!(alice.undo(id), moderator.undo(id));
         let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
         assert_eq!(done, 1, "{first} {second}");
         assert_eq!(server.string("moderation:count").await, Some((id + 1).to_string()));
@@ -334,7 +331,7 @@ async fn a_removed_story_is_gone_for_readers_and_search_engines_and_its_page_say
         assert!(!String::from_utf8(answer.body).unwrap().contains("noindex"));
     }
     assert_eq!(carol.api_get(&format!("/api/getcomments/{story}")).await, comments);
-    line(undo(&moderator, removal).await);
+    line(moderator.undo(removal).await);
     assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
     ok(bob.delete(story).await);
     assert_eq!(server.visitor().get(&path).await.status, StatusCode::OK);
@@ -363,8 +360,8 @@ async fn lamer_news_beside_us_is_told_by_del_what_is_removed(server: Server) {
     line(act(&moderator, "unlock", story, &[]).await);
     // Removals that were written by earlier versions lack the field.
     server.write(|batch| batch.delete_field(&key, "del")).await;
-    line(undo(&moderator, removal).await);
-    line(undo(&moderator, comment).await);
+    line(moderator.undo(removal).await);
+    line(moderator.undo(comment).await);
     let after = (server.hash(&key).await, server.field(&thread, "1").await.unwrap());
     assert_eq!(after.1, before.1);
     assert!(!after.0.contains_key("del") && !after.0.contains_key("withheld"), "{after:?}");
@@ -380,14 +377,12 @@ async fn what_has_a_damaged_state_stays_hidden_and_a_check_names_it(server: Serv
     ok(bob.update_profile("a qdamaged profile", "", "").await);
     let json = server.field(&format!("thread:comment:{other}"), "1").await.unwrap();
     let damaged = json.replacen('{', r#"{"withheld":"remvoed:spam","#, 1);
-    server
-        .write(|batch| {
-            batch.set_field(format!("news:{story}"), "withheld", "remvoed:spam");
-            batch.set_field(format!("thread:comment:{other}"), "1", damaged);
-            batch.set_field(format!("tweet:{tweet}"), "withheld", "damaged");
-            batch.set_field("user:3", "withheld", "damaged");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_field(format!("news:{story}"), "withheld", "remvoed:spam");
+    batch.set_field(format!("thread:comment:{other}"), "1", damaged);
+    batch.set_field(format!("tweet:{tweet}"), "withheld", "damaged");
+    batch.set_field("user:3", "withheld", "damaged");
+    server.commit(batch).await;
     let before = server.dump().await;
     let thread = format!("/news/{other}");
     for reader in [&server.visitor(), &carol] {
@@ -471,7 +466,7 @@ async fn a_locked_thread_says_so_and_has_neither_a_form_nor_reply_links(server: 
     // Deleting one's own comment stays possible, and so does undoing the lock.
     let editing = page(&bob, &format!("/editcomment/{story}/1")).await;
     assert_eq!(editing.heading(), "Delete comment");
-    line(undo(&moderator, lock).await);
+    line(moderator.undo(lock).await);
     ok(bob.edit_comment(story, 1, "edited again").await);
 }
 

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use tidings_web::panics;
 use tracing::field::{Field, Visit};
@@ -20,9 +19,6 @@ use crate::live::Events;
 use crate::pages::page;
 use crate::server::{Engine, Server};
 use crate::smtp_server::SmtpServer;
-
-/// How long to wait for something that must happen.
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Panics in workers, and counts how often each has gone on.
 #[derive(Clone, Default)]
@@ -76,22 +72,14 @@ impl Plant {
 
     /// Lets a worker panic the next time that it goes on, and waits until it works again.
     async fn check(&self, worker: &'static str) {
-        wait_for(&format!("{worker} at work"), || self.entered(worker) > 0).await;
+        tidings_testing::until(async || self.entered(worker) > 0).await;
         let before = panics::count();
         self.lock().armed = Some(worker);
-        wait_for(&format!("the panic of {worker}"), || panics::count() > before).await;
+        tidings_testing::until(async || panics::count() > before).await;
         let entered = self.entered(worker);
-        wait_for(&format!("{worker} at work again"), || self.entered(worker) > entered).await;
+        tidings_testing::until(async || self.entered(worker) > entered).await;
         assert_eq!(panics::count(), before + 1, "{worker}");
         assert!(self.lock().lines.contains("planted"), "{worker}");
-    }
-}
-
-async fn wait_for(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + TIMEOUT;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {TIMEOUT:?}: {what}");
-        tidings_testing::pause().await;
     }
 }
 
@@ -151,12 +139,8 @@ async fn each_worker_of_a_site_works_again_after_a_panic() {
     alice.follow("bob").await;
     plant.lock().armed = Some("job");
     bob.tweet("Hello").await;
-    wait_for("the panic of a job", || plant.lock().armed.is_none()).await;
-    let deadline = Instant::now() + TIMEOUT;
-    while !page(&alice, "/home").await.text().contains("Hello") {
-        assert!(Instant::now() < deadline, "the tweet is not delivered");
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || plant.lock().armed.is_none()).await;
+    tidings_testing::until(async || page(&alice, "/home").await.text().contains("Hello")).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -173,7 +157,7 @@ async fn open_pages_hear_of_tweets_after_a_panic_of_those_who_listen() {
         plant.lock().armed = Some(worker);
         server.advance(1);
         bob.tweet("Hello").await;
-        wait_for(&format!("the panic of {worker}"), || panics::count() > before).await;
+        tidings_testing::until(async || panics::count() > before).await;
         tweets += 1;
         events.until(tweets).await;
         // And it goes on.

@@ -13,7 +13,7 @@ use crate::client::{Client, ok, refused};
 use crate::concurrency::at_once;
 use crate::html::Page;
 use crate::redis_server::RedisServer;
-use crate::server::{Engine, START, Server, each_engine, in_memory};
+use crate::server::{Batch, Engine, START, Server, each_engine, in_memory};
 
 /// Old records of votes are removed once in so many votes; see docs/data-layout.md.
 const PRUNED_ONCE_IN: u64 = 64;
@@ -125,13 +125,11 @@ async fn what_one_posts_keeps_ones_first_vote(server: Server) {
     assert_eq!(refused(alice.vote_comment(news, comment, "none").await), error);
     assert_eq!(server.dump().await, before);
     // An imported item may lack its author's vote. A later one is as any other, and free.
-    server
-        .write(|batch| {
-            batch.sorted_remove("news.up:1", "1");
-            batch.sorted_remove("user.saved:1", "1");
-            batch.set_field("news:1", "up", "0");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_remove("news.up:1", "1");
+    batch.sorted_remove("user.saved:1", "1");
+    batch.set_field("news:1", "up", "0");
+    server.commit(batch).await;
     server.advance(60);
     ok(alice.vote(news, "down").await);
     ok(alice.vote(news, "none").await);
@@ -254,13 +252,11 @@ async fn at_the_end_of_its_week_an_article_loses_exactly_the_votes_that_counted(
 async fn a_vote_that_another_program_has_counted_stays_counted(server: Server) {
     let (alice, bob) = (server.member("alice").await, server.member("bob").await);
     let news = alice.submit_text("One", "text").await;
-    server
-        .write(|batch| {
-            batch.add_member("voted:1", "user:2");
-            batch.increment_field("article:1", "votes", 1);
-            batch.sorted_increment("score:", "article:1", 432.0);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.add_member("voted:1", "user:2");
+    batch.increment_field("article:1", "votes", 1);
+    batch.sorted_increment("score:", "article:1", 432.0);
+    server.commit(batch).await;
     let before = traces(&server).await;
     ok(bob.vote(news, "up").await);
     ok(bob.vote(news, "none").await);

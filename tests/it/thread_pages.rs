@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, HttpResponse, ok, refused};
 use crate::html::Page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// A page, before compression.
 const PAGE_BYTES: usize = 1024 * 1024;
@@ -23,13 +23,11 @@ async fn store_thread(server: &Server, parents: &[u64], body: &str) {
     });
     let count = parents.len().to_string();
     let fields: Vec<_> = fields.chain([("nextid".to_owned(), count.clone())]).collect();
-    server
-        .write(|batch| {
-            batch.delete("thread:comment:1");
-            batch.set_fields("thread:comment:1", fields);
-            batch.set_field("news:1", "comments", count);
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.delete("thread:comment:1");
+    batch.set_fields("thread:comment:1", fields);
+    batch.set_field("news:1", "comments", count);
+    server.commit(batch).await;
 }
 
 /// A site with item 1 by alice.

@@ -226,18 +226,9 @@ async fn one_segment_of_an_address_is_a_person_only_with_an_at(server: Server) {
         error_message(&alice.get(path).await, StatusCode::NOT_FOUND);
     }
     page(&alice, "/%40alice").await;
-    for (path, status) in [
-        ("/nothing", StatusCode::NOT_FOUND),
-        ("/alice", StatusCode::NOT_FOUND),
-        ("/alice/feed", StatusCode::NOT_FOUND),
-        ("/@alice", StatusCode::METHOD_NOT_ALLOWED),
-        ("/@alice/followers", StatusCode::METHOD_NOT_ALLOWED),
-        ("/home", StatusCode::METHOD_NOT_ALLOWED),
-    ] {
-        error_message(&alice.post(path, &[]).await, status);
-    }
-    for path in ["/tweet", "/follow", "/unfollow"] {
-        error_message(&alice.get(path).await, StatusCode::METHOD_NOT_ALLOWED);
+    // `pages` asks every address for a wrong method.
+    for path in ["/nothing", "/alice", "/alice/feed"] {
+        error_message(&alice.post(path, &[]).await, StatusCode::NOT_FOUND);
     }
 }
 

@@ -10,7 +10,7 @@ use tidings_domain::values::ranking;
 use tidings_domain::values::rules::RankingRules;
 
 use crate::client::ok;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 /// Items on the front page.
 const FRONT: usize = 30;
@@ -37,27 +37,25 @@ impl Item {
 }
 
 async fn write(server: &Server, items: &[Item]) {
-    server
-        .write(|batch| {
-            for item in items {
-                let key = format!("news:{}", item.id);
-                let (id, posted, up) = (item.id.to_string(), item.posted.to_string(), item.up.to_string());
-                let rank = item.stored_rank.to_string();
-                let fields = [
-                    ("id", id.as_str()),
-                    ("title", "An item"),
-                    ("url", "text://x"),
-                    ("user_id", "1"),
-                    ("ctime", &posted),
-                    ("up", &up),
-                    ("down", "0"),
-                    ("rank", &rank),
-                ];
-                batch.set_fields(key, fields);
-                batch.sorted_add("news.top", item.id.to_string(), item.stored_rank);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    for item in items {
+        let key = format!("news:{}", item.id);
+        let (id, posted, up) = (item.id.to_string(), item.posted.to_string(), item.up.to_string());
+        let rank = item.stored_rank.to_string();
+        let fields = [
+            ("id", id.as_str()),
+            ("title", "An item"),
+            ("url", "text://x"),
+            ("user_id", "1"),
+            ("ctime", &posted),
+            ("up", &up),
+            ("down", "0"),
+            ("rank", &rank),
+        ];
+        batch.set_fields(key, fields);
+        batch.sorted_add("news.top", item.id.to_string(), item.stored_rank);
+    }
+    server.commit(batch).await;
 }
 
 /// The ids on a page, in order, and how many items there are in all.

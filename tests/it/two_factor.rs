@@ -403,8 +403,7 @@ async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
     let story = author.submit_text("Hello", "world").await;
     let comment = author.comment(story, "a removed text").await;
     let id = format!("{story}-{comment}");
-    let remove = [("action", "remove"), ("kind", "comment"), ("id", &*id), ("reason", "spam")];
-    ok(admin.api_post("/api/moderate", &remove).await);
+    ok(admin.moderate("remove", ("comment", &*id), &[("reason", "spam")]).await);
     let require = |staff_two_factor| {
         let rules = &server.app.site.rules;
         let accounts = AccountRules { staff_two_factor, ..rules.accounts.clone() };
@@ -429,8 +428,10 @@ async fn whether_a_role_counts_follows_a_reload_both_ways(server: Server) {
     // Others still see what somebody was given, and a role that does not count still protects.
     assert!(page(&author, "/@admin").await.content().contains("administrator"));
     require(false);
-    let ban = [("action", "ban"), ("kind", "user"), ("id", "admin"), ("reason", "no")];
-    assert!(refused(moderator.api_post("/api/moderate", &ban).await).contains("with a higher role"));
+    assert!(
+        refused(moderator.moderate("ban", ("user", "admin"), &[("reason", "no")]).await)
+            .contains("with a higher role")
+    );
 }
 
 #[in_memory]

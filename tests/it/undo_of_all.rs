@@ -7,7 +7,6 @@ use serde_json::Value;
 use tidings_domain::values::actions::Action;
 
 use crate::client::{Client, ok, refused};
-use crate::moderation::undo;
 use crate::pages::page;
 use crate::server::{Engine, Server, each_engine};
 
@@ -16,7 +15,6 @@ type Call = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// An action, with what comes before it, and what changes the same afterwards.
 struct Case {
-    action: &'static str,
     /// The hash that the action changes, with the fields that are compared; all of them if there are none.
     about: (&'static str, &'static [&'static str]),
     before: &'static [Call],
@@ -25,10 +23,38 @@ struct Case {
     later: Option<(Call, &'static str)>,
 }
 
+const fn case(about: (&'static str, &'static [&'static str]), before: &'static [Call], act: Call) -> Case {
+    Case { about, before, act, later: None }
+}
+
+impl Case {
+    /// What changes the same, so that an undo is refused.
+    const fn changed_by(self, later: Call) -> Self {
+        Self { later: Some((later, "has changed since: see line")), ..self }
+    }
+
+    /// What undoes it by itself.
+    const fn undone_by(self, later: Call) -> Self {
+        Self { later: Some((later, "already been undone: see line")), ..self }
+    }
+
+    /// The name of the action.
+    fn action(&self) -> &'static str {
+        match self.act.0 {
+            "/api/moderate/rule" => "rule",
+            "/api/moderate/unrule" => "unrule",
+            "/api/moderate/bans" => "bar",
+            "/api/moderate/unban" => "unbar",
+            "/api/moderate/reasons" => "set_reasons",
+            "/api/admin/announcement" => "announce",
+            _ => self.act.1[0].1,
+        }
+    }
+}
+
 const MODERATE: &str = "/api/moderate";
 const BOB: (&str, &str) = ("id", "bob");
 const STORY: (&str, &str) = ("id", "1");
-const LATER: &str = "has changed since: see line";
 
 macro_rules! on {
     ($action:literal, $kind:literal, $id:expr $(, $more:expr)*) => {
@@ -51,30 +77,37 @@ const RESUME: Call = on!("resume_signups", "site", ("id", "signups"));
 const HOLD_YOUNG: Call = on!("hold_young", "site", ("id", "young_posts"), ("hours", "5"), ("age", "24"));
 const UNHOLD_YOUNG: Call = on!("unhold_young", "site", ("id", "young_posts"));
 
+const UNRULE: Call = ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "over")]);
+
+const ANNOUNCED: Call = ("/api/admin/announcement", &[("text", "The first"), ("hours", "9")]);
+
+/// An announcement with a text.
+macro_rules! announce {
+    ($text:literal) => {
+        ("/api/admin/announcement", &[("text", $text)])
+    };
+}
+
 /// An action on a person that is lifted by another.
 macro_rules! restriction {
     ($set:literal, $lift:literal, $field:literal) => {
         [
-            Case {
-                action: $set,
-                about: ("user:3", &[$field]),
-                before: &[],
-                act: on!($set, "user", BOB, ("hours", "5")),
-                later: Some((on!($set, "user", BOB, ("hours", "7")), LATER)),
-            },
-            Case {
-                action: $lift,
-                about: ("user:3", &[]),
-                before: &[on!($set, "user", BOB, ("hours", "5"))],
-                act: on!($lift, "user", BOB),
-                later: Some((on!($set, "user", BOB, ("hours", "7")), LATER)),
-            },
+            case(("user:3", &[$field]), &[], on!($set, "user", BOB, ("hours", "5"))).changed_by(on!(
+                $set,
+                "user",
+                BOB,
+                ("hours", "7")
+            )),
+            case(("user:3", &[]), &[on!($set, "user", BOB, ("hours", "5"))], on!($lift, "user", BOB))
+                .changed_by(on!($set, "user", BOB, ("hours", "7"))),
         ]
     };
 }
 
 fn cases() -> Vec<Case> {
-    let story: &[&str] = &["title", "url", "topics", "edited", "locked", "withheld", "del", "merged"];
+    const FIELDS: &[&str] = &["title", "url", "topics", "edited", "locked", "withheld", "del", "merged"];
+    let (story, flagged, waiting) = (("news:1", FIELDS), ("news:2", FIELDS), ("news:3", FIELDS));
+    let (flags, comment): ((_, &[&str]), (_, &[&str])) = (("user:3", &["flags"]), ("thread:1", &["1"]));
     let mut cases: Vec<Case> = [
         restriction!("silence", "unsilence", "silenced"),
         restriction!("hold", "unhold", "held"),
@@ -89,153 +122,47 @@ fn cases() -> Vec<Case> {
         (HOLD_YOUNG, UNHOLD_YOUNG, &[HOLD_YOUNG], &["young_held"]),
     ] {
         let about: (_, &[&str]) = ("site", field);
-        cases.push(Case { action: set.1[0].1, about, before: &[], act: set, later: Some((lift, LATER)) });
-        cases.push(Case { action: lift.1[0].1, about, before, act: lift, later: Some((set, LATER)) });
+        cases.push(case(about, &[], set).changed_by(lift));
+        cases.push(case(about, before, lift).changed_by(set));
     }
     cases.extend([
-        Case {
-            action: "make_moderator",
-            about: ("user:3", &["flags"]),
-            before: &[],
-            act: on!("make_moderator", "user", BOB),
-            later: Some((on!("unmake_moderator", "user", BOB), LATER)),
-        },
-        Case {
-            action: "unmake_moderator",
-            about: ("user:3", &["flags"]),
-            before: &[on!("make_moderator", "user", BOB)],
-            act: on!("unmake_moderator", "user", BOB),
-            later: Some((on!("make_moderator", "user", BOB), LATER)),
-        },
-        Case {
-            action: "lock",
-            about: ("news:1", story),
-            before: &[],
-            act: on!("lock", "story", STORY),
-            later: Some((on!("unlock", "story", STORY), "already been undone: see line")),
-        },
-        Case {
-            action: "unlock",
-            about: ("news:1", &["title"]),
-            before: &[on!("lock", "story", STORY)],
-            act: on!("unlock", "story", STORY),
-            later: Some((on!("lock", "story", STORY), LATER)),
-        },
-        Case {
-            action: "edit",
-            about: ("news:1", story),
-            before: &[],
-            act: on!("edit", "story", STORY, ("title", "A better title"), ("topics", "")),
-            later: Some((on!("edit", "story", STORY, ("title", "Another"), ("topics", "")), LATER)),
-        },
-        Case {
-            action: "edit",
-            about: ("thread:1", &["1"]),
-            before: &[],
-            act: on!("edit", "comment", ("id", "1-1"), ("text", "kinder words")),
-            later: Some((on!("edit", "comment", ("id", "1-1"), ("text", "other words")), LATER)),
-        },
-        Case {
-            action: "remove",
-            about: ("news:1", story),
-            before: &[],
-            act: on!("remove", "story", STORY),
-            later: Some((on!("restore", "story", STORY), "already been undone: see line")),
-        },
-        Case {
-            action: "restore",
-            about: ("news:1", &["title", "del"]),
-            before: &[on!("remove", "story", STORY)],
-            act: on!("restore", "story", STORY),
-            later: Some((on!("remove", "story", STORY), LATER)),
-        },
-        Case {
-            action: "merge",
-            about: ("news:1", story),
-            before: &[],
-            act: on!("merge", "story", STORY, ("into", "2")),
-            later: Some((on!("split", "story", STORY), "already been undone: see line")),
-        },
-        Case {
-            action: "keep",
-            about: ("news:2", story),
-            before: &[],
-            act: on!("keep", "story", ("id", "2")),
-            later: Some((on!("remove", "story", ("id", "2")), LATER)),
-        },
-        Case {
-            action: "approve",
-            about: ("news:3", &["title"]),
-            before: &[],
-            act: on!("approve", "story", ("id", "3")),
-            later: Some((on!("remove", "story", ("id", "3")), LATER)),
-        },
-        Case {
-            action: "reject",
-            about: ("news:3", story),
-            before: &[],
-            act: on!("reject", "story", ("id", "3")),
-            later: None,
-        },
-        Case {
-            action: "note",
-            about: ("user:3:notes", &[]),
-            before: &[],
-            act: on!("note", "user", BOB),
-            later: None,
-        },
-        Case {
-            action: "rule",
-            about: ("rules:all", &[]),
-            before: &[],
-            act: RULE,
-            later: Some((("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "over")]), LATER)),
-        },
-        Case {
-            action: "unrule",
-            about: ("rules:all", &[]),
-            before: &[RULE],
-            act: ("/api/moderate/unrule", &[("rule_id", "1"), ("reason", "over")]),
-            later: None,
-        },
-        Case {
-            action: "bar",
-            about: ("bans:origins", &[]),
-            before: &[],
-            act: BAN_OF_DOMAIN,
-            later: Some((LIFT, LATER)),
-        },
-        Case {
-            action: "unbar",
-            about: ("bans:origins", &[]),
-            before: &[BAN_OF_DOMAIN],
-            act: LIFT,
-            later: None,
-        },
-        Case {
-            action: "announce",
-            about: ("site", &[]),
-            before: &[("/api/admin/announcement", &[("text", "The first"), ("hours", "9")])],
-            act: ("/api/admin/announcement", &[("text", "The second")]),
-            later: Some((("/api/admin/announcement", &[("text", "The third")]), LATER)),
-        },
-        Case {
-            action: "set_reasons",
-            about: ("site", &[]),
-            before: &[],
-            act: ("/api/moderate/reasons", &[("title", "Politics"), ("text", "Not here.")]),
-            later: Some((
-                ("/api/moderate/reasons", &[("reason_id", "7"), ("title", "Politics"), ("text", "No.")]),
-                LATER,
+        case(flags, &[], on!("make_moderator", "user", BOB)).changed_by(on!("unmake_moderator", "user", BOB)),
+        case(flags, &[on!("make_moderator", "user", BOB)], on!("unmake_moderator", "user", BOB))
+            .changed_by(on!("make_moderator", "user", BOB)),
+        case(story, &[], on!("lock", "story", STORY)).undone_by(on!("unlock", "story", STORY)),
+        case(("news:1", &["title"]), &[on!("lock", "story", STORY)], on!("unlock", "story", STORY))
+            .changed_by(on!("lock", "story", STORY)),
+        case(story, &[], on!("edit", "story", STORY, ("title", "A better title"), ("topics", "")))
+            .changed_by(on!("edit", "story", STORY, ("title", "Another"), ("topics", ""))),
+        case(comment, &[], on!("edit", "comment", ("id", "1-1"), ("text", "kinder words"))).changed_by(on!(
+            "edit",
+            "comment",
+            ("id", "1-1"),
+            ("text", "other words")
+        )),
+        case(story, &[], on!("remove", "story", STORY)).undone_by(on!("restore", "story", STORY)),
+        case(("news:1", &["title", "del"]), &[on!("remove", "story", STORY)], on!("restore", "story", STORY))
+            .changed_by(on!("remove", "story", STORY)),
+        case(story, &[], on!("merge", "story", STORY, ("into", "2"))).undone_by(on!("split", "story", STORY)),
+        case(flagged, &[], on!("keep", "story", ("id", "2"))).changed_by(on!("remove", "story", ("id", "2"))),
+        case(("news:3", &["title"]), &[], on!("approve", "story", ("id", "3"))).changed_by(on!(
+            "remove",
+            "story",
+            ("id", "3")
+        )),
+        case(waiting, &[], on!("reject", "story", ("id", "3"))),
+        case(("user:3:notes", &[]), &[], on!("note", "user", BOB)),
+        case(("rules:all", &[]), &[], RULE).changed_by(UNRULE),
+        case(("rules:all", &[]), &[RULE], UNRULE),
+        case(("bans:origins", &[]), &[], BAN_OF_DOMAIN).changed_by(LIFT),
+        case(("bans:origins", &[]), &[BAN_OF_DOMAIN], LIFT),
+        case(("site", &[]), &[ANNOUNCED], announce!("The second")).changed_by(announce!("The third")),
+        case(("site", &[]), &[], ("/api/moderate/reasons", &[("title", "Politics"), ("text", "Not here.")]))
+            .changed_by((
+                "/api/moderate/reasons",
+                &[("reason_id", "7"), ("title", "Politics"), ("text", "No.")],
             )),
-        },
-        Case {
-            action: "set_reasons",
-            about: ("site", &[]),
-            before: &[],
-            act: ("/api/moderate/reasons", &[("reason_id", "2"), ("remove", "1")]),
-            later: None,
-        },
+        case(("site", &[]), &[], ("/api/moderate/reasons", &[("reason_id", "2"), ("remove", "1")])),
     ]);
     cases
 }
@@ -300,7 +227,8 @@ async fn offers(by: &Client, line: u64) -> bool {
 #[tokio::test]
 async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
     for (engine, step) in [(Engine::Memory, 1), (Engine::Redis, 6)] {
-        for Case { action, about, before, act, later } in cases().into_iter().step_by(step) {
+        for case in cases().into_iter().step_by(step) {
+            let (action, Case { about, before, act, later }) = (case.action(), case);
             let (server, alice, moderator) = site(engine).await;
             for call in before {
                 line_of(&alice, *call).await;
@@ -311,10 +239,10 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             assert!(offers(&alice, line).await, "{action}");
             // Only administrators undo what an administrator has decided.
             assert!(!offers(&moderator, line).await, "{action}");
-            let why = refused(undo(&moderator, line).await);
+            let why = refused(moderator.undo(line).await);
             assert!(why.contains("dministrator"), "{action}: {why}");
             server.finish_jobs().await;
-            ok(undo(&alice, line).await);
+            ok(alice.undo(line).await);
             server.finish_jobs().await;
             assert_eq!(state(&server, about).await, first, "{action} {act:?}");
             assert!(!offers(&alice, line).await, "{action}: it was undone");
@@ -330,7 +258,7 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
             server.finish_jobs().await;
             let changed = state(&server, (about.0, &[])).await;
             assert!(!offers(&alice, line).await, "{action} {act:?}");
-            let why = refused(undo(&alice, line).await);
+            let why = refused(alice.undo(line).await);
             assert!(why.contains(expected) && why.contains(&format!("line {other} ")), "{action}: {why}");
             assert_eq!(state(&server, (about.0, &[])).await, changed, "{action}");
         }
@@ -339,7 +267,7 @@ async fn an_undo_is_exact_or_refused_by_the_line_that_came_later() {
 
 #[test]
 fn every_action_that_can_be_undone_is_tried() {
-    let tried: BTreeSet<&str> = cases().iter().map(|case| case.action).collect();
+    let tried: BTreeSet<&str> = cases().iter().map(Case::action).collect();
     let has_none = [
         // Actions that cannot be undone, or that only undo.
         "erase",
@@ -369,12 +297,12 @@ async fn what_has_ended_is_not_offered(server: Server) {
     let line = line_of(&alice, silence).await;
     server.advance(3_600);
     assert!(!offers(&alice, line).await);
-    assert!(refused(undo(&alice, line).await).contains("already ended"));
+    assert!(refused(alice.undo(line).await).contains("already ended"));
     let again = line_of(&alice, silence).await;
     assert!(offers(&alice, again).await);
     let lifted = line_of(&alice, on!("unsilence", "user", BOB)).await;
     assert!(offers(&alice, lifted).await && !offers(&alice, again).await);
     server.advance(3_600);
     assert!(!offers(&alice, lifted).await);
-    assert!(refused(undo(&alice, lifted).await).contains("would already have ended"));
+    assert!(refused(alice.undo(lifted).await).contains("would already have ended"));
 }

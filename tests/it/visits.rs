@@ -6,7 +6,7 @@ use tidings_domain::background;
 
 use crate::client::{Client, ok, refused};
 use crate::html::Page;
-use crate::server::{Server, each_engine, in_memory};
+use crate::server::{Batch, Server, each_engine, in_memory};
 
 const HALF_AN_HOUR: u64 = 1_800;
 
@@ -114,13 +114,11 @@ async fn deleted_comments_make_no_count_negative(server: Server) {
 async fn store_comments(server: &Server, count: u64) {
     let comment = |id: u64| json!({"body": "old", "ctime": id, "user_id": 1, "parent_id": -1, "up": [1]});
     let fields: Vec<_> = (1..=count).map(|id| (id.to_string(), comment(id).to_string())).collect();
-    server
-        .write(|batch| {
-            batch.set_fields("thread:comment:1", fields);
-            batch.set_field("thread:comment:1", "nextid", count.to_string());
-            batch.set_field("news:1", "comments", count.to_string());
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.set_fields("thread:comment:1", fields);
+    batch.set_field("thread:comment:1", "nextid", count.to_string());
+    batch.set_field("news:1", "comments", count.to_string());
+    server.commit(batch).await;
 }
 
 #[in_memory]

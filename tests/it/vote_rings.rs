@@ -11,7 +11,7 @@ use tidings_keyspace::Query;
 
 use crate::bench_dataset::Random;
 use crate::client::Client;
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, each_engine};
 
 /// Later than the clock of any machine that runs these tests: the command has no other clock.
 const BEGIN: u64 = 4_000_000_000;
@@ -31,18 +31,16 @@ fn printed(output: &Output) -> &str {
 /// Stores a story with the votes of some users, which the author's is one of.
 async fn store_story(server: &Server, id: u64, author: u64, voters: &[u64]) {
     let posted = BEGIN + id * 600;
-    server
-        .write(|batch| {
-            let [number, author, time] = [id, author, posted].map(|number| number.to_string());
-            let fields = [("id", &number), ("user_id", &author), ("ctime", &time), ("title", &number)];
-            batch.set_fields(format!("news:{id}"), fields.map(|(field, value)| (field, value.as_str())));
-            batch.sorted_add("news.cron", &number, posted as f64);
-            batch.sorted_add(format!("news.up:{id}"), &author, posted as f64);
-            for voter in voters {
-                batch.sorted_add(format!("news.up:{id}"), voter.to_string(), (posted + 90) as f64);
-            }
-        })
-        .await;
+    let mut batch = Batch::new();
+    let [number, author, time] = [id, author, posted].map(|number| number.to_string());
+    let fields = [("id", &number), ("user_id", &author), ("ctime", &time), ("title", &number)];
+    batch.set_fields(format!("news:{id}"), fields.map(|(field, value)| (field, value.as_str())));
+    batch.sorted_add("news.cron", &number, posted as f64);
+    batch.sorted_add(format!("news.up:{id}"), &author, posted as f64);
+    for voter in voters {
+        batch.sorted_add(format!("news.up:{id}"), voter.to_string(), (posted + 90) as f64);
+    }
+    server.commit(batch).await;
 }
 
 /// A site with 40 members. The first 30 vote for this and that, and four of the others for each

@@ -3,7 +3,7 @@
 use tidings_keyspace::Value;
 
 use crate::client::{ok, refused};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Batch, Engine, Server, each_engine};
 
 const ALREADY: &str = "You have already voted on this.";
 
@@ -67,12 +67,10 @@ async fn votes_on_own_items_are_free_of_karma(server: Server) {
     let alice = server.member("alice").await;
     let id = alice.submit_text("One", "text").await;
     // An imported item may lack its author's vote.
-    server
-        .write(|batch| {
-            batch.sorted_remove("news.up:1", "1");
-            batch.set_field("news:1", "up", "0");
-        })
-        .await;
+    let mut batch = Batch::new();
+    batch.sorted_remove("news.up:1", "1");
+    batch.set_field("news:1", "up", "0");
+    server.commit(batch).await;
     server.set_karma(&alice, 0).await;
     ok(alice.vote(id, "down").await);
     assert_eq!(server.karma(&alice).await, 0);
@@ -124,12 +122,10 @@ async fn score_and_rank_are_stored_with_every_vote(server: Server) {
     ] {
         let id = alice.submit_text("Item", "text").await;
         let key = format!("news:{id}");
-        server
-            .write(|batch| {
-                let counters = [("up", up.to_string()), ("down", down.to_string())];
-                batch.set_fields(key.clone(), counters);
-            })
-            .await;
+        let mut batch = Batch::new();
+        let counters = [("up", up.to_string()), ("down", down.to_string())];
+        batch.set_fields(key.clone(), counters);
+        server.commit(batch).await;
         server.advance(1_000);
         ok(voter.vote(id, direction).await);
         let stored: f64 = server.field(&key, "score").await.unwrap().parse().unwrap();

@@ -275,6 +275,22 @@ impl Client {
         self.api_post("/api/updateprofile", &fields).await
     }
 
+    /// The answer to an action of a moderator, which has a reason unless one is among the other fields.
+    pub async fn moderate(&self, action: &str, (kind, id): (&str, &str), more: Fields<'_>) -> Value {
+        let mut fields = vec![("action", action), ("kind", kind), ("id", id)];
+        fields.extend_from_slice(more);
+        if more.iter().all(|(name, _)| *name != "reason") {
+            fields.push(("reason", "a reason"));
+        }
+        self.api_post("/api/moderate", &fields).await
+    }
+
+    /// The answer to the undo of a line of the log of moderation.
+    pub async fn undo(&self, line: u64) -> Value {
+        let fields = [("moderation_id", &*line.to_string()), ("reason", "a mistake")];
+        self.api_post("/api/moderate/undo", &fields).await
+    }
+
     /// Writes a tweet; answers its id.
     pub async fn tweet(&self, text: &str) -> u64 {
         ok(self.try_tweet(text).await)["tweet_id"].as_u64().unwrap()

@@ -11,77 +11,10 @@ use crate::client::{Client, FORM, HttpResponse, encoded};
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
 
 /// Every element that our pages are made of: what users write adds none.
-const ELEMENTS: [&str; 69] = [
-    "a",
-    "article",
-    "aside",
-    "bdi",
-    "blockquote",
-    "body",
-    "br",
-    "button",
-    "circle",
-    "code",
-    "datalist",
-    "dd",
-    "details",
-    "dialog",
-    "div",
-    "dl",
-    "dt",
-    "em",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "g",
-    "h1",
-    "h2",
-    "h3",
-    "head",
-    "header",
-    "hr",
-    "html",
-    "img",
-    "input",
-    "kbd",
-    "label",
-    "legend",
-    "li",
-    "line",
-    "link",
-    "main",
-    "mark",
-    "meta",
-    "nav",
-    "noscript",
-    "ol",
-    "option",
-    "p",
-    "path",
-    "polyline",
-    "pre",
-    "rect",
-    "script",
-    "section",
-    "select",
-    "span",
-    "strong",
-    "summary",
-    "sup",
-    "svg",
-    "table",
-    "tbody",
-    "td",
-    "textarea",
-    "th",
-    "thead",
-    "time",
-    "title",
-    "tr",
-    "ul",
-];
+const ELEMENTS: &str = "a article aside bdi blockquote body br button circle code datalist dd details dialog div dl dt \
+    em fieldset figcaption figure footer form g h1 h2 h3 head header hr html img input kbd label \
+    legend li line link main mark meta nav noscript ol option p path polyline pre rect script \
+    section select span strong summary sup svg table tbody td textarea th thead time title tr ul";
 
 /// An element of a page.
 #[derive(Debug)]
@@ -176,7 +109,7 @@ impl Page {
     #[track_caller]
     fn check_elements(&self) {
         for element in &self.elements {
-            assert!(ELEMENTS.contains(&element.name.as_str()), "{element:?}");
+            assert!(ELEMENTS.split(' ').any(|known| known == element.name), "{element:?}");
             for (name, value) in &element.attributes {
                 assert!(!name.starts_with("on") && name != "style" && name != "srcdoc", "{element:?}");
                 let good = match name.as_str() {
@@ -314,7 +247,7 @@ impl Page {
             is_post: false,
             fields: Vec::new(),
             buttons: Vec::new(),
-            typed: Vec::new(),
+            controls: Vec::new(),
             unticked: Vec::new(),
         };
         form.attribute("action").unwrap_or_default().clone_into(&mut read.action);
@@ -325,16 +258,19 @@ impl Page {
             match element.name.as_str() {
                 "input" if is_unticked(element) => read.unticked.push((name, value)),
                 "input" => {
-                    read.typed.extend(is_typed(element).then(|| name.clone()));
+                    read.controls.extend(Control::of(element));
                     read.fields.push((name, value));
                 }
                 // A line end right after the tag is none of the text.
                 "textarea" => {
-                    read.typed.push(name.clone());
+                    read.controls.extend(Control::of(element));
                     read.fields
                         .push((name, element.text.strip_prefix('\n').unwrap_or(&element.text).to_owned()));
                 }
-                "select" => read.fields.push((name, String::new())),
+                "select" => {
+                    read.controls.extend(Control::of(element));
+                    read.fields.push((name, String::new()));
+                }
                 "option" if element.attribute("selected").is_some() => {
                     // The options follow their list.
                     read.fields.last_mut().into_iter().for_each(|(_, chosen)| chosen.clone_from(&value));
@@ -347,11 +283,55 @@ impl Page {
     }
 }
 
-/// Whether people type into it what may be shown again.
-fn is_typed(input: &Element) -> bool {
-    let kind = input.attribute("type").unwrap_or("text");
-    input.attribute("hidden").is_none()
-        && !["hidden", "password", "checkbox", "radio", "file"].contains(&kind)
+/// A field of a form that people type into, or in which they choose.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Control {
+    pub name: String,
+    /// Its type, or the kind of keyboard that it asks for; `textarea` or `select`.
+    pub kind: String,
+    pub is_required: bool,
+}
+
+impl Control {
+    /// Reads a field; `None` for one that nobody types into.
+    fn of(element: &Element) -> Option<Self> {
+        let kind = match element.name.as_str() {
+            "input" => element.attribute("inputmode").or(element.attribute("type")).unwrap_or("text"),
+            other => other,
+        };
+        let is_shown =
+            element.attribute("hidden").is_none() && !["hidden", "checkbox", "radio", "file"].contains(&kind);
+        let name = element.attribute("name").unwrap_or_default().to_owned();
+        let is_required = element.attribute("required").is_some();
+        is_shown.then(|| Self { name, kind: kind.to_owned(), is_required })
+    }
+
+    /// Values that it must not take, whatever it is for, and whether a page shows them again.
+    pub fn wrong_values(&self) -> Vec<(String, bool)> {
+        let long = format!("<{}", "x".repeat(5_000));
+        let of_kind = match self.kind.as_str() {
+            // Codes are secrets, and are never sent back.
+            _ if self.name == "code" => vec![],
+            "password" => vec![("short".to_owned(), false)],
+            "select" => vec![("<unknown>".to_owned(), false)],
+            "numeric" | "number" => vec![("many".to_owned(), true), (long, true)],
+            "url" => vec![("javascript:alert(1)".to_owned(), true), (long, true)],
+            "email" => vec![("nonsense".to_owned(), true), (long, true)],
+            _ => vec![(long, true)],
+        };
+        let empty = (self.is_required && self.kind != "select").then(|| (String::new(), true));
+        of_kind.into_iter().chain(empty).collect()
+    }
+
+    /// A value that it may take, as far as its kind says.
+    pub fn good_value(&self) -> &'static str {
+        match self.kind.as_str() {
+            "numeric" | "number" => "2",
+            "url" => "https://example.com/typed",
+            "email" => "typed@example.com",
+            _ => "<\"typed\">",
+        }
+    }
 }
 
 /// The name and the value of a button, unless it is disabled.
@@ -372,8 +352,7 @@ pub struct Form {
     pub is_post: bool,
     fields: Vec<(String, String)>,
     buttons: Vec<(String, String)>,
-    /// The fields that people type into, without passwords.
-    typed: Vec<String>,
+    controls: Vec<Control>,
     /// The boxes that are not ticked, and the choices that are not made.
     unticked: Vec<(String, String)>,
 }
@@ -409,9 +388,9 @@ impl Form {
         self
     }
 
-    /// The names of the fields that people type into, without passwords.
-    pub fn typed(&self) -> &[String] {
-        &self.typed
+    /// The fields that people type into, or in which they choose.
+    pub fn controls(&self) -> &[Control] {
+        &self.controls
     }
 
     /// The names and values of its fields.

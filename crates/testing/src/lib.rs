@@ -31,7 +31,23 @@ pub mod routes;
 pub mod topology;
 pub mod wrk;
 
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
 /// Waits a little before the next look at what is awaited, and leaves the cores to other tests.
 pub async fn pause() {
-    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    tokio::time::sleep(Duration::from_millis(2)).await;
+}
+
+/// Waits until something is so, a minute at most.
+#[track_caller]
+pub fn until(is_so: impl AsyncFn() -> bool) -> impl Future<Output = ()> {
+    let place = Location::caller();
+    async move {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_so().await {
+            assert!(Instant::now() < deadline, "{place}: it is not so after a minute");
+            pause().await;
+        }
+    }
 }

@@ -23,7 +23,8 @@ use tidings_domain::values::ids::UserId;
 use tidings_domain::values::limits::SESSION_SECONDS;
 use tidings_domain::values::session_token::SessionToken;
 use tidings_domain::values::text::Username;
-use tidings_keyspace::{Batch, EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
+pub use tidings_keyspace::Batch;
+use tidings_keyspace::{EngineClock, Expiry, Order, Query, Store, StoreOptions, Value};
 pub use tidings_testing_macros::{each_engine, in_memory};
 use tidings_web::App;
 use tidings_web::mail::SendMail;
@@ -412,6 +413,11 @@ impl Server {
     pub async fn write(&self, fill: impl FnOnce(&mut Batch)) {
         let mut batch = Batch::new();
         fill(&mut batch);
+        self.commit(batch).await;
+    }
+
+    /// Writes a batch to the store behind the site's back.
+    pub async fn commit(&self, batch: Batch) {
         self.store().commit(batch).await.unwrap();
     }
 

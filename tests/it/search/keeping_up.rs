@@ -77,9 +77,7 @@ async fn a_ban_that_ends_by_itself_ends_in_the_index_too(server: Server) {
     server.set_field("user:2", "karma", "9999").await;
     let first =
         async || ok(alice.api_get("/api/moderate/people?sort=karma&count=1").await)["people"][0].clone();
-    while first().await["username"] != "bob" {
-        tidings_testing::pause().await;
-    }
+    tidings_testing::until(async || first().await["username"] == "bob").await;
     server.advance(2 * 3_600);
     finds(&alice, "q=bob&kind=people", &["bob"]).await;
     banned(0).await;

@@ -99,14 +99,7 @@ impl Posted {
                 server.finish_jobs().await;
             }
             "merged" => {
-                let fields = [
-                    ("action", "merge"),
-                    ("kind", "story"),
-                    ("id", &*story),
-                    ("into", "1"),
-                    ("reason", "same"),
-                ];
-                ok(alice.api_post("/api/moderate", &fields).await);
+                ok(alice.moderate("merge", ("story", &*story), &[("into", "1"), ("reason", "same")]).await);
             }
             "banned" => _ = act(alice, "ban", ("user", &self.name)).await,
             "deactivated" => {

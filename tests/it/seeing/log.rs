@@ -87,9 +87,7 @@ async fn what_staff_do_and_what_is_deleted_are_lines_of_json() {
     let comment = bob.comment(story, "A comment").await;
     ok(bob.edit_comment(story, comment, "").await);
     let alice = alice.log_in("alice", PASSWORD).await;
-    let fields =
-        [("action", "lock"), ("kind", "story"), ("id", &*story.to_string()), ("reason", "Too heated.")];
-    ok(alice.api_post("/api/moderate", &fields).await);
+    ok(alice.moderate("lock", ("story", &*story.to_string()), &[("reason", "Too heated.")]).await);
     ok(bob.delete(story).await);
     client.log_in("bob", PASSWORD).await;
     watched.line("deleted a story").await;

@@ -1,13 +1,11 @@
-//! After any actions and undos of moderators, a check finds nothing, and a repair writes nothing.
+//! After each action of a moderator and its undo, a check finds nothing, and a repair writes nothing. The walk
+//! `agreement` says the same after random actions.
 
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use super::{demand_clean, report};
 use crate::client::{Client, ok};
-use crate::server::{Engine, Server, each_engine};
+use crate::server::{Server, each_engine};
 
 /// A site with an administrator, a moderator, and people who post.
 struct Site {
@@ -38,20 +36,12 @@ impl Site {
     }
 
     /// The answer to an action of the administrator.
-    async fn act(&self, action: &str, thing: &Thing, more: &[(&str, &str)]) -> Value {
-        Self::act_as(&self.alice, action, thing, more).await
-    }
-
-    async fn act_as(who: &Client, action: &str, (kind, id): &Thing, more: &[(&str, &str)]) -> Value {
-        let mut fields = vec![("action", action), ("kind", *kind), ("id", &**id), ("reason", "a reason")];
-        fields.extend_from_slice(more);
-        who.api_post("/api/moderate", &fields).await
+    async fn act(&self, action: &str, (kind, id): &Thing, more: &[(&str, &str)]) -> Value {
+        self.alice.moderate(action, (kind, id), more).await
     }
 
     async fn undo(&self, line: &Value) -> Value {
-        let line = line.to_string();
-        let fields = [("moderation_id", &*line), ("reason", "a mistake")];
-        self.alice.api_post("/api/moderate/undo", &fields).await
+        self.alice.undo(line.as_u64().unwrap()).await
     }
 
     async fn flag(&self, thing: &Thing) {
@@ -220,7 +210,7 @@ async fn deleted_posts_and_appeals(site: &Site) {
             .api_post("/api/appeal", &[("moderation_id", &line), ("text", "Please look again")])
             .await);
         site.demand_untouched("an appeal").await;
-        let answer = Site::act_as(&moderator, decision, &("appeal", line), &[]).await;
+        let answer = moderator.moderate(decision, ("appeal", &line), &[]).await;
         let answered = ok(answer)["moderation_id"].clone();
         site.demand_untouched(&format!("an appeal: {decision}")).await;
         site.undo(&answered).await;
@@ -237,119 +227,4 @@ async fn after_each_action_of_a_moderator_and_its_undo_a_check_finds_nothing(ser
     site.bob = site.server.client_of(site.bob.user_id).await;
     held_posts(&site).await;
     deleted_posts_and_appeals(&site).await;
-}
-
-/// A possible step; its numbers choose among the existing things.
-#[derive(Debug, Clone)]
-enum Step {
-    Post,
-    Flag(u8),
-    Vote(u8, u8),
-    Delete(u8),
-    Act(u8, u8),
-    Undo(u8),
-    Check,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        3 => Just(Step::Post),
-        3 => any::<u8>().prop_map(Step::Flag),
-        2 => any::<(u8, u8)>().prop_map(|(what, way)| Step::Vote(what, way)),
-        2 => any::<u8>().prop_map(Step::Delete),
-        8 => any::<(u8, u8)>().prop_map(|(action, what)| Step::Act(action, what)),
-        4 => any::<u8>().prop_map(Step::Undo),
-        1 => Just(Step::Check),
-    ]
-}
-
-const ACTIONS: [&str; 15] = [
-    "remove",
-    "restore",
-    "keep",
-    "approve",
-    "reject",
-    "merge",
-    "split",
-    "lock",
-    "edit",
-    "hold",
-    "unhold",
-    "silence",
-    "discount",
-    "remove_all",
-    "erase",
-];
-
-async fn run(engine: Engine, steps: &[Step]) {
-    let site = Site::on(Server::start(engine, &[]).await).await;
-    let bob = ("user", "bob".to_owned());
-    let mut things: Vec<Thing> = vec![bob.clone()];
-    things.extend(site.posts("first").await);
-    let mut lines: Vec<Value> = Vec::new();
-    for (number, step) in steps.iter().enumerate() {
-        let thing = |what: u8| &things[usize::from(what) % things.len()];
-        match step {
-            Step::Post => {
-                // A silenced member posts nothing.
-                if site.bob.submit("Another", &format!("http://other.example/{number}"), "").await["status"]
-                    == "ok"
-                {
-                    things.extend(site.posts(&format!("post-{number}")).await);
-                }
-            }
-            Step::Flag(what) => site.flag(thing(*what)).await,
-            Step::Vote(what, way) => {
-                if let ("story", id) = thing(*what) {
-                    let way = ["up", "down", "none"][usize::from(*way) % 3];
-                    site.readers[1].vote(id.parse().unwrap(), way).await;
-                }
-            }
-            Step::Delete(what) if thing(*what).0 != "user" => _ = site.delete(thing(*what)).await,
-            Step::Delete(_) => {}
-            Step::Act(action, what) => {
-                let more = [
-                    ("into", "1"),
-                    ("title", "Edited"),
-                    ("topics", "rust"),
-                    ("days", "7"),
-                    ("hours", "0"),
-                    ("confirm", thing(*what).1.as_str()),
-                ];
-                let action = ACTIONS[usize::from(*action) % ACTIONS.len()];
-                let answer = site.act(action, thing(*what), &more).await;
-                lines.extend(answer.get("moderation_id").cloned());
-            }
-            Step::Undo(which) if !lines.is_empty() => {
-                let line = lines.remove(usize::from(*which) % lines.len());
-                lines.extend(site.undo(&line).await.get("moderation_id").cloned());
-            }
-            Step::Undo(_) => {}
-            Step::Check => site.demand_untouched("between").await,
-        }
-        site.server.finish_jobs().await;
-    }
-    site.demand_untouched("the end").await;
-}
-
-/// Random actions of people and moderators.
-fn random(cases: usize, engine: fn() -> Engine) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut runner = TestRunner::deterministic();
-    let steps = prop::collection::vec(step(), 10..50);
-    for case in 0..cases {
-        let steps = steps.new_tree(&mut runner).unwrap().current();
-        println!("case {case}: {steps:?}");
-        runtime.block_on(run(engine(), &steps));
-    }
-}
-
-#[test]
-fn after_random_actions_a_repair_writes_not_one_key_on_the_embedded_engine() {
-    random(12, || Engine::Memory);
-}
-
-#[test]
-fn after_random_actions_a_repair_writes_not_one_key_on_redis() {
-    random(4, || Engine::Redis);
 }
