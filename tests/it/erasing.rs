@@ -14,6 +14,7 @@ use crate::night::text_of;
 use crate::pages::page;
 use crate::program::Program;
 use crate::server::{Batch, Server, each_engine};
+use crate::two_viewers;
 
 /// A word that only what is to be erased has.
 const WORD: &str = "quizzaciously";

@@ -85,7 +85,6 @@ mod load_figures;
 mod logins;
 mod mails;
 mod malformed;
-mod malformed_forms;
 mod messages;
 mod moderation;
 mod mutes;

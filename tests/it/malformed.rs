@@ -7,9 +7,10 @@ use tidings_web::limits::SHORT_BODY_BYTES;
 use tidings_web::route::BodySize;
 use tidings_web::router::routes;
 
-use crate::addresses::{Address, REQUIRED, calls};
+use crate::addresses::{Address, REQUIRED, calls, forms};
 use crate::client::{Client, FORM, HttpResponse, encoded, ok, refused};
 use crate::consistency::Dump;
+use crate::html::Page;
 use crate::mails::send_all;
 use crate::server::{Engine, Server, in_memory};
 use crate::smtp_server::SmtpServer;
@@ -90,20 +91,38 @@ async fn with_password(server: &Server, name: &str) -> Client {
     member
 }
 
-/// The answer must be a refusal as JSON, with this status.
-#[track_caller]
-fn check_refused(answer: &HttpResponse, status: StatusCode, what: &str) {
-    assert_eq!(answer.status, status, "{what}: {}", String::from_utf8_lossy(&answer.body));
-    refused(answer.json());
+/// The calls and the forms of pages. Pages get the same as calls, and answer with a page that says so.
+fn addresses() -> impl Iterator<Item = Address> {
+    calls().chain(forms())
 }
 
+/// Checks that an answer refuses a call with a status, as JSON, or a form with one of these; returns the reason.
+#[track_caller]
+fn check_refused(answer: &HttpResponse, (call, forms): (StatusCode, &[u16]), what: &str) -> String {
+    if answer.headers["content-type"] == "application/json" {
+        assert_eq!(answer.status, call, "{what}: {}", String::from_utf8_lossy(&answer.body));
+        return refused(answer.json());
+    }
+    assert!(forms.contains(&answer.status.as_u16()), "{what}: {}", answer.status);
+    assert!(!answer.headers.contains_key("set-cookie"), "{what}");
+    Page::of(answer).alert().unwrap_or_else(|| panic!("a message: {what}")).to_owned()
+}
+
+const BAD_REQUEST: (StatusCode, &[u16]) = (StatusCode::BAD_REQUEST, &[400]);
+
 #[tokio::test]
-async fn good_calls_are_accepted_so_that_the_others_could_be() {
-    for call in calls() {
+async fn good_calls_and_forms_are_accepted_so_that_the_others_could_be() {
+    for address in addresses() {
         let target = Target::new().await;
-        for answer in target.send(&call, &target.form_without(&call, "")).await {
-            assert_eq!(answer.status, StatusCode::OK);
-            ok(answer.json());
+        for answer in target.send(&address, &target.form_without(&address, "")).await {
+            let is_one_of_two = address.path.starts_with("/settings/two-factor/");
+            let stays = ["/reset-password", "/appeal"].contains(&address.path) || is_one_of_two;
+            if address.path.starts_with("/api/") {
+                ok(answer.json());
+            } else {
+                let expected = if stays { StatusCode::OK } else { StatusCode::SEE_OTHER };
+                assert_eq!(answer.status, expected, "{}", address.path);
+            }
         }
     }
 }
@@ -112,21 +131,30 @@ async fn good_calls_are_accepted_so_that_the_others_could_be() {
 async fn a_missing_field_is_refused_and_named() {
     let target = Target::new().await;
     let before = target.dump().await;
-    for call in calls() {
-        for (name, _, _) in call.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
-            for answer in target.send(&call, &target.form_without(&call, name)).await {
-                assert_eq!(answer.status, StatusCode::OK);
-                let error = refused(answer.json());
-                assert_eq!(error, format!("The field {name} is wrong: it is missing."), "{}", call.path);
+    for address in addresses() {
+        for (name, _, _) in address.fields.iter().filter(|(_, _, optional)| *optional == REQUIRED) {
+            for answer in target.send(&address, &target.form_without(&address, name)).await {
+                let told = check_refused(&answer, (StatusCode::OK, &[400]), address.path);
+                assert!(
+                    told.starts_with(&format!("The field {name} is wrong: ")),
+                    "{}: {told}",
+                    address.path
+                );
+                let is_call = address.path.starts_with("/api/");
+                assert!(!is_call || told.ends_with(": it is missing."), "{}: {told}", address.path);
             }
         }
-        if call.signed {
-            let answers = target.send(&call, &target.form_without(&call, "apisecret")).await;
-            check_refused(&answers[0], StatusCode::OK, call.path);
+        if address.signed {
+            let answers = target.send(&address, &target.form_without(&address, "apisecret")).await;
+            check_refused(&answers[0], (StatusCode::OK, &[403]), address.path);
         }
-        if !call.fields.is_empty() {
-            for answer in target.send(&call, "").await {
-                check_refused(&answer, StatusCode::OK, call.path);
+        // A call without fields is whole when it is empty.
+        if address.signed || !address.fields.is_empty() {
+            for body in ["", "unknown=1"] {
+                for answer in target.send(&address, body).await {
+                    let of_form: &[u16] = if address.signed { &[403] } else { &[400] };
+                    check_refused(&answer, (StatusCode::OK, of_form), address.path);
+                }
             }
         }
     }
@@ -135,7 +163,7 @@ async fn a_missing_field_is_refused_and_named() {
 
 /// Bodies that are no plain forms because of one field: given the whole form
 /// and the form without the field.
-pub fn no_forms(whole: &str, others: &str, name: &str) -> [String; 11] {
+fn no_forms(whole: &str, others: &str, name: &str) -> [String; 11] {
     [
         format!("{whole}&{name}=1&{name}=2"),
         format!("{whole}&{name}=1&{name}=1"),
@@ -151,59 +179,11 @@ pub fn no_forms(whole: &str, others: &str, name: &str) -> [String; 11] {
     ]
 }
 
-#[tokio::test]
-async fn repeated_fields_arrays_and_what_is_not_utf_8_are_bad_requests() {
-    let target = Target::new().await;
-    let before = target.dump().await;
-    for call in calls() {
-        let whole = target.form_without(&call, "");
-        for name in Target::names(&call).into_iter().chain(["unknown"]) {
-            let others = target.form_without(&call, name);
-            for form in no_forms(&whole, &others, name) {
-                for answer in target.send(&call, &form).await {
-                    check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {form}", call.path));
-                }
-            }
-        }
-        let many: String = (0..70).map(|number| format!("&f{number}=1")).collect();
-        for answer in target.send(&call, &(whole + &many)).await {
-            check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
-        }
-    }
-    assert_eq!(target.dump().await, before);
-}
-
 /// Bodies that are not UTF-8.
-pub const NOT_UTF_8: [&[u8]; 3] = [b"\xff\xfe\xfd", b"\x80=\x80", b"a=1&\xc3\x28=2"];
-
-#[tokio::test]
-async fn raw_bytes_that_are_not_utf_8_are_a_bad_request() {
-    let target = Target::new().await;
-    let before = target.dump().await;
-    for call in calls() {
-        for bytes in NOT_UTF_8 {
-            let answer = target.client(&call).post_bytes(call.path, FORM, bytes.to_vec()).await;
-            check_refused(&answer, StatusCode::BAD_REQUEST, call.path);
-        }
-    }
-    assert_eq!(target.dump().await, before);
-}
-
-#[tokio::test]
-async fn a_body_larger_than_any_form_is_too_large() {
-    let target = Target::new().await;
-    let before = target.dump().await;
-    for call in calls() {
-        let form = format!("{}&unknown={}", target.form_without(&call, ""), "x".repeat(1_000_000));
-        for answer in target.send(&call, &form).await {
-            check_refused(&answer, StatusCode::PAYLOAD_TOO_LARGE, call.path);
-        }
-    }
-    assert_eq!(target.dump().await, before);
-}
+const NOT_UTF_8: [&[u8]; 3] = [b"\xff\xfe\xfd", b"\x80=\x80", b"a=1&\xc3\x28=2"];
 
 /// Content types of bodies that are no forms.
-pub const NO_FORM_TYPES: &[&str] = &[
+const NO_FORM_TYPES: &[&str] = &[
     "application/json",
     "text/plain",
     "multipart/form-data; boundary=x",
@@ -215,15 +195,35 @@ pub const NO_FORM_TYPES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_body_of_another_type_is_a_bad_request() {
+async fn what_is_no_form_is_a_bad_request() {
     let target = Target::new().await;
     let before = target.dump().await;
-    for call in calls() {
-        let form = target.form_without(&call, "");
+    for address in addresses() {
+        let whole = target.form_without(&address, "");
+        let next = (!address.path.starts_with("/api/")).then_some("next");
+        for name in Target::names(&address).into_iter().chain(next).chain(["unknown"]) {
+            for form in no_forms(&whole, &target.form_without(&address, name), name) {
+                for answer in target.send(&address, &form).await {
+                    check_refused(&answer, BAD_REQUEST, &format!("{} {form}", address.path));
+                }
+            }
+        }
+        let many: String = (0..70).map(|number| format!("&f{number}=1")).collect();
+        for answer in target.send(&address, &format!("{whole}{many}")).await {
+            check_refused(&answer, BAD_REQUEST, address.path);
+        }
+        for bytes in NOT_UTF_8 {
+            let answer = target.client(&address).post_bytes(address.path, FORM, bytes.to_vec()).await;
+            check_refused(&answer, BAD_REQUEST, address.path);
+        }
         for content_type in NO_FORM_TYPES {
-            let answer =
-                target.client(&call).post_bytes(call.path, content_type, form.clone().into_bytes()).await;
-            check_refused(&answer, StatusCode::BAD_REQUEST, &format!("{} {content_type:?}", call.path));
+            let body = whole.clone().into_bytes();
+            let answer = target.client(&address).post_bytes(address.path, content_type, body).await;
+            check_refused(&answer, BAD_REQUEST, &format!("{} {content_type:?}", address.path));
+        }
+        let large = format!("{whole}&unknown={}", "x".repeat(1_000_000));
+        for answer in target.send(&address, &large).await {
+            check_refused(&answer, (StatusCode::PAYLOAD_TOO_LARGE, &[413]), address.path);
         }
     }
     assert_eq!(target.dump().await, before);
@@ -255,7 +255,7 @@ const BAD_TOPICS: &[&str] = &[
 ];
 
 /// A field, and what must never be accepted in it.
-pub const BAD_VALUES: &[(&str, &[&str])] = &[
+const BAD_VALUES: &[(&str, &[&str])] = &[
     ("topics", BAD_TOPICS),
     ("topic", BAD_TOPICS),
     ("name", BAD_TOPICS),
@@ -387,28 +387,30 @@ async fn ids_directions_and_urls_out_of_this_world_are_refused_and_write_nothing
     let target = Target::new().await;
     let before = target.dump().await;
     let mut tried = 0;
-    for call in calls() {
+    for address in addresses() {
         for &(name, values) in BAD_VALUES {
-            if !Target::names(&call).contains(&name) {
+            if address.fields.iter().all(|(known, _, _)| *known != name) {
                 continue;
             }
-            let others = target.form_without(&call, name);
+            let others = target.form_without(&address, name);
             for value in values {
                 // An empty id of a comment is no address, but one number alone is an edit of that comment.
-                if (call.path, name, *value) == ("/api/postcomment", "comment_id", "1") {
+                if address.path.ends_with("/postcomment") && (name, *value) == ("comment_id", "1") {
                     continue;
                 }
                 // Without a URL the text is the item.
                 let form = format!("{others}&{}", encoded(&[(name, value)]));
-                for answer in target.send(&call, &form).await {
-                    check_refused(&answer, StatusCode::OK, &format!("{} {name}={value:?}", call.path));
+                for answer in target.send(&address, &form).await {
+                    // An id that could be one is of nothing that is there.
+                    let statuses = (StatusCode::OK, &[400, 403, 404, 422][..]);
+                    check_refused(&answer, statuses, &format!("{} {name}={value:?}", address.path));
                     tried += 1;
                 }
             }
         }
     }
     assert_eq!(target.dump().await, before);
-    assert!(tried > 150, "{tried}");
+    assert!(tried > 300, "{tried}");
 }
 
 #[tokio::test]
@@ -446,6 +448,27 @@ async fn long_values_and_control_characters_never_make_an_error_of_ours() {
                     assert_eq!(answer.status, expected, "{} {name}", call.path);
                     let answer = answer.json();
                     assert!(["ok", "err"].contains(&answer["status"].as_str().unwrap()), "{answer}");
+                }
+            }
+        }
+        crate::consistency::check(&target.dump().await);
+    }
+}
+
+#[tokio::test]
+async fn long_values_and_control_characters_in_forms_never_make_an_error_of_ours() {
+    let long = "x".repeat(60_000);
+    for form in forms() {
+        // Some of these are harmless in some fields: a new site for each form.
+        let target = Target::new().await;
+        for name in Target::names(&form).into_iter().chain(["next"]) {
+            let others = target.form_without(&form, name);
+            for value in [&*long, "%00", "a%00b", "%1B%5B31m", "%0D%0A", "%E2%80%AE", "%F0%9F%A6%80"] {
+                for answer in target.send(&form, &format!("{others}&{name}={value}")).await {
+                    assert!(!answer.status.is_server_error(), "{} {name}={value:.9}", form.path);
+                    if answer.status != StatusCode::SEE_OTHER {
+                        Page::of(&answer);
+                    }
                 }
             }
         }

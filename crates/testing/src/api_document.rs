@@ -74,7 +74,7 @@ impl Document {
     }
 
     /// The path of the document that an address belongs to.
-    fn path_of(&self, address: &str) -> Option<&str> {
+    pub fn path_of(&self, address: &str) -> Option<&str> {
         let mut paths = self.description["paths"].as_object().unwrap().keys();
         paths.find(|path| matches(path, address)).map(String::as_str)
     }
