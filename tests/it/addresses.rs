@@ -9,6 +9,9 @@ use crate::routes::post_routes;
 /// The name of a field, a good value, and whether it may be left out.
 pub type ExampleField = (&'static str, &'static str, bool);
 
+/// Fields with good values. The names of those that may be left out end in `?`.
+type Example = &'static [(&'static str, &'static str)];
+
 pub const REQUIRED: bool = false;
 pub const OPTIONAL: bool = true;
 
@@ -18,7 +21,7 @@ pub struct Action {
     page: Option<&'static str>,
     call: Option<&'static str>,
     /// Good values for all fields, which the administrator of a `Target` can send; `None` if more is needed.
-    example: Option<&'static [ExampleField]>,
+    example: Option<Example>,
     has_session: bool,
     /// Whether the call takes its fields from the query string of a GET too.
     call_by_get: bool,
@@ -40,10 +43,10 @@ pub enum Repeat {
 }
 
 /// An address to send a form to.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Address {
     pub path: &'static str,
-    pub fields: &'static [ExampleField],
+    pub fields: Vec<ExampleField>,
     /// Whether it takes its fields from the query string of a GET too.
     pub takes_get: bool,
     /// Whether it needs a session.
@@ -53,24 +56,20 @@ pub struct Address {
     pub repeat: Repeat,
 }
 
-const fn action(
-    page: Option<&'static str>,
-    call: Option<&'static str>,
-    example: Option<&'static [ExampleField]>,
-) -> Action {
+const fn action(page: Option<&'static str>, call: Option<&'static str>, example: Option<Example>) -> Action {
     let (has_session, call_by_get, is_refused_in_silence) = (true, false, false);
     Action { page, call, example, has_session, call_by_get, is_refused_in_silence, repeat: Repeat::Kept }
 }
 
-const fn both(page: &'static str, call: &'static str, example: &'static [ExampleField]) -> Action {
+const fn both(page: &'static str, call: &'static str, example: Example) -> Action {
     action(Some(page), Some(call), Some(example))
 }
 
-const fn page(path: &'static str, example: &'static [ExampleField]) -> Action {
+const fn page(path: &'static str, example: Example) -> Action {
     action(Some(path), None, Some(example))
 }
 
-const fn call(path: &'static str, example: &'static [ExampleField]) -> Action {
+const fn call(path: &'static str, example: Example) -> Action {
     action(None, Some(path), Some(example))
 }
 
@@ -109,7 +108,12 @@ impl Action {
 
     fn at(&self, path: &'static str, takes_get: bool) -> Option<Address> {
         let Self { example, has_session: signed, is_refused_in_silence, repeat, .. } = *self;
-        Some(Address { path, fields: example?, takes_get, signed, is_refused_in_silence, repeat })
+        let field = |(name, value): &(&'static str, &'static str)| match name.strip_suffix('?') {
+            Some(name) => (name, *value, OPTIONAL),
+            None => (*name, *value, REQUIRED),
+        };
+        let fields = example?.iter().map(field).collect();
+        Some(Address { path, fields, takes_get, signed, is_refused_in_silence, repeat })
     }
 }
 
@@ -147,75 +151,46 @@ fn what_has_no_example_says_why_its_repeats_are_not_tried() {
 /// All of them.
 const ACTIONS: &[Action] = &[
     page("/admin/recompute", &[]),
-    page(
-        "/admin/site",
-        &[
-            ("description", "A sentence", OPTIONAL),
-            ("accent", "#aa0000", OPTIONAL),
-            ("rules", "Be kind", OPTIONAL),
-        ],
-    ),
+    page("/admin/site", &[("description?", "A sentence"), ("accent?", "#aa0000"), ("rules?", "Be kind")]),
     untried_page("/admin/site/logo").not_kept("a file, not a form; set twice it is as once"),
     page("/admin/site/removelogo", &[]),
     untried_page("/admin/sites/ban").kept_but_untried("does what /api/sites/admin/ban does"),
-    both(
-        "/admin/sites/settings",
-        "/api/sites/admin/settings",
-        &[("maximum_votes_per_user_per_day", "20", OPTIONAL)],
-    ),
+    both("/admin/sites/settings", "/api/sites/admin/settings", &[("maximum_votes_per_user_per_day?", "20")]),
     untried_page("/admin/sites/unban").kept_but_untried("does what /api/sites/admin/unban does"),
     both(
         "/appeal",
         "/api/appeal",
         &[
-            ("moderation_id", "1", REQUIRED),
-            ("text", "It was not like that", REQUIRED),
-            ("username", "bob", OPTIONAL),
-            ("password", PASSWORD, OPTIONAL),
+            ("moderation_id", "1"),
+            ("text", "It was not like that"),
+            ("username?", "bob"),
+            ("password?", PASSWORD),
         ],
     )
     .without_session()
     .not_kept("with a password there is no session, and an appeal is possible once"),
-    both("/block", "/api/block", &[("username", "bob", REQUIRED)]),
+    both("/block", "/api/block", &[("username", "bob")]),
     untried_page("/confirm-email/{token}").not_kept("no account needed: confirmed twice is as once"),
-    call("/api/delnews", &[("news_id", "1", REQUIRED)]),
+    call("/api/delnews", &[("news_id", "1")]),
     page("/delnews/1", &[]),
-    call("/api/deltweet", &[("tweet_id", "1", REQUIRED)]),
+    call("/api/deltweet", &[("tweet_id", "1")]),
     page("/deltweet/1", &[]),
-    both(
-        "/describetopic",
-        "/api/describetopic",
-        &[("about", "A sentence", REQUIRED), ("topic", "rust", REQUIRED)],
-    )
-    .refused_in_silence(),
+    both("/describetopic", "/api/describetopic", &[("about", "A sentence"), ("topic", "rust")])
+        .refused_in_silence(),
     page(
         "/editnews/1",
-        &[
-            ("news_id", "1", REQUIRED),
-            ("title", "A title", REQUIRED),
-            ("url", "http://example.com/new", OPTIONAL),
-            ("text", "", OPTIONAL),
-        ],
+        &[("news_id", "1"), ("title", "A title"), ("url?", "http://example.com/new"), ("text?", "")],
     )
     .refused_in_silence(),
     untried_call("/api/fetchtitle").not_kept("writes nothing"),
-    both(
-        "/flag",
-        "/api/flag",
-        &[
-            ("kind", "story", REQUIRED),
-            ("id", "2", REQUIRED),
-            ("reason", "spam", REQUIRED),
-            ("note", "a note", OPTIONAL),
-        ],
-    )
-    .refused_in_silence(),
-    both("/follow", "/api/follow", &[("username", "bob", REQUIRED)]).refused_in_silence(),
-    both("/followtopic", "/api/followtopic", &[("topic", "rust", REQUIRED)]),
-    both("/hide", "/api/hide", &[("news_id", "2", REQUIRED)]),
-    page("/inbox/feed", &[("feed", "new", REQUIRED)]),
+    both("/flag", "/api/flag", &[("kind", "story"), ("id", "2"), ("reason", "spam"), ("note?", "a note")])
+        .refused_in_silence(),
+    both("/follow", "/api/follow", &[("username", "bob")]).refused_in_silence(),
+    both("/followtopic", "/api/followtopic", &[("topic", "rust")]),
+    both("/hide", "/api/hide", &[("news_id", "2")]),
+    page("/inbox/feed", &[("feed", "new")]),
     untried_page("/inbox/undo").kept_but_untried("undoes what was marked a short time ago, once"),
-    both("/login", "/api/login", &[("username", "alice", REQUIRED), ("password", PASSWORD, REQUIRED)])
+    both("/login", "/api/login", &[("username", "alice"), ("password", PASSWORD)])
         .without_session()
         .call_by_get()
         .not_kept("no account yet: a further session"),
@@ -223,188 +198,142 @@ const ACTIONS: &[Action] = &[
     untried_page("/login/passkey").not_kept("no account yet: a challenge counts once"),
     untried_page("/login/passkey/options").not_kept("no account yet: writes nothing that lasts"),
     both("/logout", "/api/logout", &[]).not_kept("ends the session, and with it whatever could repeat it"),
-    both("/messages", "/api/messages", &[("anonymous", "0", OPTIONAL), ("text", "A question", REQUIRED)]),
-    both("/mergetopic", "/api/mergetopic", &[("topic", "rust", REQUIRED), ("into", "go", REQUIRED)])
-        .refused_in_silence(),
+    both("/messages", "/api/messages", &[("anonymous?", "0"), ("text", "A question")]),
+    both("/mergetopic", "/api/mergetopic", &[("topic", "rust"), ("into", "go")]).refused_in_silence(),
     both(
         "/moderate",
         "/api/moderate",
-        &[
-            ("action", "silence", REQUIRED),
-            ("kind", "user", REQUIRED),
-            ("id", "bob", REQUIRED),
-            ("reason", "spam", REQUIRED),
-        ],
+        &[("action", "silence"), ("kind", "user"), ("id", "bob"), ("reason", "spam")],
     )
     .refused_in_silence(),
     both(
         "/moderate/rules",
         "/api/moderate/rule",
-        &[
-            ("effect", "hold", REQUIRED),
-            ("pattern", "example.com", REQUIRED),
-            ("reason", "spam", REQUIRED),
-            ("what", "domain", REQUIRED),
-        ],
+        &[("effect", "hold"), ("pattern", "example.com"), ("reason", "spam"), ("what", "domain")],
     )
     .refused_in_silence(),
-    both(
-        "/moderate/rules/lift",
-        "/api/moderate/unrule",
-        &[("reason", "a mistake", REQUIRED), ("rule_id", "1", REQUIRED)],
-    )
-    .refused_in_silence(),
+    both("/moderate/rules/lift", "/api/moderate/unrule", &[("reason", "a mistake"), ("rule_id", "1")])
+        .refused_in_silence(),
     both(
         "/people",
         "/api/moderate/people",
-        &[("action", "silence", REQUIRED), ("reason", "a raid", REQUIRED), ("usernames", "bob", REQUIRED)],
+        &[("action", "silence"), ("reason", "a raid"), ("usernames", "bob")],
     )
     .refused_in_silence(),
     both(
         "/moderate/bans",
         "/api/moderate/bans",
-        &[
-            ("reason", "spam", REQUIRED),
-            ("scope", "signup", REQUIRED),
-            ("value", "192.0.2.0/24", REQUIRED),
-            ("what", "network", REQUIRED),
-        ],
+        &[("reason", "spam"), ("scope", "signup"), ("value", "192.0.2.0/24"), ("what", "network")],
     )
     .refused_in_silence(),
-    both(
-        "/moderate/bans/lift",
-        "/api/moderate/unban",
-        &[("ban_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
-    )
-    .refused_in_silence(),
+    both("/moderate/bans/lift", "/api/moderate/unban", &[("ban_id", "1"), ("reason", "a mistake")])
+        .refused_in_silence(),
     both(
         "/moderate/reasons",
         "/api/moderate/reasons",
-        &[
-            ("rule", "Rule 3", OPTIONAL),
-            ("text", "No politics here", REQUIRED),
-            ("title", "Politics", REQUIRED),
-        ],
+        &[("rule?", "Rule 3"), ("text", "No politics here"), ("title", "Politics")],
     )
     .refused_in_silence(),
     both(
         "/admin/announcement",
         "/api/admin/announcement",
-        &[("hours", "2", OPTIONAL), ("text", "We move on Sunday", OPTIONAL), ("url", "/about", OPTIONAL)],
+        &[("hours?", "2"), ("text?", "We move on Sunday"), ("url?", "/about")],
     )
     .refused_in_silence(),
     both(
         "/admin/hooks",
         "/api/admin/hooks",
         &[
-            ("address", "https://hooks.example.com/1", REQUIRED),
-            ("format", "full", OPTIONAL),
-            ("kinds", "story,queue", REQUIRED),
-            ("secret", "correct horse", REQUIRED),
+            ("address", "https://hooks.example.com/1"),
+            ("format?", "full"),
+            ("kinds", "story,queue"),
+            ("secret", "correct horse"),
         ],
     ),
-    both("/announcement/dismiss", "/api/announcement/dismiss", &[("made", "1800000000", REQUIRED)]),
-    both(
-        "/moderate/undo",
-        "/api/moderate/undo",
-        &[("moderation_id", "1", REQUIRED), ("reason", "a mistake", REQUIRED)],
-    )
-    .refused_in_silence(),
+    both("/announcement/dismiss", "/api/announcement/dismiss", &[("made", "1800000000")]),
+    both("/moderate/undo", "/api/moderate/undo", &[("moderation_id", "1"), ("reason", "a mistake")])
+        .refused_in_silence(),
     page("/moderate/votes", &[]),
-    both("/mute", "/api/mute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
-    both("/mutetopic", "/api/mutetopic", &[("topic", "rust", REQUIRED)]),
+    both("/mute", "/api/mute", &[("what", "word"), ("value", "chess")]),
+    both("/mutetopic", "/api/mutetopic", &[("topic", "rust")]),
     both(
         "/postcomment",
         "/api/postcomment",
         &[
-            ("news_id", "1", REQUIRED),
-            ("comment_id", "-1", REQUIRED),
-            ("parent_id", "1", REQUIRED),
-            ("comment", "text", REQUIRED),
-            ("speaking_as", "moderator", OPTIONAL),
+            ("news_id", "1"),
+            ("comment_id", "-1"),
+            ("parent_id", "1"),
+            ("comment", "text"),
+            ("speaking_as?", "moderator"),
         ],
     )
     .refused_in_silence(),
-    call("/api/preview", &[("text", "*A* text", REQUIRED)]).without_session().not_kept("writes nothing"),
+    call("/api/preview", &[("text", "*A* text")]).without_session().not_kept("writes nothing"),
     page(
         "/profile",
         &[
-            ("about", "new", REQUIRED),
-            ("email", "new@example.org", REQUIRED),
-            ("password", "a new password", OPTIONAL),
-            ("current_password", PASSWORD, OPTIONAL),
+            ("about", "new"),
+            ("email", "new@example.org"),
+            ("password?", "a new password"),
+            ("current_password?", PASSWORD),
         ],
     )
     .refused_in_silence(),
-    both("/readinbox", "/api/readinbox", &[("id", "all", REQUIRED), ("until", "reply:1-1", OPTIONAL)]),
+    both("/readinbox", "/api/readinbox", &[("id", "all"), ("until?", "reply:1-1")]),
     both(
         "/register",
         "/api/create_account",
         &[
-            ("username", "mallory", REQUIRED),
-            ("password", "a good password", REQUIRED),
-            ("email", "mallory@example.org", OPTIONAL),
-            ("application", "I read a lot.", OPTIONAL),
+            ("username", "mallory"),
+            ("password", "a good password"),
+            ("email?", "mallory@example.org"),
+            ("application?", "I read a lot."),
         ],
     )
     .without_session()
     .not_kept("no account yet: a name can be taken once"),
-    both("/renametopic", "/api/renametopic", &[("topic", "rust", REQUIRED), ("name", "crab", REQUIRED)])
-        .refused_in_silence(),
-    both(
-        "/reset-password",
-        "/api/reset-password",
-        &[("username", "alice", REQUIRED), ("email", "alice@example.org", REQUIRED)],
-    )
-    .without_session()
-    .call_by_get()
-    .not_kept("no account yet: a further mail, within a limit"),
+    both("/renametopic", "/api/renametopic", &[("topic", "rust"), ("name", "crab")]).refused_in_silence(),
+    both("/reset-password", "/api/reset-password", &[("username", "alice"), ("email", "alice@example.org")])
+        .without_session()
+        .call_by_get()
+        .not_kept("no account yet: a further mail, within a limit"),
     untried_page("/reset-password/{token}").not_kept("no account yet: a link counts once"),
-    both("/save", "/api/save", &[("news_id", "2", REQUIRED)]),
+    both("/save", "/api/save", &[("news_id", "2")]),
     page(
         "/settings",
-        &[
-            ("about", "new", OPTIONAL),
-            ("fullname", "A new name", OPTIONAL),
-            ("tweet_news", "1", OPTIONAL),
-            ("tweet_news_shown", "1", OPTIONAL),
-        ],
+        &[("about?", "new"), ("fullname?", "A new name"), ("tweet_news?", "1"), ("tweet_news_shown?", "1")],
     )
     .refused_in_silence(),
-    page(
-        "/settings/account",
-        &[("password", "a new password", REQUIRED), ("current_password", PASSWORD, OPTIONAL)],
-    ),
+    page("/settings/account", &[("password", "a new password"), ("current_password?", PASSWORD)]),
     page(
         "/settings/mail",
         &[
-            ("email", "new@example.org", OPTIONAL),
-            ("current_password", PASSWORD, OPTIONAL),
-            ("digest", "weekly", OPTIONAL),
-            ("mail_replies", "1", OPTIONAL),
-            ("mail_replies_shown", "1", OPTIONAL),
+            ("email?", "new@example.org"),
+            ("current_password?", PASSWORD),
+            ("digest?", "weekly"),
+            ("mail_replies?", "1"),
+            ("mail_replies_shown?", "1"),
         ],
     ),
     page(
         "/settings/reading",
         &[
-            ("theme", "dark", OPTIONAL),
-            ("text_size", "large", OPTIONAL),
-            ("shortcuts", "modifier", OPTIONAL),
-            ("sort_comments", "newest", OPTIONAL),
+            ("theme?", "dark"),
+            ("text_size?", "large"),
+            ("shortcuts?", "modifier"),
+            ("sort_comments?", "newest"),
         ],
     ),
     page("/settings/confirm-email", &[]).kept_but_untried("mails the link after the answer"),
-    page("/settings/deactivate", &[("password", PASSWORD, REQUIRED), ("writings", "keep", OPTIONAL)])
+    page("/settings/deactivate", &[("password", PASSWORD), ("writings?", "keep")])
         .not_kept("ends the account"),
-    both("/settings/invitations", "/api/invite", &[("email", "carol@example.org", OPTIONAL)])
-        .refused_in_silence(),
+    both("/settings/invitations", "/api/invite", &[("email?", "carol@example.org")]).refused_in_silence(),
     untried_page("/settings/invitations/withdraw")
         .kept_but_untried("needs the code of an invitation, which is gone afterwards"),
-    call("/api/endsession", &[("session", "others", REQUIRED)]),
-    page("/settings/sessions", &[("session", "others", REQUIRED)])
+    call("/api/endsession", &[("session", "others")]),
+    page("/settings/sessions", &[("session", "others")])
         .done_again("ends the sessions that have begun since; only the secret changes again"),
-    both("/settings/two-factor/app", "/api/totp/begin", &[("current_password", PASSWORD, REQUIRED)]),
+    both("/settings/two-factor/app", "/api/totp/begin", &[("current_password", PASSWORD)]),
     untried_page("/settings/two-factor/app/confirm").not_kept("as /api/totp/confirm"),
     untried_page("/settings/two-factor/app/remove").kept_but_untried("does what /api/totp/end does"),
     untried_page("/settings/two-factor/codes")
@@ -420,55 +349,51 @@ const ACTIONS: &[Action] = &[
         "/submit",
         "/api/submit",
         &[
-            ("news_id", "-1", REQUIRED),
-            ("title", "A title", REQUIRED),
-            ("url", "http://example.com/new", OPTIONAL),
-            ("text", "A text", OPTIONAL),
-            ("topics", "rust, new-topic", OPTIONAL),
+            ("news_id", "-1"),
+            ("title", "A title"),
+            ("url?", "http://example.com/new"),
+            ("text?", "A text"),
+            ("topics?", "rust, new-topic"),
         ],
     )
     .refused_in_silence(),
-    both("/subscribe", "/api/subscribe", &[("news_id", "2", REQUIRED)]),
+    both("/subscribe", "/api/subscribe", &[("news_id", "2")]),
     untried_call("/api/totp/confirm")
         .not_kept("answers with secrets of which only hashes are stored; refused the second time"),
     untried_call("/api/totp/end").kept_but_untried("tried in `openapi`"),
-    both("/tweet", "/api/tweet", &[("text", "A tweet", REQUIRED)]).refused_in_silence(),
-    both("/unblock", "/api/unblock", &[("username", "bob", REQUIRED)]),
-    both("/unflag", "/api/unflag", &[("kind", "comment", REQUIRED), ("id", "1-1", REQUIRED)]),
-    both("/unfollow", "/api/unfollow", &[("username", "bob", REQUIRED)]),
-    both("/unfollowtopic", "/api/unfollowtopic", &[("topic", "rust", REQUIRED)]),
-    both("/unhide", "/api/unhide", &[("news_id", "2", REQUIRED)]),
-    both("/unmute", "/api/unmute", &[("what", "word", REQUIRED), ("value", "chess", REQUIRED)]),
-    both("/unmutetopic", "/api/unmutetopic", &[("topic", "rust", REQUIRED)]),
-    both("/unsave", "/api/unsave", &[("news_id", "2", REQUIRED)]),
-    both("/unsubscribe", "/api/unsubscribe", &[("news_id", "2", REQUIRED)]),
+    both("/tweet", "/api/tweet", &[("text", "A tweet")]).refused_in_silence(),
+    both("/unblock", "/api/unblock", &[("username", "bob")]),
+    both("/unflag", "/api/unflag", &[("kind", "comment"), ("id", "1-1")]),
+    both("/unfollow", "/api/unfollow", &[("username", "bob")]),
+    both("/unfollowtopic", "/api/unfollowtopic", &[("topic", "rust")]),
+    both("/unhide", "/api/unhide", &[("news_id", "2")]),
+    both("/unmute", "/api/unmute", &[("what", "word"), ("value", "chess")]),
+    both("/unmutetopic", "/api/unmutetopic", &[("topic", "rust")]),
+    both("/unsave", "/api/unsave", &[("news_id", "2")]),
+    both("/unsubscribe", "/api/unsubscribe", &[("news_id", "2")]),
     untried_page("/unsubscribe/{token}").not_kept("no account needed: unsubscribed twice is as once"),
     call(
         "/api/updateprofile",
         &[
-            ("about", "new", REQUIRED),
-            ("email", "new@example.org", REQUIRED),
-            ("password", "a new password", OPTIONAL),
-            ("current_password", PASSWORD, OPTIONAL),
-            ("fullname", "A new name", OPTIONAL),
-            ("tweet_news", "0", OPTIONAL),
-            ("shortcuts", "modifier", OPTIONAL),
-            ("digest", "weekly", OPTIONAL),
-            ("mail_replies", "1", OPTIONAL),
-            ("sort_comments", "newest", OPTIONAL),
-            ("theme", "dark", OPTIONAL),
-            ("text_size", "large", OPTIONAL),
+            ("about", "new"),
+            ("email", "new@example.org"),
+            ("password?", "a new password"),
+            ("current_password?", PASSWORD),
+            ("fullname?", "A new name"),
+            ("tweet_news?", "0"),
+            ("shortcuts?", "modifier"),
+            ("digest?", "weekly"),
+            ("mail_replies?", "1"),
+            ("sort_comments?", "newest"),
+            ("theme?", "dark"),
+            ("text_size?", "large"),
         ],
     )
     .refused_in_silence(),
     untried_page("/v1/vote").not_kept("the voter is the browser: a vote twice is as once"),
     untried_page("/vote").not_kept("the voter is the browser: a vote twice is as once"),
-    both(
-        "/votecomment",
-        "/api/votecomment",
-        &[("comment_id", "1-1", REQUIRED), ("vote_type", "up", REQUIRED)],
-    ),
-    both("/votenews", "/api/votenews", &[("news_id", "2", REQUIRED), ("vote_type", "up", REQUIRED)]),
-    both("/votesite", "/api/sites/vote", &[("link", "example.org", REQUIRED), ("vote", "1", REQUIRED)]),
+    both("/votecomment", "/api/votecomment", &[("comment_id", "1-1"), ("vote_type", "up")]),
+    both("/votenews", "/api/votenews", &[("news_id", "2"), ("vote_type", "up")]),
+    both("/votesite", "/api/sites/vote", &[("link", "example.org"), ("vote", "1")]),
     untried_page("/welcome").kept_but_untried("the first account becomes administrator, once"),
 ];
