@@ -79,7 +79,8 @@ impl Asker {
         let call = ("post", path.to_owned());
         self.note(("post", path), &client.post(path, bad).await, false);
         let takes_request = takes(&call, "request");
-        let fields = [good, if takes_request { &[("request", path)] } else { &[] }].concat();
+        let named = [("request", path)];
+        let fields = [good, if takes_request { &named[..] } else { &[] }].concat();
         let secret = client.apisecret.as_ref().map(|_| "apisecret");
         check_form(&call, &fields.iter().map(|(name, _)| *name).chain(secret).collect());
         let answer = client.post(path, &fields).await;
