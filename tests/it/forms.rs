@@ -136,7 +136,11 @@ async fn a_refused_login_comes_back_and_does_not_tell_whether_the_user_exists(se
     }
     assert_eq!(bodies[0], bodies[1]);
     let answer = credentials(&visitor, "/login", "alice", PASSWORD).await.send(&visitor).await;
-    refused_page(&answer, StatusCode::TOO_MANY_REQUESTS, "1 minute").form("/login");
+    let back = refused_page(&answer, StatusCode::TOO_MANY_REQUESTS, "1 minute").form("/login");
+    assert_eq!(
+        (back.value("username"), &answer.headers["retry-after"]),
+        (Some("alice"), &"60".parse().unwrap())
+    );
 }
 
 #[tokio::test]

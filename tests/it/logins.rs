@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use serde_json::Value;
 use tidings_domain::accounts::session_store::Device;
 use tidings_domain::accounts::sessions;
 use tidings_keyspace::Expiry;
@@ -104,18 +103,6 @@ async fn strangers_cannot_lock_an_owner_out(server: Server) {
         fail_times(&from(&server, address), "alice", 2).await;
     }
     ok(from(&server, 1).try_log_in("alice", PASSWORD).await);
-}
-
-#[in_memory(&[("rates.failed_login_per_address", "2/10m")])]
-async fn a_form_of_somebody_slowed_down_says_when_to_come_back(server: Server) {
-    server.register("alice").await;
-    fail_times(&server.visitor(), "alice", 2).await;
-    let fields = [("username", "alice"), ("password", PASSWORD), ("next", "/")];
-    let answer = server.visitor().post("/login", &fields).await;
-    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(answer.headers["retry-after"], "300");
-    let page = String::from_utf8(answer.body).unwrap();
-    assert!(page.contains("Try again in 5 minutes.") && page.contains(r#"value="alice""#), "{page}");
 }
 
 #[each_engine(&[DEFAULT_RATE])]
@@ -322,17 +309,4 @@ async fn a_guess_counts_even_if_nobody_waits_for_the_answer(server: Server) {
     while server.string("limit:failed_login:address:203.0.113.1").await.is_none() {
         tokio::task::yield_now().await;
     }
-}
-
-/// The shape of an answer of the API, without its numbers.
-fn shape(answer: &Value) -> (String, usize) {
-    (answer["status"].to_string(), answer.as_object().unwrap().len())
-}
-
-#[in_memory(&[("rates.failed_login_per_address", "1/1m")])]
-async fn a_refusal_in_the_api_has_the_usual_shape(server: Server) {
-    fail_times(&server.visitor(), "alice", 1).await;
-    let answer = log_in(&server.visitor(), "alice", "x").await;
-    check_slowed_down(&answer, 60, "1 minute");
-    assert_eq!(shape(&answer.json()), ("\"err\"".to_owned(), 2));
 }

@@ -193,21 +193,6 @@ async fn what_a_moderator_may_not_do_leaves_no_trace(server: Server) {
     assert_eq!(server.dump().await, before);
 }
 
-#[each_engine]
-async fn two_moderators_at_once_do_the_same_thing_once(server: Server) {
-    let [alice, moderator, bob, _] = people(&server).await;
-    let story = bob.submit_text("A story", "text").await.to_string();
-    let thing = ("story", story.as_str());
-    let (first, second) =
-        tokio::join!(moderate(&alice, "lock", thing, ""), moderate(&moderator, "lock", thing, ""));
-    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-    assert_eq!(done, 1, "{first} {second}");
-    let (first, second) = tokio::join!(alice.undo(2), moderator.undo(2));
-    let done = [&first, &second].into_iter().filter(|answer| answer["status"] == "ok").count();
-    assert_eq!(done, 1, "{first} {second}");
-    assert_eq!(log(&server, &alice, "").await.len(), 3);
-}
-
 #[in_memory]
 async fn an_unnamed_moderator_is_named_to_administrators_only(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;

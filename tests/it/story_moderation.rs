@@ -261,7 +261,7 @@ async fn a_reason_of_several_lines_does_not_get_in_the_way_of_an_undo(server: Se
 #[each_engine]
 async fn two_moderators_who_remove_the_same_story_write_one_line(server: Server) {
     let [alice, moderator, bob, _] = people(&server).await;
-    for action in ["remove", "merge"] {
+    for action in ["lock", "remove", "merge"] {
         let story = bob.submit_text("A story", "text").await;
         let into = bob.submit_text("Another", "text").await.to_string();
         let more = [("into", into.as_str())];
