@@ -388,6 +388,11 @@ impl Form {
         self
     }
 
+    /// Whether it has boxes that are not ticked, or choices that are not made.
+    pub fn has_choices(&self) -> bool {
+        !self.unticked.is_empty()
+    }
+
     /// The fields that people type into, or in which they choose.
     pub fn controls(&self) -> &[Control] {
         &self.controls
