@@ -155,9 +155,17 @@ impl Site {
         let is_tagged = |key: &str| key.starts_with("user:") && key.ends_with(":networks");
         let is_secret = |key: &str| key.starts_with("auth:") || key.starts_with("network") || is_tagged(key);
         dump.retain(|key, _| !is_secret(key));
-        for value in dump.values_mut() {
-            if let Value::Hash(fields) = value {
-                fields.retain(|(field, _)| !["auth", "apisecret", "password", "salt"].contains(&&**field));
+        for (key, value) in &mut dump {
+            match value {
+                Value::Hash(fields) => {
+                    fields
+                        .retain(|(field, _)| !["auth", "apisecret", "password", "salt"].contains(&&**field));
+                }
+                // A message of the moderators takes a place among the entries of the same second.
+                Value::SortedSet(members) if key.ends_with(":inbox") || key.ends_with(":unread") => {
+                    members.iter_mut().for_each(|(_, score)| *score = score.floor());
+                }
+                _ => {}
             }
         }
         dump
