@@ -113,6 +113,7 @@ mod reload;
 mod reminders;
 mod removals;
 mod removals_of_all;
+mod removals_undone;
 mod repeats;
 mod repeats_of_all;
 mod rounds;
