@@ -1,6 +1,6 @@
 //! Messages on channels.
 
-use super::{Batch, PATIENCE, Subject};
+use super::{PATIENCE, Subject};
 use tidings_keyspace::{Notice, Subscription};
 
 /// Subscribes, and waits until the subscription is in effect. On Redis it takes effect only
@@ -38,11 +38,13 @@ pub(super) async fn messages_reach_all_who_listen_on_the_channel(subject: Subjec
     let mut first = listen(&subject, "channel").await;
     let mut second = listen(&subject, "channel").await;
     let mut other = listen(&subject, "other").await;
-    let mut batch = Batch::new();
-    batch.set("key", "value");
-    batch.publish("channel", "é\0\r\n");
-    batch.publish("channel", "");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set("key", "value");
+            batch.publish("channel", "é\0\r\n");
+            batch.publish("channel", "");
+        })
+        .await;
     subject.write(|batch| batch.publish("other", "elsewhere")).await;
     for subscription in [&mut first, &mut second] {
         assert_eq!(heard(subscription).await, "é\0\r\n");
@@ -62,10 +64,12 @@ pub(super) async fn a_message_comes_after_its_batch_and_not_without(subject: Sub
         })
         .await;
     assert!(refused.is_err());
-    let mut batch = Batch::new();
-    batch.set("key", "value");
-    batch.publish("channel", "applied");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set("key", "value");
+            batch.publish("channel", "applied");
+        })
+        .await;
     assert_eq!(heard(&mut subscription).await, "applied");
     assert_eq!(subject.ask(|query| query.string("key")).await.as_deref(), Some("value"));
 }

@@ -1,6 +1,6 @@
 //! Keys that expire.
 
-use super::{Batch, SHORT, Subject, refusal};
+use super::{SHORT, Subject, refusal};
 use std::time::Duration;
 use tidings_keyspace::Answer;
 use tidings_keyspace::{Expiry, Hash, Order, Query, Value};
@@ -9,17 +9,19 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// One key of each type that expires after [`SHORT`], and one of each type that does not.
 async fn write_expiring(subject: &Subject) {
-    let mut batch = Batch::new();
-    batch.set_expiring("string", "5", SHORT);
-    batch.set_field("hash", "field", "value");
-    batch.set_field("wide", "field", "v".repeat(5000));
-    batch.add_member("set", "member");
-    batch.sorted_add("sorted", "member", 1.0);
-    for key in ["hash", "wide", "set", "sorted"] {
-        batch.expire(key, SHORT);
-    }
-    batch.set_expiring("witness", "stays", LONG);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set_expiring("string", "5", SHORT);
+            batch.set_field("hash", "field", "value");
+            batch.set_field("wide", "field", "v".repeat(5000));
+            batch.add_member("set", "member");
+            batch.sorted_add("sorted", "member", 1.0);
+            for key in ["hash", "wide", "set", "sorted"] {
+                batch.expire(key, SHORT);
+            }
+            batch.set_expiring("witness", "stays", LONG);
+        })
+        .await;
 }
 
 async fn let_all_expire(subject: &Subject) {
@@ -38,12 +40,14 @@ fn assert_about(expiry: Expiry, expected: Duration) {
 }
 
 pub(super) async fn time_to_live_is_told(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.set_expiring("string", "text", LONG);
-    batch.add_member("set", "member");
-    batch.expire("set", Duration::from_millis(3_600_500));
-    batch.set("forever", "text");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set_expiring("string", "text", LONG);
+            batch.add_member("set", "member");
+            batch.expire("set", Duration::from_millis(3_600_500));
+            batch.set("forever", "text");
+        })
+        .await;
     assert_about(subject.ask(|query| query.expiry("string")).await, LONG);
     assert_about(subject.ask(|query| query.expiry("set")).await, LONG + Duration::from_millis(500));
     assert_eq!(subject.ask(|query| query.expiry("forever")).await, Expiry::Never);
@@ -128,35 +132,41 @@ pub(super) async fn a_write_to_an_expired_key_starts_anew(subject: Subject) {
 pub(super) async fn an_expired_key_can_become_another_type(subject: Subject) {
     write_expiring(&subject).await;
     let_all_expire(&subject).await;
-    let mut batch = Batch::new();
-    batch.remove_member("hash", "of another type");
-    batch.add_member("hash", "member");
-    batch.set_field("set", "field", "value");
-    batch.set("sorted", "text");
-    batch.sorted_add("string", "member", 1.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.remove_member("hash", "of another type");
+            batch.add_member("hash", "member");
+            batch.set_field("set", "field", "value");
+            batch.set("sorted", "text");
+            batch.sorted_add("string", "member", 1.0);
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.members("hash")).await, ["member"]);
     assert_eq!(subject.ask(|query| query.string("sorted")).await.as_deref(), Some("text"));
     assert_eq!(subject.ask(|query| query.sorted_count("string")).await, 1);
 }
 
 pub(super) async fn expire_of_an_absent_key_does_nothing(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.expire("absent", LONG);
-    batch.expire("absent", Duration::ZERO);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.expire("absent", LONG);
+            batch.expire("absent", Duration::ZERO);
+        })
+        .await;
     assert_eq!(subject.dump().await, []);
 }
 
 pub(super) async fn expire_zero_deletes(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut batch = Batch::new();
-    for key in ["string", "hash", "set"] {
-        batch.expire(key, Duration::ZERO);
-    }
-    // Less than a millisecond, which is the unit of the engines.
-    batch.expire("sorted", Duration::from_micros(900));
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for key in ["string", "hash", "set"] {
+                batch.expire(key, Duration::ZERO);
+            }
+            // Less than a millisecond, which is the unit of the engines.
+            batch.expire("sorted", Duration::from_micros(900));
+        })
+        .await;
     assert_eq!(subject.dump().await, []);
 }
 
@@ -171,24 +181,28 @@ pub(super) async fn a_plain_set_stays_for_good(subject: Subject) {
 }
 
 pub(super) async fn other_writes_keep_the_time_to_live(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.set_expiring("string", "5", LONG);
-    batch.set_field("hash", "field", "value");
-    batch.add_member("set", "member");
-    batch.sorted_add("sorted", "member", 1.0);
-    for key in ["hash", "set", "sorted"] {
-        batch.expire(key, LONG);
-    }
-    subject.apply(batch).await;
-    let mut batch = Batch::new();
-    batch.increment("string", 1);
-    batch.set_field("hash", "wide", "v".repeat(5000));
-    batch.increment_field("hash", "number", 1);
-    batch.add_member("set", "other");
-    batch.remove_member("set", "member");
-    batch.sorted_add("sorted", "other", 2.0);
-    batch.sorted_trim("sorted", 1);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set_expiring("string", "5", LONG);
+            batch.set_field("hash", "field", "value");
+            batch.add_member("set", "member");
+            batch.sorted_add("sorted", "member", 1.0);
+            for key in ["hash", "set", "sorted"] {
+                batch.expire(key, LONG);
+            }
+        })
+        .await;
+    subject
+        .write(|batch| {
+            batch.increment("string", 1);
+            batch.set_field("hash", "wide", "v".repeat(5000));
+            batch.increment_field("hash", "number", 1);
+            batch.add_member("set", "other");
+            batch.remove_member("set", "member");
+            batch.sorted_add("sorted", "other", 2.0);
+            batch.sorted_trim("sorted", 1);
+        })
+        .await;
     for key in ["string", "hash", "set", "sorted"] {
         assert_about(subject.ask(|query| query.expiry(key)).await, LONG);
     }
@@ -208,18 +222,22 @@ pub(super) async fn expire_replaces_the_time_to_live(subject: Subject) {
 }
 
 pub(super) async fn an_emptied_key_loses_its_time_to_live(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.add_member("set", "member");
-    batch.expire("set", LONG);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.add_member("set", "member");
+            batch.expire("set", LONG);
+        })
+        .await;
     subject.write(|batch| batch.remove_member("set", "member")).await;
     subject.write(|batch| batch.add_member("set", "member")).await;
     assert_eq!(subject.ask(|query| query.expiry("set")).await, Expiry::Never);
     // And within one batch.
-    let mut batch = Batch::new();
-    batch.expire("set", LONG);
-    batch.remove_member("set", "member");
-    batch.add_member("set", "member");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.expire("set", LONG);
+            batch.remove_member("set", "member");
+            batch.add_member("set", "member");
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.expiry("set")).await, Expiry::Never);
 }

@@ -101,11 +101,6 @@ impl Subject {
         self.commit(fill).await.unwrap().values()
     }
 
-    /// Applies a batch that must pass.
-    async fn apply(&self, batch: Batch) {
-        self.store.commit(batch).await.unwrap();
-    }
-
     /// One key of each type.
     async fn write_one_of_each(&self) {
         self.write(|batch| {

@@ -49,10 +49,12 @@ pub(super) async fn absent_keys_read_as_empty(subject: Subject) {
 
 pub(super) async fn strings_read_back(subject: Subject) {
     let long = "x".repeat(1_000_000);
-    let mut batch = Batch::new();
-    batch.set("empty", "");
-    batch.set("long", long.as_str());
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set("empty", "");
+            batch.set("long", long.as_str());
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.string("empty")).await.as_deref(), Some(""));
     assert_eq!(subject.ask(|query| query.string("long")).await, Some(long));
     assert_eq!(subject.ask(|query| query.expiry("long")).await, Expiry::Never);
@@ -75,11 +77,13 @@ pub(super) async fn fields_are_answered_in_the_order_asked(subject: Subject) {
 }
 
 pub(super) async fn sets_read_back(subject: Subject) {
-    let mut batch = Batch::new();
-    for member in ["a", "b", "a", ""] {
-        batch.add_member("set", member);
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for member in ["a", "b", "a", ""] {
+                batch.add_member("set", member);
+            }
+        })
+        .await;
     let mut members = subject.ask(|query| query.members("set")).await;
     members.sort();
     assert_eq!(members, ["", "a", "b"]);
@@ -89,10 +93,12 @@ pub(super) async fn sets_read_back(subject: Subject) {
 }
 
 pub(super) async fn scores_are_answered_in_the_order_asked(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.sorted_add("sorted", "a", 1.0);
-    batch.sorted_add("sorted", "b", -2.5);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "a", 1.0);
+            batch.sorted_add("sorted", "b", -2.5);
+        })
+        .await;
     let scores = subject.ask(|query| query.scores("sorted", ["b", "absent", "a", "b"])).await;
     assert_eq!(scores, [Some(-2.5), None, Some(1.0), Some(-2.5)]);
     assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 2);

@@ -153,12 +153,14 @@ pub(super) async fn an_emptied_key_keeps_its_type_within_the_batch(subject: Subj
     }
     assert_eq!(subject.dump().await, before);
     // It can be filled again in the same batch if its type stays.
-    let mut batch = Batch::new();
-    batch.remove_member("set", "member");
-    batch.add_member("set", "other");
-    batch.delete_field("hash", "field");
-    batch.set_field("hash", "other", "value");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.remove_member("set", "member");
+            batch.add_member("set", "other");
+            batch.delete_field("hash", "field");
+            batch.set_field("hash", "other", "value");
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.members("set")).await, ["other"]);
     assert_eq!(subject.ask(|query| query.hash("hash")).await.get("field"), None);
 }

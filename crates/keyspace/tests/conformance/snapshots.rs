@@ -30,17 +30,21 @@ pub(super) async fn a_snapshot_has_every_key_once(subject: Subject) {
     subject.write_one_of_each().await;
     let long = Duration::from_secs(3600);
     for text in STRANGE_TEXTS {
-        let mut batch = Batch::new();
-        batch.set_expiring(format!("expiring{text}"), text, long);
-        batch.set_fields(format!("hash{text}"), [(text, text), ("x", "y")]);
-        batch.sorted_add(format!("sorted{text}"), text, -0.1);
-        subject.apply(batch).await;
+        subject
+            .write(|batch| {
+                batch.set_expiring(format!("expiring{text}"), text, long);
+                batch.set_fields(format!("hash{text}"), [(text, text), ("x", "y")]);
+                batch.sorted_add(format!("sorted{text}"), text, -0.1);
+            })
+            .await;
     }
-    let mut batch = Batch::new();
-    for number in 0..3000 {
-        batch.set(format!("key{number}"), number.to_string());
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for number in 0..3000 {
+                batch.set(format!("key{number}"), number.to_string());
+            }
+        })
+        .await;
     let snapshot = subject.store.snapshot().await.unwrap();
     assert!(snapshot.keys() >= 3000);
     assert!(snapshot.taken_at_ms() > 0);
@@ -89,14 +93,16 @@ async fn move_amounts(store: Store, stop: Arc<AtomicBool>, moved: Arc<AtomicU64>
 
 pub(super) async fn a_snapshot_is_of_one_moment(subject: Subject) {
     for chunk in 0..20 {
-        let mut batch = Batch::new();
-        for account in chunk * 100..(chunk + 1) * 100 {
-            batch.set(format!("account:{account}"), "1000");
-            // Widens the gap between the first read and the last.
-            batch.set_field(format!("purse:{account}"), "padding", "x".repeat(2000));
-            batch.set(format!("tails:{}", account % 50), "here");
-        }
-        subject.apply(batch).await;
+        subject
+            .write(|batch| {
+                for account in chunk * 100..(chunk + 1) * 100 {
+                    batch.set(format!("account:{account}"), "1000");
+                    // Widens the gap between the first read and the last.
+                    batch.set_field(format!("purse:{account}"), "padding", "x".repeat(2000));
+                    batch.set(format!("tails:{}", account % 50), "here");
+                }
+            })
+            .await;
     }
     let (stop, moved) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let writers: Vec<_> = (0..4)
@@ -134,10 +140,12 @@ pub(super) async fn a_snapshot_is_of_one_moment(subject: Subject) {
 }
 
 pub(super) async fn a_snapshot_leaves_out_what_has_expired(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.set_expiring("gone", "text", SHORT);
-    batch.set_expiring("there", "text", Duration::from_secs(3600));
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set_expiring("gone", "text", SHORT);
+            batch.set_expiring("there", "text", Duration::from_secs(3600));
+        })
+        .await;
     subject.let_expire("gone").await;
     let entries = taken(subject.store.snapshot().await.unwrap()).await;
     assert_eq!(entries.keys().collect::<Vec<_>>(), ["there"]);

@@ -61,11 +61,13 @@ pub(super) async fn scores_are_exact(subject: Subject) {
 }
 
 pub(super) async fn both_zeros_are_one_score(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.sorted_add("sorted", "b", -0.0);
-    batch.sorted_add("sorted", "a", 0.0);
-    batch.sorted_add("sorted", "c", 0.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "b", -0.0);
+            batch.sorted_add("sorted", "a", 0.0);
+            batch.sorted_add("sorted", "c", 0.0);
+        })
+        .await;
     let members = range(&subject, Order::Ascending, 0, 9).await;
     assert_eq!(members, scored(&[("a", 0.0), ("b", 0.0), ("c", 0.0)]));
     assert!(members.iter().all(|(_, score)| score.is_sign_positive()));
@@ -76,21 +78,25 @@ pub(super) async fn both_zeros_are_one_score(subject: Subject) {
 }
 
 pub(super) async fn a_new_score_moves_a_member(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.sorted_add("sorted", "a", 1.0);
-    batch.sorted_add("sorted", "b", 2.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "a", 1.0);
+            batch.sorted_add("sorted", "b", 2.0);
+        })
+        .await;
     subject.write(|batch| batch.sorted_add("sorted", "a", 3.0)).await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("b", 2.0), ("a", 3.0)]));
     assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 2);
 }
 
 pub(super) async fn ranges_end_where_the_set_ends(subject: Subject) {
-    let mut batch = Batch::new();
-    for number in 0..5_u8 {
-        batch.sorted_add("sorted", number.to_string(), number.into());
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for number in 0..5_u8 {
+                batch.sorted_add("sorted", number.to_string(), number.into());
+            }
+        })
+        .await;
     let members = |members: &str| -> Vec<(String, f64)> {
         members.chars().map(|member| (member.to_string(), f64::from(member.to_digit(10).unwrap()))).collect()
     };
@@ -124,13 +130,15 @@ pub(super) async fn ranges_end_where_the_set_ends(subject: Subject) {
 }
 
 pub(super) async fn trim_keeps_the_highest(subject: Subject) {
-    let mut batch = Batch::new();
-    for number in 0..5_u8 {
-        batch.sorted_add("sorted", number.to_string(), number.into());
-    }
-    // Of two members with equal scores, the one with the higher bytes is higher.
-    batch.sorted_add("sorted", "3x", 3.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for number in 0..5_u8 {
+                batch.sorted_add("sorted", number.to_string(), number.into());
+            }
+            // Of two members with equal scores, the one with the higher bytes is higher.
+            batch.sorted_add("sorted", "3x", 3.0);
+        })
+        .await;
     for keep in [u64::MAX, i64::MAX.unsigned_abs(), 7, 6] {
         subject.write(|batch| batch.sorted_trim("sorted", keep)).await;
         assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 6, "{keep}");
@@ -143,12 +151,14 @@ pub(super) async fn trim_keeps_the_highest(subject: Subject) {
 }
 
 pub(super) async fn ranges_by_score_include_their_bounds(subject: Subject) {
-    let mut batch = Batch::new();
-    for (member, score) in [("a", -1.5), ("b", 0.0), ("c", 0.1), ("d", 0.1), ("e", 7.0)] {
-        batch.sorted_add("sorted", member, score);
-    }
-    batch.sorted_add("neighbour", "x", 0.1);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for (member, score) in [("a", -1.5), ("b", 0.0), ("c", 0.1), ("d", 0.1), ("e", 7.0)] {
+                batch.sorted_add("sorted", member, score);
+            }
+            batch.sorted_add("neighbour", "x", 0.1);
+        })
+        .await;
     for (least, most, count, expected) in [
         (f64::NEG_INFINITY, f64::INFINITY, 9, "abcde"),
         (f64::MIN, f64::MAX, u64::MAX, "abcde"),
@@ -204,13 +214,15 @@ pub(super) async fn a_bounded_set_notes_what_it_lost(subject: Subject) {
 }
 
 pub(super) async fn a_floor_never_falls(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.sorted_add("floors", "mine", 10.0);
-    batch.sorted_add("floors", "other", 1.0);
-    batch.sorted_add_bounded("sorted", "a", 20.0, bound(1));
-    // The new member itself is the lowest, and is removed.
-    batch.sorted_add_bounded("sorted", "b", 5.0, bound(1));
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("floors", "mine", 10.0);
+            batch.sorted_add("floors", "other", 1.0);
+            batch.sorted_add_bounded("sorted", "a", 20.0, bound(1));
+            // The new member itself is the lowest, and is removed.
+            batch.sorted_add_bounded("sorted", "b", 5.0, bound(1));
+        })
+        .await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("a", 20.0)]));
     assert_eq!(floor(&subject).await, Some(10.0));
     subject.write(|batch| batch.sorted_add_bounded("sorted", "c", 15.0, bound(1))).await;
@@ -245,10 +257,12 @@ pub(super) async fn scores_are_incremented(subject: Subject) {
     for by in [432.0, 0.5, -500.0, 0.0] {
         subject.write(|batch| batch.sorted_increment("sorted", "a", by)).await;
     }
-    let mut batch = Batch::new();
-    batch.sorted_increment("sorted", "b", 1.0);
-    batch.sorted_increment("sorted", "b", 1.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_increment("sorted", "b", 1.0);
+            batch.sorted_increment("sorted", "b", 1.0);
+        })
+        .await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("a", -67.5), ("b", 2.0)]));
 }
 
@@ -257,21 +271,25 @@ pub(super) async fn neighbours_do_not_mix(subject: Subject) {
     let keys = ["", "a", "ab", "b", "a\0", "\0", "\0\0\0\u{1}a"];
     for key in keys {
         for member in keys {
-            let mut batch = Batch::new();
-            batch.sorted_add(format!("z{key}"), member, 1.0);
-            batch.add_member(format!("s{key}"), member);
-            for number in 0..30 {
-                batch.set_field(format!("h{key}"), format!("{member}{number}"), "v".repeat(50));
-            }
-            subject.apply(batch).await;
+            subject
+                .write(|batch| {
+                    batch.sorted_add(format!("z{key}"), member, 1.0);
+                    batch.add_member(format!("s{key}"), member);
+                    for number in 0..30 {
+                        batch.set_field(format!("h{key}"), format!("{member}{number}"), "v".repeat(50));
+                    }
+                })
+                .await;
         }
     }
-    let mut batch = Batch::new();
-    for kind in ["z", "s", "h"] {
-        batch.delete(format!("{kind}a"));
-        batch.delete(kind);
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for kind in ["z", "s", "h"] {
+                batch.delete(format!("{kind}a"));
+                batch.delete(kind);
+            }
+        })
+        .await;
     for key in keys {
         let left = if key.is_empty() || key == "a" { 0 } else { keys.len() };
         let range =
@@ -293,16 +311,18 @@ fn selection(sets: &[&str], within: Within) -> Selection {
 /// Five members by score, the sets `even` and `low`, and one that is in no
 /// list of scores.
 async fn write_sources(subject: &Subject) {
-    let mut batch = Batch::new();
-    for (member, score) in [("0", 10.0), ("1", -1.5), ("2", 0.0), ("3", 0.0), ("4", 1e300)] {
-        batch.sorted_add("scores", member, score);
-    }
-    for (set, members) in [("even", ["0", "2", "4", "absent"]), ("low", ["0", "1", "2", "absent"])] {
-        for member in members {
-            batch.add_member(set, member);
-        }
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for (member, score) in [("0", 10.0), ("1", -1.5), ("2", 0.0), ("3", 0.0), ("4", 1e300)] {
+                batch.sorted_add("scores", member, score);
+            }
+            for (set, members) in [("even", ["0", "2", "4", "absent"]), ("low", ["0", "1", "2", "absent"])] {
+                for member in members {
+                    batch.add_member(set, member);
+                }
+            }
+        })
+        .await;
 }
 
 pub(super) async fn a_selection_takes_what_is_in_all_or_any_of_the_sets(subject: Subject) {
@@ -340,28 +360,34 @@ pub(super) async fn a_selection_replaces_what_its_key_held(subject: Subject) {
     subject.write(|batch| batch.sorted_store("sorted", selection(&["none"], Within::All))).await;
     assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
     // The selection sees the writes before it. The write after it lets it expire.
-    let mut batch = Batch::new();
-    batch.remove_member("low", "0");
-    batch.sorted_store("sorted", selection(&["low"], Within::All));
-    batch.expire("sorted", hour);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.remove_member("low", "0");
+            batch.sorted_store("sorted", selection(&["low"], Within::All));
+            batch.expire("sorted", hour);
+        })
+        .await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("1", -1.5), ("2", 0.0)]));
     assert!(matches!(subject.ask(|query| query.expiry("sorted")).await, Expiry::In(_)));
 }
 
 pub(super) async fn a_selection_can_be_changed_like_any_sorted_set(subject: Subject) {
     write_sources(&subject).await;
-    let mut batch = Batch::new();
-    batch.sorted_store("sorted", selection(&["even", "low"], Within::Any));
-    batch.expire("sorted", Duration::from_secs(3600));
-    subject.apply(batch).await;
-    let mut batch = Batch::new();
-    batch.sorted_add("sorted", "new", 0.0);
-    batch.sorted_add("sorted", "0", -9.0);
-    batch.sorted_increment("sorted", "1", 2.5);
-    batch.sorted_remove("sorted", "4");
-    batch.sorted_remove("sorted", "other");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_store("sorted", selection(&["even", "low"], Within::Any));
+            batch.expire("sorted", Duration::from_secs(3600));
+        })
+        .await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "new", 0.0);
+            batch.sorted_add("sorted", "0", -9.0);
+            batch.sorted_increment("sorted", "1", 2.5);
+            batch.sorted_remove("sorted", "4");
+            batch.sorted_remove("sorted", "other");
+        })
+        .await;
     let expected = scored(&[("0", -9.0), ("2", 0.0), ("new", 0.0), ("1", 1.0)]);
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, expected);
     assert_eq!(range(&subject, Order::Descending, 1, 2).await, scored(&[("new", 0.0), ("2", 0.0)]));
@@ -409,17 +435,19 @@ pub(super) async fn a_selection_from_another_type_is_refused(subject: Subject) {
 
 pub(super) async fn many_members_are_selected(subject: Subject) {
     // Large and small shares of both, for which an engine may use different algorithms.
-    let mut batch = Batch::new();
-    for number in 0..2_000_u16 {
-        let member = number.to_string();
-        batch.sorted_add("scores", &member, f64::from(number % 100));
-        for divisor in [2, 3, 8, 9, 500] {
-            if number.is_multiple_of(divisor) {
-                batch.add_member(format!("by{divisor}"), &member);
+    subject
+        .write(|batch| {
+            for number in 0..2_000_u16 {
+                let member = number.to_string();
+                batch.sorted_add("scores", &member, f64::from(number % 100));
+                for divisor in [2, 3, 8, 9, 500] {
+                    if number.is_multiple_of(divisor) {
+                        batch.add_member(format!("by{divisor}"), &member);
+                    }
+                }
             }
-        }
-    }
-    subject.apply(batch).await;
+        })
+        .await;
     for (sets, within, count) in [
         (&["by2"][..], Within::All, 1_000),
         // The embedded engine reads all scores when at least one in eight is a candidate.
@@ -450,17 +478,21 @@ pub(super) async fn many_members_are_selected(subject: Subject) {
 pub(super) async fn a_member_is_added_only_to_a_set_that_is_there(subject: Subject) {
     subject.write(|batch| batch.sorted_add_if_present("sorted", "a", 1.0)).await;
     assert_eq!(subject.ask(|query| query.expiry("sorted")).await, Expiry::Absent);
-    let mut batch = Batch::new();
-    batch.sorted_add("sorted", "b", 2.0);
-    batch.sorted_add_if_present("sorted", "a", 1.0);
-    batch.sorted_add_if_present("sorted", "b", 0.5);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.sorted_add("sorted", "b", 2.0);
+            batch.sorted_add_if_present("sorted", "a", 1.0);
+            batch.sorted_add_if_present("sorted", "b", 0.5);
+        })
+        .await;
     assert_eq!(range(&subject, Order::Ascending, 0, 9).await, scored(&[("b", 0.5), ("a", 1.0)]));
-    let mut batch = Batch::new();
-    batch.delete("sorted");
-    batch.sorted_add_if_present("sorted", "a", 1.0);
-    batch.set("text", "value");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.delete("sorted");
+            batch.sorted_add_if_present("sorted", "a", 1.0);
+            batch.set("text", "value");
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.sorted_count("sorted")).await, 0);
     let mut batch = Batch::new();
     batch.sorted_add_if_present("text", "a", 1.0);

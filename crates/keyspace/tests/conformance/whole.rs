@@ -1,6 +1,6 @@
 //! Copying a store: scan, restore, count.
 
-use super::{Batch, STRANGE_TEXTS, Subject, dump, pairs, scored};
+use super::{STRANGE_TEXTS, Subject, dump, pairs, scored};
 use std::collections::HashSet;
 use std::time::Duration;
 use tidings_keyspace::{EngineClock, Entry, Store, Value};
@@ -10,12 +10,14 @@ const LONG: Duration = Duration::from_secs(3600);
 pub(super) async fn scan_and_restore_copy_everything(subject: Subject) {
     subject.write_one_of_each().await;
     for text in STRANGE_TEXTS {
-        let mut batch = Batch::new();
-        batch.set_expiring(format!("expiring{text}"), text, LONG);
-        batch.set_fields(format!("hash{text}"), [(text, text), ("x", "y")]);
-        batch.sorted_add(format!("sorted{text}"), text, -0.1);
-        batch.expire(format!("sorted{text}"), LONG);
-        subject.apply(batch).await;
+        subject
+            .write(|batch| {
+                batch.set_expiring(format!("expiring{text}"), text, LONG);
+                batch.set_fields(format!("hash{text}"), [(text, text), ("x", "y")]);
+                batch.sorted_add(format!("sorted{text}"), text, -0.1);
+                batch.expire(format!("sorted{text}"), LONG);
+            })
+            .await;
     }
     let entries = subject.dump().await;
     assert!(entries.len() >= 4 + 3 * STRANGE_TEXTS.len() - 2);
@@ -23,11 +25,13 @@ pub(super) async fn scan_and_restore_copy_everything(subject: Subject) {
     other.restore(entries.clone()).await.unwrap();
     assert_same(&dump(&other).await, &entries);
     // And in the other direction.
-    let mut batch = Batch::new();
-    for entry in &entries {
-        batch.delete(entry.key.as_str());
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for entry in &entries {
+                batch.delete(entry.key.as_str());
+            }
+        })
+        .await;
     assert_eq!(subject.store.count_keys().await.unwrap(), 0);
     subject.store.restore(entries.clone()).await.unwrap();
     assert_same(&subject.dump().await, &entries);
@@ -66,11 +70,13 @@ pub(super) async fn restore_replaces_keys_whole(subject: Subject) {
 }
 
 pub(super) async fn scan_walks_over_many_keys(subject: Subject) {
-    let mut batch = Batch::new();
-    for number in 0..500 {
-        batch.set(format!("key{number}"), number.to_string());
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for number in 0..500 {
+                batch.set(format!("key{number}"), number.to_string());
+            }
+        })
+        .await;
     let mut found = HashSet::new();
     let mut cursor = None;
     let mut pages = 0;

@@ -35,11 +35,13 @@ pub(super) async fn set_replaces_any_type(subject: Subject) {
     for key in ["hash", "set", "sorted"] {
         subject.write(|batch| batch.delete(key)).await;
     }
-    let mut batch = Batch::new();
-    batch.set_field("hash", "other", "value");
-    batch.add_member("set", "other");
-    batch.sorted_add("sorted", "other", 2.0);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set_field("hash", "other", "value");
+            batch.add_member("set", "other");
+            batch.sorted_add("sorted", "other", 2.0);
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.hash("hash")).await.0, pairs(&[("other", "value")]));
     assert_eq!(subject.ask(|query| query.members("set")).await, ["other"]);
     let range = subject.ask(|query| query.sorted_range("sorted", Order::Ascending, 0, 9)).await;
@@ -48,11 +50,13 @@ pub(super) async fn set_replaces_any_type(subject: Subject) {
 
 pub(super) async fn delete_removes_any_type(subject: Subject) {
     subject.write_one_of_each().await;
-    let mut batch = Batch::new();
-    for key in ["string", "hash", "set", "sorted", "absent"] {
-        batch.delete(key);
-    }
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            for key in ["string", "hash", "set", "sorted", "absent"] {
+                batch.delete(key);
+            }
+        })
+        .await;
     assert_eq!(subject.dump().await, []);
 }
 
@@ -74,10 +78,12 @@ pub(super) async fn a_hash_without_fields_is_absent(subject: Subject) {
 }
 
 pub(super) async fn a_set_without_members_is_absent(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.add_member("set", "a");
-    batch.add_member("set", "b");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.add_member("set", "a");
+            batch.add_member("set", "b");
+        })
+        .await;
     subject.write(|batch| batch.remove_member("set", "a")).await;
     assert_eq!(subject.ask(|query| query.members("set")).await, ["b"]);
     subject.write(|batch| batch.remove_member("set", "b")).await;
@@ -99,22 +105,26 @@ pub(super) async fn a_sorted_set_without_members_is_absent(subject: Subject) {
 }
 
 pub(super) async fn removing_what_is_absent_changes_nothing(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.delete_field("a", "x");
-    batch.remove_member("b", "x");
-    batch.sorted_remove("c", "x");
-    batch.sorted_trim("d", 1);
-    batch.delete("e");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.delete_field("a", "x");
+            batch.remove_member("b", "x");
+            batch.sorted_remove("c", "x");
+            batch.sorted_trim("d", 1);
+            batch.delete("e");
+        })
+        .await;
     assert_eq!(subject.dump().await, []);
     subject.write_one_of_each().await;
     let before = subject.dump().await;
-    let mut batch = Batch::new();
-    batch.delete_field("hash", "x");
-    batch.remove_member("set", "x");
-    batch.sorted_remove("sorted", "x");
-    batch.sorted_trim("sorted", 5);
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.delete_field("hash", "x");
+            batch.remove_member("set", "x");
+            batch.sorted_remove("sorted", "x");
+            batch.sorted_trim("sorted", 5);
+        })
+        .await;
     assert_eq!(subject.dump().await, before);
 }
 
@@ -204,10 +214,12 @@ pub(super) async fn increments_of_one_counter_or_member_are_one(subject: Subject
 
 pub(super) async fn only_whole_numbers_in_range_are_counters(subject: Subject) {
     for value in NO_COUNTERS {
-        let mut batch = Batch::new();
-        batch.set("string", value);
-        batch.set_field("hash", "field", value);
-        subject.apply(batch).await;
+        subject
+            .write(|batch| {
+                batch.set("string", value);
+                batch.set_field("hash", "field", value);
+            })
+            .await;
         let before = subject.dump().await;
         let committed = subject.commit(|batch| batch.increment("string", 1)).await;
         assert_eq!(refusal(committed), "not an integer string", "{value:?}");
@@ -234,16 +246,18 @@ pub(super) async fn a_counter_stays_within_its_limit(subject: Subject) {
 }
 
 pub(super) async fn writes_apply_in_order(subject: Subject) {
-    let mut batch = Batch::new();
-    batch.set("a", "first");
-    batch.set("a", "second");
-    batch.sorted_add("z", "m", 1.0);
-    batch.sorted_add("z", "m", 2.0);
-    batch.add_member("s", "x");
-    batch.remove_member("s", "x");
-    batch.remove_member("t", "x");
-    batch.add_member("t", "x");
-    subject.apply(batch).await;
+    subject
+        .write(|batch| {
+            batch.set("a", "first");
+            batch.set("a", "second");
+            batch.sorted_add("z", "m", 1.0);
+            batch.sorted_add("z", "m", 2.0);
+            batch.add_member("s", "x");
+            batch.remove_member("s", "x");
+            batch.remove_member("t", "x");
+            batch.add_member("t", "x");
+        })
+        .await;
     assert_eq!(subject.ask(|query| query.string("a")).await.as_deref(), Some("second"));
     assert_eq!(subject.ask(|query| query.scores("z", ["m"])).await, [Some(2.0)]);
     assert!(!subject.ask(|query| query.has_member("s", "x")).await);
@@ -332,14 +346,16 @@ pub(super) async fn a_hash_keeps_everything_at_every_size(subject: Subject) {
 
 pub(super) async fn strange_texts_are_stored_as_they_are(subject: Subject) {
     for text in STRANGE_TEXTS {
-        let mut batch = Batch::new();
-        batch.set(format!("string{text}"), text);
-        batch.set_field(format!("hash{text}"), text, text);
-        batch.add_member(format!("set{text}"), text);
-        batch.sorted_add(format!("sorted{text}"), text, 1.0);
-        // The text itself as a key.
-        batch.add_member(text, text);
-        subject.apply(batch).await;
+        subject
+            .write(|batch| {
+                batch.set(format!("string{text}"), text);
+                batch.set_field(format!("hash{text}"), text, text);
+                batch.add_member(format!("set{text}"), text);
+                batch.sorted_add(format!("sorted{text}"), text, 1.0);
+                // The text itself as a key.
+                batch.add_member(text, text);
+            })
+            .await;
     }
     for text in STRANGE_TEXTS {
         assert_eq!(subject.ask(|query| query.string(format!("string{text}"))).await.as_deref(), Some(text));
