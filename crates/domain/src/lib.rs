@@ -18,7 +18,7 @@
 //! - [`sites`]
 //! - [`accounts`]
 //! - [`site`], `action`, [`activity`], [`audit`], [`counts`], `fields`, [`hooks`], [`hub`], [`items`], [`jobs`], [`marks`], [`cache`], [`changes`], [`passwords`],
-//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, `unseen`, [`error`]: the
+//!   [`post_rules`], [`rates`], [`report`], [`review`], [`identity`], `store_rules`, [`error`]: the
 //!   ground: what all actions use
 //! - [`keys`], [`values`]
 
