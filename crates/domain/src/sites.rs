@@ -47,6 +47,5 @@ pub use tally::VoteTotals;
 pub use voting::{SiteVote, vote, vote_as, vote_on_page};
 
 pub(crate) use bans::{BAN_FIELDS, set_account_ban};
-pub(crate) use cast_vote::network_of_origin;
 pub(crate) use cast_vote::votes_on;
 pub(crate) use twice::{count_all, newer};

@@ -62,7 +62,6 @@ static RULES: LazyLock<Vec<&[Rule]>> = LazyLock::new(|| {
     vec![
         accounts::store_rules::RULES,
         accounts::store_rules::inbox::RULES,
-        accounts::store_rules::mails::RULES,
         accounts::store_rules::of_users::RULES,
         &accounts::store_rules::of_users::OWNED,
         accounts::store_rules::second_factors::RULES,
@@ -78,7 +77,6 @@ static RULES: LazyLock<Vec<&[Rule]>> = LazyLock::new(|| {
         news::store_rules::RULES,
         numbered::store_rules::RULES,
         sites::store_rules::RULES,
-        sites::store_rules::new_sites::RULES,
         timelines::store_rules::RULES,
     ]
 });

@@ -24,7 +24,7 @@ mod messages;
 mod reading;
 pub(crate) mod seen;
 
-pub(crate) use delivery::Delivery;
+pub(crate) use delivery::{Delivery, end_surplus, forget};
 pub use entry::{EntryId, InboxCursor, Kind, NotAnEntry, NotAnInboxCursor};
 pub use marking::{Marking, undo_marking};
 pub(crate) use marking::{NewestUnread, UNTIL, mark_read};

@@ -114,6 +114,13 @@ impl StoredArticle {
         Self { id: news.id, article, topics: news.topics.clone(), is_listed: news.state().is_listed() }
     }
 
+    /// Whether a list or a topic has the article of a news item.
+    pub(crate) fn is_in(news: &News, list: &str) -> bool {
+        let (title, link, poster) = Default::default();
+        let article = Self::of(news, Article { title, link, poster, time: news.ctime, votes: 0 });
+        RecordEntries::of([&article]).has(list, &article.key())
+    }
+
     /// Whether lists have it.
     pub(crate) const fn is_listed(&self) -> bool {
         self.is_listed

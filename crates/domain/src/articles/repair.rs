@@ -263,27 +263,8 @@ pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<
     repairs.buffer_unordered(REPAIRS_AT_ONCE).try_for_each(|_| ready(Ok(()))).await
 }
 
-/// The owner of an article.
-pub(crate) enum ArticleOwner {
-    /// A news item that is shown.
-    Shown(Box<News>),
-    /// A news item that is in no list, because moderators or a rule withhold it.
-    Withheld(Box<News>),
-    /// Another program, which has posted it without a news item.
-    OtherProgram,
-    /// Nothing: its news item is deleted, or it does not exist.
-    Nobody,
-}
-
-impl ArticleOwner {
-    /// The owner of an article, by the hash of the news item with its id and its own.
-    pub(crate) fn of(id: NewsId, news: &Hash, article: &Hash) -> Self {
-        match News::from_hash(news) {
-            Some(news) if news.deleted => Self::Nobody,
-            Some(news) if !news.state().is_listed() => Self::Withheld(Box::new(news)),
-            Some(news) => Self::Shown(Box::new(news)),
-            None if news.is_empty() && Article::from_hash(id, article).is_some() => Self::OtherProgram,
-            None => Self::Nobody,
-        }
-    }
+/// Adds to a batch that an article is deleted, with its voters.
+pub(crate) fn delete(batch: &mut Batch, id: NewsId) {
+    batch.delete(keys::article(id));
+    batch.delete(keys::voted(id));
 }

@@ -4,73 +4,64 @@ use crate::comments::comment::{self, Comment};
 use crate::draws::NEXT_ID;
 use crate::keys::{self, families};
 use crate::news::discounted::DiscountedVotes;
-use crate::records::RecordEntries;
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, field_in, fields, is_absent, number};
-use crate::store_rules::entries::{self, ListedMember};
+use crate::records::{AsRead, RecordEntries};
+use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, number};
+use crate::store_rules::entries::{ListedMember, demand};
+use crate::store_rules::forms::Form;
 use crate::store_rules::subject::Subject;
+use crate::store_rules::{claims, form, rules};
 use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
-use tidings_keyspace::{Batch, Hash, Read};
+use std::ops::Deref;
+use tidings_keyspace::{Batch, Expiry, read};
 
-pub(crate) static RULES: &[Rule] = &[
-    Rule::claims(
-        &families::THREAD_COMMENT,
-        "a comment has its form, an author, a story and the comment that it replies to",
-        form,
-    ),
-    Rule::claims(&families::THREAD_COMMENT, "a comment has one vote of each user", voted_once),
-    Rule::claims(&families::THREAD_COMMENT, "a comment has its votes, among them its author's", votes),
-    Rule::claims(&families::NEWS, "a story with comments has its thread", has_thread),
-    Rule::claims(
-        &families::THREAD_COMMENT,
-        "a story counts the comments that are neither deleted nor withheld",
-        counted,
-    ),
-    Rule::claims(&families::THREAD_COMMENT, "no comment has a number above the last that was drawn", drawn),
-    Rule::claims(
-        &families::THREAD_COMMENT,
-        "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it",
-        listed,
-    ),
-    Rule::claims(
-        &families::USER_COMMENTS,
-        "the list of a user's comments has only comments of that user",
-        of_user,
-    ),
-];
+rules! { pub(crate) RULES:
+    "a comment has its form, an author, a story and the comment that it replies to" {
+        THREAD_COMMENT: claims(well_formed);
+    }
+    "a comment has one vote of each user" { THREAD_COMMENT: claims(voted_once); }
+    "a comment has its votes, among them its author's" { THREAD_COMMENT: claims(votes); }
+    "a story with comments has its thread" { NEWS: claims(has_thread); }
+    "a story counts the comments that are neither deleted nor withheld" { THREAD_COMMENT: claims(counted); }
+    "no comment has a number above the last that was drawn" { THREAD_COMMENT: form(Form::Drawn(NEXT_ID), ""); }
+    "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it" {
+        THREAD_COMMENT: claims(listed);
+    }
+    "the list of a user's comments has only comments of that user" { USER_COMMENTS: claims(of_user); }
+}
 
 const LOST: Mend = Mend::Person(
     "restore the thread from a backup; if it is lost, set comments of the story to 0 and remove its comments from the lists of their authors",
 );
 
 /// The comments of a thread, and the fields that are none or whose state cannot be read.
-pub(crate) fn comments_of(news: NewsId, hash: &Hash) -> (Vec<Comment>, Vec<&str>) {
+pub(crate) fn comments_of(thread: &Subject) -> (Vec<AsRead<Comment>>, Vec<&str>) {
     let (mut comments, mut others) = (Vec::new(), Vec::new());
-    for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
-        match Comment::from_field(news, field, json) {
-            Some(comment) => {
-                if comment.withheld.as_ref().is_some_and(Withheld::is_unreadable) {
-                    others.push(field.as_str());
-                }
-                comments.push(comment);
-            }
-            None => others.push(field.as_str()),
+    let Some(news) = thread.id::<NewsId>() else { return (comments, others) };
+    for (field, json) in thread.fields().filter(|(field, _)| *field != NEXT_ID) {
+        let comment = Comment::of_stored(news, field.to_owned(), json.to_owned());
+        if comment.as_ref().is_none_or(|comment| is_unreadable(comment)) {
+            others.push(field);
         }
+        comments.extend(comment);
     }
     (comments, others)
 }
 
-fn form(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    let (comments, others) = comments_of(news, hash);
+fn is_unreadable(comment: &Comment) -> bool {
+    comment.withheld.as_ref().is_some_and(Withheld::is_unreadable)
+}
+
+fn well_formed(subject: &Subject, claims: &mut Claims) {
+    let (Some(news), Some(_)) = (subject.id::<NewsId>(), subject.hash()) else { return };
+    let (comments, others) = comments_of(subject);
     for field in others {
         let expected = "a comment as docs/data-layout.md says";
         claims.of(field).malformed(format_args!("the field {field:?}"), expected);
     }
     let mend = Mend::Person("restore the story from a backup, or delete the thread");
-    claims.refers(format!("comments on the story {news}"), keys::news(news), mend);
+    claims.refers(format_args!("comments on the story {news}"), keys::news(news), mend);
     let ids: HashSet<CommentId> = comments.iter().map(|comment| comment.id).collect();
     let mut authors = HashSet::new();
     for comment in &comments {
@@ -81,17 +72,16 @@ fn form(subject: &Subject, claims: &mut Claims) {
         }
         if authors.insert(author) {
             let mend = Mend::Person("restore the user from a backup, or delete the comments");
-            claims.of(id).refers(format!("comments of the user {author}"), keys::user(author), mend);
+            claims.of(id).refers(format_args!("comments of the user {author}"), keys::user(author), mend);
         }
     }
 }
 
 /// Authors have voted up by writing, so a comment without that vote has lost votes.
 fn votes(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for (field, json) in hash.0.iter().filter(|(field, _)| field != NEXT_ID) {
-        let Some(comment) = Comment::from_field(news, field, json) else { continue };
-        let (id, author) = (comment.id, comment.user_id);
+    for comment in comments_of(subject).0 {
+        let (id, author, news) = (comment.id, comment.user_id, comment.news);
+        let json = subject.field(&id.to_string()).unwrap_or_default();
         for list in comment::unreadable_votes(json) {
             let found = format!("comment {id} with votes {list} that cannot be read");
             claims.of(id).malformed(found, format_args!("a list of users in {list}"));
@@ -99,18 +89,12 @@ fn votes(subject: &Subject, claims: &mut Claims) {
         if comment.up.contains(&author.0) {
             continue;
         }
-        let (key, found) =
-            (subject.key.clone(), format!("comment {id} without the vote of its author {author}"));
-        let reads = vec![fields(keys::news_discounted(news), [&author.to_string()])];
-        claims.of(id).add(reads, move |answers| {
+        let discounted = read::field(keys::news_discounted(news), author.to_string());
+        claims.of(id).expects("the author among those who voted up", discounted, move |discounted| {
             // Or moderators have taken it out.
-            let votes = DiscountedVotes::read(news, author, field_in(answers, 0, 0));
-            (!votes.comments.contains_key(&id.0)).then(|| Fault {
-                key: key.clone(),
-                found: found.clone(),
-                expected: "the author among those who voted up".to_owned(),
-                mend: LOST_VOTES,
-            })
+            let votes = DiscountedVotes::read(news, author, discounted.as_deref());
+            let found = || (format!("comment {id} without the vote of its author {author}"), LOST_VOTES);
+            (!votes.comments.contains_key(&id.0)).then(found)
         });
     }
 }
@@ -120,67 +104,48 @@ const LOST_VOTES: Mend =
 
 /// Lamer News takes votes up and down of one person. The vote up counts.
 fn voted_once(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for comment in comments_of(news, hash).0 {
-        let id = comment.id;
-        let (mut settled, mut voters) = (comment.clone(), HashSet::new());
+    for comment in comments_of(subject).0 {
+        let (mut settled, mut voters) = (comment.deref().clone(), HashSet::new());
         settled.up.retain(|voter| voters.insert(*voter));
         settled.down.retain(|voter| voters.insert(*voter));
         if voters.len() == comment.up.len() + comment.down.len() {
             continue;
         }
-        let mut batch = Batch::new();
-        let field = id.to_string();
-        batch.field_unchanged(&subject.key, &field, hash.get(&field));
-        batch.set_field(&subject.key, field, settled.to_json());
+        let (mut batch, id) = (Batch::new(), comment.id);
+        comment.rewrite(&mut batch, &settled);
         let words = "keep one vote of each user, and that is the vote up if there is one";
-        claims.of(id).wrong(
-            format_args!("comment {id} with two votes of a user"),
-            "one vote of each user",
-            Mend::write(batch, words),
-        );
+        let found = format!("comment {id} with two votes of a user");
+        claims.of(id).wrong(found, "one vote of each user", Mend::write(batch, words));
     }
 }
 
 fn counted(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    let (comments, others) = comments_of(news, hash);
-    if !others.is_empty() {
+    let (comments, others) = comments_of(subject);
+    let (Some(news), Some(_), true) = (subject.id::<NewsId>(), subject.hash(), others.is_empty()) else {
         return;
-    }
-    let expected = RecordEntries::of(&comments).count(&keys::news(news), "comments");
-    claims.add(vec![fields(keys::news(news), ["id", "comments"])], move |answers| {
-        field_in(answers, 0, 0)?;
-        let found = field_in(answers, 0, 1).and_then(|count| count.parse().ok()).unwrap_or(0);
-        counter_fault(&keys::news(news), "comments", found, expected)
+    };
+    let key = keys::news(news);
+    let expected = RecordEntries::of(comments.iter().map(Deref::deref)).count(&key, "comments");
+    claims.add(read::fields(&key, ["id", "comments"]), move |[id, count]| {
+        id?;
+        let found = count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        counter_fault(&key, "comments", found, expected)
     });
 }
 
-fn drawn(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    let highest = hash.0.iter().filter_map(|(field, _)| field.parse::<CommentId>().ok()).map(|id| id.0).max();
-    let highest = i64::try_from(highest.unwrap_or(0)).unwrap_or(i64::MAX);
-    let found = hash.get(NEXT_ID).and_then(|id| id.parse().ok()).unwrap_or(0);
-    claims.counts(NEXT_ID, found, highest.max(found));
-}
-
 fn listed(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    for comment in comments_of(news, hash).0 {
-        let mut guard = Batch::new();
+    for comment in comments_of(subject).0 {
         let field = comment.id.to_string();
-        guard.field_unchanged(&subject.key, &field, hash.get(&field));
-        let what = format!("comment {field}");
         let removal = (comment.removed.as_deref(), comment.withheld.as_ref());
-        claims.of(&field).removal(what, removal, !comment.was_shown());
+        claims.of(&field).removal(format_args!("comment {field}"), removal, !comment.was_shown());
         // An erased post may never have been shown.
         if comment.is_erased() {
             continue;
         }
-        entries::demand(claims, Some(&field), &comment, &guard);
+        demand(claims, Some(&field), &comment);
         if !comment.was_shown() {
             let (list, why) = (keys::user_comments(comment.user_id), "the comment was never shown");
-            claims.of(&field).not_listed(list, comment.address(), why, &guard);
+            claims.of(&field).not_listed(list, comment.address(), why);
         }
     }
 }
@@ -192,14 +157,10 @@ fn has_thread(subject: &Subject, claims: &mut Claims) {
     if count <= 0 {
         return;
     }
-    let thread = keys::thread(news);
-    claims.of("comments").add(vec![Read::Expiry(thread.clone())], move |answers| {
-        is_absent(answers, 0).then(|| Fault {
-            key: thread.clone(),
-            found: "nothing".to_owned(),
-            expected: format!("{count} comments or more"),
-            mend: LOST,
-        })
+    let key = keys::thread(news);
+    claims.of("comments").add(read::expiry(&key), move |thread| {
+        let (found, expected) = ("nothing".to_owned(), format!("{count} comments or more"));
+        (thread == Expiry::Absent).then(|| Fault { key, found, expected, mend: LOST })
     });
 }
 
@@ -215,25 +176,22 @@ pub(crate) fn is_entry(
     comment: Option<CommentAddress>,
 ) {
     let Some(address) = comment else { return claims.unreadable(expected) };
-    let (list, removal) = (ListedMember::of(subject), subject.removal());
+    let (list, mut batch) = (ListedMember::of(subject), subject.removal());
     let (thread, field) = (keys::thread(address.news), address.comment.to_string());
-    let reads = vec![fields(thread.clone(), [&field]), Read::Expiry(thread.clone())];
-    claims.expects(expected, reads, move |answers| {
-        let mut batch = removal.clone();
-        let found = match field_in(answers, 0, 0) {
+    let reads = (read::field(&thread, &field), read::expiry(&thread));
+    claims.expects(expected, reads, move |(json, expiry)| {
+        let found = match json {
             // No action deletes a thread: it was lost.
-            None if is_absent(answers, 1) => {
-                let found = format!("the comment {address}, whose thread does not exist");
-                return Some((found, LOST));
+            None if expiry == Expiry::Absent => {
+                return Some((format!("the comment {address}, whose thread does not exist"), LOST));
             }
             None => {
                 batch.field_absent(&thread, &field);
                 format!("the comment {address}, which does not exist")
             }
             Some(json) => {
-                let comment = Comment::of_stored(address.news, field.clone(), json.to_owned())?;
-                let is_readable = !comment.withheld.as_ref().is_some_and(Withheld::is_unreadable);
-                list.stray(&comment, is_readable, &mut batch)?
+                let comment = Comment::of_stored(address.news, field, json)?;
+                list.stray(&comment, !is_unreadable(&comment), &mut batch)?
             }
         };
         Some((found, Mend::write(batch, "remove the member")))

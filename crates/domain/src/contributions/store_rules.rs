@@ -4,27 +4,28 @@ use crate::comments::store_rules as comments;
 use crate::keys::{self, families};
 use crate::news::item::News;
 use crate::store_rules::claims::Claims;
+use crate::store_rules::entries::is_entry;
 use crate::store_rules::subject::Subject;
-use crate::store_rules::{Rule, entries};
+use crate::store_rules::{claims, rules};
 use crate::timelines::tweets::Tweet;
 use crate::values::moderation::Thing;
 use tidings_keyspace::Hash;
 
-pub(crate) static RULES: &[Rule] = &[Rule::claims(
-    &families::USER_UNSEEN,
-    "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed",
-    unseen,
-)];
+rules! { pub(crate) RULES:
+    "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed" {
+        USER_UNSEEN: claims(unseen);
+    }
+}
 
 fn unseen(subject: &Subject, claims: &mut Claims) {
     let expected = "posts of the user that wait, were rejected or were removed";
     match subject.member_id() {
         Some(Thing::Story(id)) => {
-            entries::is_entry(subject, claims, expected, Some((keys::news(id), News::from_hash)));
+            is_entry(subject, claims, expected, Some((keys::news(id), News::from_hash)))
         }
         Some(Thing::Tweet(id)) => {
             let tweet = move |hash: &Hash| Tweet::from_hash(id, hash);
-            entries::is_entry(subject, claims, expected, Some((keys::tweet(id), tweet)));
+            is_entry(subject, claims, expected, Some((keys::tweet(id), tweet)));
         }
         Some(Thing::Comment(address)) => comments::is_entry(subject, claims, expected, Some(address)),
         _ => claims.unreadable(expected),

@@ -1,35 +1,26 @@
 //! Rules of background jobs.
 
 use crate::keys::{self, families};
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Mend, field_in, fields};
+use crate::store_rules::claims::Claims;
+use crate::store_rules::forms::Form;
+use crate::store_rules::references::{At, Noun, Place::Member, Reference, Remedy::Remove};
 use crate::store_rules::subject::Subject;
-use tidings_keyspace::Batch;
+use crate::store_rules::{claims, form, refers, rules};
 
-pub(crate) static RULES: &[Rule] = &[
-    Rule::claims(&families::TIMELINE_JOBS, "a job in the queue has its progress", queued),
-    Rule::claims(&families::TIMELINE_JOB, "a job that has progress is in the queue", progress),
-];
-
-fn queued(subject: &Subject, claims: &mut Claims) {
-    let Some((name, _)) = subject.member() else { return };
-    let (name, job) = (name.to_owned(), keys::timeline_job(name));
-    let mut batch = subject.removal();
-    batch.key_absent(&job);
-    let mend = Mend::write(batch, "remove the job from the queue");
-    claims.expects("jobs with progress", vec![fields(job, ["step"])], move |answers| {
-        let found = || (format!("the job {name}, which has no progress"), mend.clone());
-        field_in(answers, 0, 0).is_none().then(found)
-    });
+rules! { pub(crate) RULES:
+    "a job in the queue has its progress" {
+        TIMELINE_JOBS: refers(Reference(Member, "the job {}, which has no progress", PROGRESS, Remove("remove the job from the queue")));
+    }
+    "a job that has progress is in the queue" {
+        TIMELINE_JOB: form(Form::Has(&["step"], |_| true), "the step of a job");
+        TIMELINE_JOB: claims(progress);
+    }
 }
 
+const PROGRESS: Noun = Noun("jobs", |_, job| Some(At::Field(keys::timeline_job(job), "step".to_owned())));
+
 fn progress(subject: &Subject, claims: &mut Claims) {
-    let Some(hash) = subject.hash() else { return };
-    let Some(step) = hash.get("step") else {
-        return claims.malformed("no field step", "a field step");
-    };
-    let mut guard = Batch::new();
-    guard.field_equals(&subject.key, "step", step);
-    let now = subject.now.as_score();
-    claims.listed(keys::TIMELINE_JOBS.to_owned(), subject.part(), (None, now), &guard);
+    if subject.field("step").is_some() {
+        claims.of("step").listed(keys::TIMELINE_JOBS, subject.part(), subject.now.as_score());
+    }
 }

@@ -86,13 +86,6 @@ read_text!(VoteOrigin or NotAnOrigin: |text| {
     Some(Self { network: network.unwrap_or(text).parse().ok()?, is_account: network.is_some() })
 });
 
-/// The network in a stored origin of a vote, and whether it is of an account; `None` if it is no
-/// origin.
-pub(crate) fn network_of_origin(stored: &str) -> Option<(String, bool)> {
-    let origin: VoteOrigin = stored.parse().ok()?;
-    Some((origin.network.to_string(), origin.is_account))
-}
-
 /// A vote with all that the figures of its site depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TracedVote {

@@ -1,202 +1,200 @@
 //! Rules of votes on sites: every figure follows from the stored votes of voters that are not
 //! banned.
 
-pub(crate) mod new_sites;
-
+use super::BAN_FIELDS;
+use super::cast_vote::{CastVote, TracedVote, VoteOrigin};
+use super::tally::{NetworkVotes, Tally, score, whole as as_whole};
+use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::sites::twice::{StoredNames, TWICE, WrongFigure};
-use crate::sites::{BAN_FIELDS, CastVote, network_of_origin};
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{
-    Claims, Fault, Found, Mend, bool_in, counter_fault, field_in, fields, hash_in, is_absent, number, score,
-    score_fault, score_in,
-};
+use crate::store_rules::claims::{Claims, Fault, Found, Mend, counter_fault, number, score_fault, whole};
+use crate::store_rules::forms::{Form, is_integer};
+use crate::store_rules::references::{At, Noun, Place, Reference, Remedy, USER, VOTER};
 use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Subject, SubjectItem};
+use crate::store_rules::subject::Subject;
+use crate::store_rules::{claims, form, refers, rounds, rules};
 use crate::values::clock::{Moment, Timestamp};
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
-use crate::values::ids::UserId;
 use crate::values::voter_id::VoterId;
+use Remedy::{Person, Remove, RemoveAny};
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
-use tidings_keyspace::{Answer, Batch, Fetch, Hash, Order, Read, read};
+use tidings_keyspace::{Batch, Fetch, Hash, Order, Write, read};
 
-pub(crate) static RULES: &[Rule] = &[
-    Rule::claims(&families::LINK_VOTES, "the figures of a site are those of its votes", figures),
-    Rule::claims(&families::LINK_VOTES, "a vote on a site is in the list of its voter, who exists", voters),
-    Rule::claims(&families::LINK_VOTES, "a person who has voted on both names of a site counts once", twice),
-    Rule::leftovers(&families::LINK, VOTED, link),
-    Rule::leftovers(&families::LINK_TWICE, VOTED, leftover_of_both),
-    Rule::leftovers(&families::LINK_ORIGINS, VOTED, origins),
-    Rule::leftovers(&families::LINK_NETWORKS, VOTED, networks),
-    Rule::leftovers(&families::LINKS_SUM, VOTED, host_with_votes),
-    Rule::leftovers(&families::LINKS_COUNT, VOTED, host_with_votes),
-    Rule::leftovers(&families::PREFIX, VOTED, host_with_votes),
-    Rule::claims(&families::DAY_LINKS_SUM, DAYS, day_of_host),
-    Rule::claims(&families::DAY_LINKS_COUNT, DAYS, day_of_host),
-    Rule::claims(&families::DAY_VOTERS_COUNT, DAYS, day_count_of_voter),
-    Rule::rounds(&families::DAY_VOTERS_COUNT, DAYS, day_sums),
-    Rule::rounds(&families::DAY_VOTERS_SUM, DAYS, day_sums),
-    Rule::claims(&families::VOTER_VOTES, "a voter's list has the voter's votes", vote),
-    Rule::claims(&families::VOTER, "a voter that belongs to an account is that account's voter", voter),
-    Rule::claims(&families::SITES_UNFINISHED, "voters in the list of unfinished bans have one", unfinished),
-];
-
-const VOTED: &str = "lists and figures of sites are of sites with votes";
-const DAYS: &str = "the figures of a day are those of its votes";
-
-/// Whether the votes of a voter count, by the fields about bans; `None` while they are being
-/// removed or restored.
-fn counts(answers: &[Answer], position: usize) -> Option<bool> {
-    let [banned, moving, moved] = [0, 1, 2].map(|field| field_in(answers, position, field));
-    if moving.is_some() {
-        return None;
+rules! { pub(crate) RULES:
+    "the figures of a site are those of its votes" { LINK_VOTES: claims(figures); }
+    "a vote on a site is in the list of its voter, who exists" {
+        LINK_VOTES: form(Form::SecretField(is_vote), "votes by voters");
+        LINK_VOTES: refers(Reference(Place::Fields(&[]), "the voter", VOTER,
+            Person("restore the voter from a backup, or delete its vote and run the repair")));
+        LINK_VOTES: claims(voters);
     }
-    let is_out = banned == Some("1") || moved.is_some_and(|moved| moved != "0");
-    Some(!is_out)
+    "a person who has voted on both names of a site counts once" { LINK_VOTES: claims(twice); }
+    "lists and figures of sites are of sites with votes" {
+        LINK: form(Form::MayHave(&["sum_of_votes", "count_of_votes"], is_integer), "a whole number");
+        LINK: refers(Reference(Place::Part, "figures of {}, a site without votes", VOTES, Remove("delete the key")))
+            .of_leftovers();
+        LINK: claims(figures_twice).of_leftovers();
+        LINK_TWICE: refers(Reference(Place::Part, "votes on both names of {}, a site without votes", VOTES_OF_WWW,
+            Remove("delete the key"))).of_leftovers();
+        LINK_ORIGINS: form(Form::Field(|_, origin| origin.parse::<VoteOrigin>().is_ok()), "networks");
+        LINK_ORIGINS: refers(Reference(Place::Fields(&[]), "the voter {}, who has not voted on the site",
+            VOTE_OF_VOTER, Remove("delete the field"))).of_leftovers();
+        LINK_NETWORKS: refers(Reference(Place::Part, "networks of {}, a site without votes", VOTES,
+            Remove("delete the key"))).of_leftovers();
+        LINKS_SUM, LINKS_COUNT: refers(Reference(Place::Figure, "the site {}, which has no votes", VOTES,
+            Remove("remove the member"))).of_leftovers();
+        PREFIX: refers(Reference(Place::Member, "the site {}, which has no votes", VOTES,
+            Remove("remove the member"))).of_leftovers();
+    }
+    "the figures of a day are those of its votes" {
+        DAY_LINKS_SUM, DAY_LINKS_COUNT: claims(day_of_host);
+        DAY_VOTERS_COUNT: claims(day_count_of_voter);
+        DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sums);
+    }
+    "a voter's list has the voter's votes" {
+        VOTER_VOTES: refers(Reference(Place::Member, "the site {}, on which the voter has not voted", VOTE_ON_SITE,
+            Remove("remove the member")));
+        VOTER_VOTES: claims(day_of_vote);
+    }
+    "a voter that belongs to an account is that account's voter" {
+        VOTER: form(Form::MayHave(&["user_id"], is_integer), "the id of a user");
+        VOTER: claims(voter);
+    }
+    "voters in the list of unfinished bans have one" {
+        SITES_UNFINISHED: refers(Reference(Place::Member, "the voter {}, without an unfinished ban", UNFINISHED_BAN,
+            RemoveAny("remove the member")));
+    }
+    "the sites that were new to a voter on a day are those with its vote, and are counted" {
+        VOTER_NEW: form(Form::Has(&["day"], |day| day.parse::<Day>().is_ok()), "a day");
+        VOTER_NEW: refers(Reference(Place::Part, "sites of the voter", VOTER,
+            Person("restore the voter from a backup, or delete the key")));
+        VOTER_NEW: refers(Reference(Place::Fields(&["day", "count"]), "the site {}, without a vote", VOTE_ON_SITE,
+            Remove("delete the field")));
+        VOTER_NEW: form(Form::Counts("count", &["day"]), "a number");
+    }
 }
 
-fn ban_read(voter: VoterId) -> Read {
-    fields(keys::voter(voter), BAN_FIELDS)
+fn votes_on(host: &str) -> Option<String> {
+    Some(keys::link_votes(&Hostname::parse(host).ok()?))
 }
 
-/// The votes in a hash, and the fields that are none.
-fn votes_in(hash: &Hash) -> (Vec<(VoterId, CastVote)>, Vec<&str>) {
-    let (mut votes, mut others) = (Vec::new(), Vec::new());
-    for (field, text) in &hash.0 {
-        match (field.parse(), text.parse()) {
-            (Ok(voter), Ok(vote)) => votes.push((voter, vote)),
-            _ => others.push(field.as_str()),
+/// The votes on sites.
+const VOTES: Noun = Noun("names of sites", |_, host| Some(votes_on(host)?.into()));
+/// The votes on the names of sites with `www.`, by those without.
+const VOTES_OF_WWW: Noun = Noun("names of sites without www.", |_, host| {
+    let [bare, www] = Hostname::parse(host).ok()?.forms()?;
+    (bare.as_str() == host).then(|| keys::link_votes(&www).into())
+});
+/// The votes of the voter to whom the key belongs, by site.
+const VOTE_ON_SITE: Noun =
+    Noun("names of sites", |subject, host| Some(At::Field(votes_on(host)?, subject.part().to_owned())));
+/// The votes on the site to which the key belongs, by voter.
+const VOTE_OF_VOTER: Noun =
+    Noun("voters", |subject, voter| Some(At::Field(votes_on(subject.part())?, voter.to_owned())));
+/// Bans that move the votes of a voter.
+const UNFINISHED_BAN: Noun = Noun("voters", |_, voter| {
+    let [_, moving, _] = BAN_FIELDS;
+    Some(At::Field(keys::voter(voter.parse().ok()?), moving.to_owned()))
+});
+
+/// Whether the votes of a voter count; `None` while they are being removed or restored.
+fn counts(voter: VoterId) -> impl Fetch<Value = Option<bool>, Asked: 'static> + use<> {
+    read::fields(keys::voter(voter), BAN_FIELDS).map(|[banned, moving, moved]| {
+        let is_out = banned.as_deref() == Some("1") || moved.is_some_and(|moved| moved != "0");
+        moving.is_none().then_some(!is_out)
+    })
+}
+
+fn is_vote(voter: &str, vote: &str) -> bool {
+    voter.parse::<VoterId>().is_ok() && vote.parse::<CastVote>().is_ok()
+}
+
+/// The votes in a hash. Others are reported themselves.
+fn votes_in(hash: &Hash) -> Vec<(VoterId, CastVote)> {
+    hash.0.iter().filter_map(|(voter, vote)| Some((voter.parse().ok()?, vote.parse().ok()?))).collect()
+}
+
+/// The figures that votes on one site make, by key and field or member: what counting them would write.
+fn figures_of(
+    host: &Hostname,
+    votes: impl Iterator<Item = (VoterId, TracedVote)>,
+) -> BTreeMap<(String, String), i64> {
+    let (mut tally, mut batch) = (Tally::default(), Batch::new());
+    votes.for_each(|(voter, vote)| tally.add(host, voter, vote));
+    tally.write(&mut batch, &NetworkVotes::default());
+    let mut figures = BTreeMap::new();
+    for write in batch.writes() {
+        match write {
+            Write::IncrementField(key, field, by) => _ = figures.insert((key.clone(), field.clone()), *by),
+            Write::SortedIncrement(key, member, by) => {
+                figures.insert((key.clone(), member.clone()), as_whole(Some(*by)));
+            }
+            Write::SetFields(key, fields) => {
+                let numbers =
+                    fields.iter().filter_map(|(field, number)| Some((field.clone(), number.parse().ok()?)));
+                figures.extend(numbers.map(|(field, number)| ((key.clone(), field), number)));
+            }
+            _ => {}
         }
     }
-    (votes, others)
-}
-
-/// Sums and counts.
-#[derive(Default)]
-struct VoteFigures {
-    sum: i64,
-    count: i64,
-}
-
-const fn as_score(figure: i64) -> f64 {
-    figure as f64
+    figures
 }
 
 fn figures(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
-    let (votes, others) = votes_in(hash);
-    if !others.is_empty() {
+    let votes = votes_in(hash);
+    if votes.len() < hash.0.len() {
         return;
     }
     let days: BTreeSet<Day> = votes.iter().map(|(_, vote)| Day::of(vote.time)).collect();
-    let mut reads = vec![
-        Read::Hash(keys::link(&host)),
-        score(keys::LINKS_SUM, &host),
-        score(keys::LINKS_COUNT, &host),
-        Read::Hash(keys::link_origins(&host)),
-        Read::Hash(keys::link_networks(&host)),
-        Read::HasMember(keys::prefix(&host.hash()), host.to_string()),
-    ];
-    let first_day = reads.len();
-    reads.extend(days.iter().flat_map(|day| {
-        [keys::day_links_sum(*day), keys::day_links_count(*day)].map(|list| score(list, &host))
-    }));
-    let first_voter = reads.len();
-    reads.extend(votes.iter().map(|(voter, _)| ban_read(*voter)));
-    claims.add_all(reads, move |answers| {
-        let is_counted: Option<Vec<bool>> =
-            (0..votes.len()).map(|place| counts(answers, first_voter + place)).collect();
-        let Some(is_counted) = is_counted else { return Vec::new() };
-        let counted: Vec<&(VoterId, CastVote)> = votes
-            .iter()
-            .zip(is_counted)
-            .filter_map(|(vote, is_counted)| is_counted.then_some(vote))
+    let of_days = days.into_iter().flat_map(|day| [keys::day_links_sum(day), keys::day_links_count(day)]);
+    let lists: Vec<String> =
+        [keys::LINKS_SUM, keys::LINKS_COUNT].map(str::to_owned).into_iter().chain(of_days).collect();
+    let (link, networks, prefix) =
+        (keys::link(&host), keys::link_networks(&host), keys::prefix(&host.hash()));
+    let reads = (
+        [&link, &networks, &keys::link_origins(&host)].map(read::hash),
+        lists.iter().map(|list| read::score(list, host.as_str())).collect::<Vec<_>>(),
+        read::has_member(&prefix, host.as_str()),
+        votes.iter().map(|(voter, _)| counts(*voter)).collect::<Vec<_>>(),
+    );
+    claims.add(reads, move |([of_link, of_networks, origins], scores, is_known, are_counted)| {
+        let Some(are_counted) = are_counted.into_iter().collect::<Option<Vec<bool>>>() else {
+            return Vec::new();
+        };
+        let counted = votes.into_iter().zip(are_counted).filter(|(_, is_counted)| *is_counted);
+        let traced = |((voter, vote), _): ((VoterId, CastVote), bool)| {
+            let origin = origins.get(&voter.to_string()).and_then(|origin| origin.parse().ok());
+            (voter, TracedVote { vote, origin })
+        };
+        let expected = figures_of(&host, counted.map(traced));
+        let figure = |key: &str, part: &str| *expected.get(&(key.to_owned(), part.to_owned())).unwrap_or(&0);
+        let all = expected.keys().filter(|(key, _)| *key == networks).map(|(_, network)| network);
+        let all: BTreeSet<&String> = all.chain(of_networks.0.iter().map(|(network, _)| network)).collect();
+        let of_site = FIGURES.into_iter().map(|field| (&link, &of_link, field));
+        let fields =
+            of_site.chain(all.into_iter().map(|network| (&networks, &of_networks, network.as_str())));
+        let mut faults: Vec<Fault> = fields
+            .filter_map(|(key, hash, field)| {
+                counter_fault(key, field, number(hash, field).unwrap_or(0), figure(key, field))
+            })
             .collect();
-        let mut all = VoteFigures::default();
-        let mut of_days: BTreeMap<Day, VoteFigures> =
-            days.iter().map(|day| (*day, VoteFigures::default())).collect();
-        for (_, vote) in &counted {
-            for figures in [&mut all, of_days.entry(Day::of(vote.time)).or_default()] {
-                figures.sum += vote.verdict.value();
-                figures.count += 1;
-            }
+        for (list, found) in lists.iter().zip(scores) {
+            faults.extend(score_fault(list, host.as_str(), found, score(figure(list, host.as_str()))));
         }
-        let name = host.to_string();
-        let mut faults = totals(&host, &all, &counted, answers);
-        faults.extend(score_fault(keys::LINKS_SUM, &name, score_in(answers, 1), as_score(all.sum)));
-        faults.extend(score_fault(keys::LINKS_COUNT, &name, score_in(answers, 2), as_score(all.count)));
-        for (place, (day, figures)) in of_days.iter().enumerate() {
-            let at = first_day + 2 * place;
-            let lists =
-                [(keys::day_links_sum(*day), figures.sum), (keys::day_links_count(*day), figures.count)];
-            for (offset, (list, expected)) in lists.into_iter().enumerate() {
-                let found = score_in(answers, at + offset);
-                faults.extend(score_fault(&list, &name, found, as_score(expected)));
-            }
-        }
-        if !counted.is_empty() && !bool_in(answers, 5) {
-            let list = keys::prefix(&host.hash());
+        if figure(keys::LINKS_COUNT, host.as_str()) > 0 && !is_known {
             let mut batch = Batch::new();
             batch.key_present(keys::link_votes(&host));
-            batch.add_member(&list, &name);
+            batch.add_member(&prefix, host.as_str());
             let mend = Mend::write(batch, "add the member");
-            let (found, expected) = (format!("no member {name}"), format!("the member {name}"));
-            faults.push(Fault { key: list, found, expected, mend });
+            let (found, expected) = (format!("no member {host}"), format!("the member {host}"));
+            faults.push(Fault { key: prefix, found, expected, mend });
         }
         faults
     });
-}
-
-/// The faults of the totals of a site and of its networks. The first answer is the totals, the
-/// fourth the origins and the fifth the networks.
-fn totals(
-    host: &Hostname,
-    all: &VoteFigures,
-    counted: &[&(VoterId, CastVote)],
-    answers: &[Answer],
-) -> Vec<Fault> {
-    let mut networks: BTreeMap<String, i64> = BTreeMap::new();
-    let (mut same_network, mut of_accounts) = (0, 0);
-    for (voter, _) in counted {
-        let origin = hash_in(answers, 3).and_then(|origins| origins.get(&voter.to_string()));
-        let Some((network, is_account)) = origin.and_then(network_of_origin) else { continue };
-        let votes = networks.entry(network).or_default();
-        same_network += i64::from(*votes > 0);
-        of_accounts += i64::from(is_account);
-        *votes += 1;
-    }
-    let stored = |field| hash_in(answers, 0).and_then(|hash| number(hash, field)).unwrap_or(0);
-    let key = keys::link(host);
-    let mut faults: Vec<Fault> = [
-        ("sum_of_votes", all.sum),
-        ("count_of_votes", all.count),
-        ("same_network_votes", same_network),
-        ("account_votes", of_accounts),
-    ]
-    .into_iter()
-    .filter_map(|(field, expected)| counter_fault(&key, field, stored(field), expected))
-    .collect();
-    let list = keys::link_networks(host);
-    let noted = hash_in(answers, 4);
-    for (field, _) in noted.into_iter().flat_map(|noted| &noted.0) {
-        networks.entry(field.clone()).or_default();
-    }
-    for (network, expected) in networks {
-        let found = noted.and_then(|noted| number(noted, &network)).unwrap_or(0);
-        if found == expected {
-            continue;
-        }
-        let mut batch = Batch::new();
-        batch.increment_field(&list, &network, expected - found);
-        let mend = Mend::write(batch, format!("change the field {network} to {expected}"));
-        let (found, expected) = (format!("{network} {found}"), format!("{network} {expected}"));
-        faults.push(Fault { key: list.clone(), found, expected, mend });
-    }
-    faults
 }
 
 /// By the votes on the name with `www.`: without any, nothing is counted twice.
@@ -204,24 +202,22 @@ fn twice(subject: &Subject, claims: &mut Claims) {
     let (Some(votes), Ok(www)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
     let Some([bare, _]) = www.forms().filter(|[_, name]| *name == www) else { return };
     let of = |host: &Hostname| {
-        [keys::link_votes(host), keys::link_origins(host), keys::link_networks(host)].map(Read::Hash)
+        [keys::link_votes(host), keys::link_origins(host), keys::link_networks(host)].map(read::hash)
     };
-    let mut reads = Vec::from(of(&bare));
-    reads.extend(of(&www));
-    reads.extend([keys::link(&bare), keys::link_twice(&bare)].map(Read::Hash));
-    let first_voter = reads.len();
-    let voters = votes_in(votes).0.into_iter().map(|(voter, _)| voter);
-    let places: BTreeMap<VoterId, usize> = voters.zip(first_voter..).collect();
-    let mut bans: Vec<(&VoterId, &usize)> = places.iter().collect();
-    bans.sort_by_key(|(_, place)| **place);
-    reads.extend(bans.into_iter().map(|(voter, _)| ban_read(*voter)));
-    claims.add_all(reads, move |answers| {
-        let hash = |place| hash_in(answers, place);
-        let names = [[hash(0), hash(1), hash(2)], [hash(3), hash(4), hash(5)]];
-        let stored = StoredNames { names, link: hash(6), twice: hash(7) };
+    let voters =
+        votes_in(votes).into_iter().map(|(voter, _)| counts(voter).map(move |counts| (voter, counts)));
+    let reads = (
+        [of(&bare), of(&www)],
+        [keys::link(&bare), keys::link_twice(&bare)].map(read::hash),
+        voters.collect::<Vec<_>>(),
+    );
+    claims.add(reads, move |(names, [link, twice], voters)| {
+        let names = names.each_ref().map(|hashes| hashes.each_ref().map(Some));
+        let stored = StoredNames { names, link: Some(&link), twice: Some(&twice) };
+        let voters: BTreeMap<VoterId, Option<bool>> = voters.into_iter().collect();
         let mut counted = Vec::new();
         for (voter, votes) in stored.on_both(&bare) {
-            match places.get(&voter).and_then(|place| counts(answers, *place)) {
+            match voters.get(&voter).copied().flatten() {
                 Some(true) => counted.push(votes),
                 Some(false) => {}
                 // Its votes are being removed or restored.
@@ -235,103 +231,27 @@ fn twice(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// Claims that a site has votes on both names; otherwise there is nothing to count twice.
-fn leftover_of_both(subject: &Subject, claims: &mut Claims) {
-    let Ok(host) = Hostname::parse(subject.part()) else { return };
-    match host.forms() {
-        Some([bare, www]) if bare == host => of_host_with_votes(subject, claims, &www, "votes on both names"),
-        _ => claims.malformed(format_args!("the name {host}"), "names of sites without www."),
-    }
-}
-
 fn voters(subject: &Subject, claims: &mut Claims) {
     let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
-    let (votes, others) = votes_in(hash);
-    for field in others {
-        claims.of(field).malformed(format_args!("the field {field:?}"), "votes by voters");
-    }
-    for (voter, vote) in votes {
-        let mend = Mend::Person("restore the voter from a backup, or delete its vote and run the repair");
-        claims.of(voter).refers(format!("the voter {voter}"), keys::voter(voter), mend);
-        let mut guard = Batch::new();
-        guard.field_equals(&subject.key, voter.to_string(), vote.to_string());
-        let time = vote.time.as_score();
-        claims.of(voter).listed(keys::voter_votes(voter), &host, (Some(time), time), &guard);
+    for (voter, vote) in votes_in(hash) {
+        claims.of(voter).scored(keys::voter_votes(voter), &host, vote.time.as_score());
     }
 }
 
-/// Claims that a host has votes; otherwise the batch, which fails if it has, mends that.
-fn has_votes(claims: &mut Claims, host: &Hostname, found: String, (mut batch, words): (Batch, &str)) {
-    let votes = keys::link_votes(host);
-    batch.key_absent(&votes);
-    let mend = Mend::write(batch, words);
-    claims.expects("sites with votes", vec![Read::Expiry(votes)], move |answers| {
-        is_absent(answers, 0).then(|| (found.clone(), mend.clone()))
-    });
-}
-
-/// Claims that the site of a key has votes; otherwise the key, which is `what` of it, is deleted.
-fn of_host_with_votes(subject: &Subject, claims: &mut Claims, host: &Hostname, what: &str) {
-    let mut batch = Batch::new();
-    batch.delete(&subject.key);
-    has_votes(claims, host, format!("{what} of a site without votes"), (batch, "delete the key"));
-}
-
-fn link(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Ok(host)) = (subject.hash(), Hostname::parse(subject.part())) else { return };
-    for field in ["sum_of_votes", "count_of_votes"] {
-        if hash.get(field).is_some_and(|value| value.parse::<i64>().is_err()) {
-            claims.of(field).malformed(format_args!("no number in {field}"), "whole numbers");
-        }
-    }
-    of_host_with_votes(subject, claims, &host, "figures");
-    let twice = TWICE.iter().filter(|field| hash.get(field).is_some_and(|number| number != "0"));
-    if let (Some(first), Some([_, www])) = (twice.clone().next(), host.forms()) {
-        let mut batch = Batch::new();
-        twice.for_each(|field| batch.delete_field(&subject.key, *field));
-        let found = format!("{first} without votes on {www}");
-        has_votes(claims, &www, found, (batch, "delete the fields"));
-    }
-}
-
-fn origins(subject: &Subject, claims: &mut Claims) {
-    let Ok(host) = Hostname::parse(subject.part()) else { return };
-    for (voter, origin) in subject.fields() {
-        if network_of_origin(origin).is_none() {
-            claims.of(voter).malformed(format_args!("the origin {origin:?}"), "networks");
-        }
-        let (voter, votes) = (voter.to_owned(), keys::link_votes(&host));
-        let mut batch = Batch::new();
-        batch.field_absent(&votes, &voter);
-        batch.delete_field(&subject.key, &voter);
-        let (reads, mend) = (vec![fields(votes, [&voter])], Mend::write(batch, "delete the field"));
-        claims.of(&voter).expects("voters with a vote on the site", reads, move |answers| {
-            let found = || (format!("the voter {voter}, who has not voted on the site"), mend.clone());
-            field_in(answers, 0, 0).is_none().then(found)
-        });
-    }
-}
-
-/// How many votes of each network count is checked with the site's votes.
-fn networks(subject: &Subject, claims: &mut Claims) {
-    if let (SubjectItem::Whole, Ok(host)) = (&subject.item, Hostname::parse(subject.part())) {
-        of_host_with_votes(subject, claims, &host, "networks");
-    }
-}
-
-/// Claims that a member is a site with votes.
-fn host_with_votes(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    // A figure of 0 counts as absent.
-    if matches!(subject.item, SubjectItem::Scored(_, 0.0)) {
-        return;
-    }
-    match Hostname::parse(member) {
-        Ok(host) => {
-            let found = format!("the site {member}, which has no votes");
-            has_votes(claims, &host, found, (subject.removal(), "remove the member"));
-        }
-        Err(_) => claims.malformed(format_args!("the member {member:?}"), "names of sites"),
+/// Without votes on the other name of a site, nothing is counted twice.
+fn figures_twice(subject: &Subject, claims: &mut Claims) {
+    let twice = TWICE.into_iter().filter(|field| subject.field(field).is_some_and(|number| number != "0"));
+    let fields: Vec<&str> = twice.collect();
+    let www = Hostname::parse(subject.part()).ok().and_then(|host| host.forms());
+    if let (Some(first), Some([_, www])) = (fields.first(), www) {
+        let (mut batch, at) = (Batch::new(), At::Key(keys::link_votes(&www)));
+        fields.iter().for_each(|field| batch.delete_field(&subject.key, *field));
+        at.demand_absent(&mut batch);
+        claims.is_there(
+            format!("{first} without votes on {www}"),
+            at,
+            Mend::write(batch, "delete the fields"),
+        );
     }
 }
 
@@ -344,70 +264,34 @@ fn day_of(subject: &Subject) -> Option<Day> {
 /// site's votes.
 fn day_of_host(subject: &Subject, claims: &mut Claims) {
     let Some((member, figure)) = subject.member().filter(|(_, figure)| *figure != 0.0) else { return };
-    let (Some(day), Ok(host)) = (day_of(subject), Hostname::parse(member)) else {
+    let (Some(day), Some(votes)) = (day_of(subject), votes_on(member)) else {
         return claims.malformed(format_args!("the member {member:?}"), "names of sites");
     };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    claims.add(vec![Read::Hash(keys::link_votes(&host))], move |answers| {
-        let votes = hash_in(answers, 0).map(|hash| votes_in(hash).0).unwrap_or_default();
-        if votes.iter().any(|(_, vote)| Day::of(vote.time) == day) {
-            return None;
-        }
-        score_fault(&key, &member, Some(figure), 0.0)
+    let (of, member) = (subject.of.clone(), member.to_owned());
+    claims.add(read::hash(votes), move |votes| {
+        let is_of_day = votes_in(&votes).iter().any(|(_, vote)| Day::of(vote.time) == day);
+        if is_of_day { None } else { score_fault(&of.key, &member, Some(figure), 0.0) }
     });
 }
 
-/// The scores of the votes of a day in the list of a voter.
-fn votes_of_day(voter: VoterId, day: Day) -> Read {
-    Read::SortedByScore {
-        key: keys::voter_votes(voter),
-        order: Order::Ascending,
-        least: day.start().as_score(),
-        most: day.next().start().as_score().next_down(),
-        count: u64::from(u32::MAX),
-    }
+/// The votes of a day in the list of a voter, whether they count, and the sum and the number of those that do.
+type DayOfVoter = (Option<bool>, Vec<(String, f64)>, [Option<f64>; 2]);
+
+fn day_of_voter(voter: VoterId, day: Day) -> impl Fetch<Value = DayOfVoter, Asked: 'static> + use<> {
+    let times = (day.start().as_score(), day.next().start().as_score().next_down());
+    let votes = read::sorted_by_score(keys::voter_votes(voter), Order::Ascending, times, u64::from(u32::MAX));
+    let lists = [keys::day_voters_sum(day), keys::day_voters_count(day)];
+    (counts(voter), votes, lists.map(|list| read::score(list, voter.to_string())))
 }
 
 fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     let (Some((member, figure)), Some(day)) = (subject.member(), day_of(subject)) else { return };
     let Some(voter) = claims.member::<VoterId>("voters") else { return };
-    let (key, member) = (subject.key.clone(), member.to_owned());
-    claims.add(vec![ban_read(voter), votes_of_day(voter, day)], move |answers| {
-        let count = match answers.get(1) {
-            Some(Answer::Scored(votes)) => votes.len(),
-            _ => return None,
-        };
-        let count = if counts(answers, 0)? { i64::try_from(count).unwrap_or(i64::MAX) } else { 0 };
-        score_fault(&key, &member, Some(figure), as_score(count))
+    let (of, member) = (subject.of.clone(), member.to_owned());
+    claims.add(day_of_voter(voter, day), move |(is_counted, votes, _)| {
+        let count = if is_counted? { whole(votes.len()) } else { 0 };
+        score_fault(&of.key, &member, Some(figure), score(count))
     });
-}
-
-/// The sum of the votes of a voter on a day, as it is stored, with what it must equal.
-struct DaySum {
-    voter: VoterId,
-    /// The list that has the sum.
-    list: String,
-    stored: Option<f64>,
-    is_counted: bool,
-    /// The votes of the day, each with the hash that has it.
-    votes: Vec<(String, Option<String>)>,
-}
-
-impl DaySum {
-    fn check(self) -> Option<Found> {
-        let Self { voter, list, stored, is_counted, votes: cast } = self;
-        let mut rests_on = vec![Source::of(&ban_read(voter)), Source::all(keys::voter_votes(voter))];
-        let mut sum = 0;
-        for (hash, vote) in cast {
-            rests_on.push(Source::part(hash, voter));
-            // A vote that is missing is reported for itself.
-            let vote: CastVote = vote?.parse().ok()?;
-            sum += vote.verdict.value();
-        }
-        let expected = if is_counted { sum } else { 0 };
-        let fault = score_fault(&list, &voter.to_string(), stored, as_score(expected))?;
-        Some(Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) })
-    }
 }
 
 /// The sums of voters on days. One with a count is checked with the count, and not again.
@@ -419,89 +303,69 @@ fn day_sums<'a>(
     Box::pin(async move {
         let asked = subjects.iter().map(|subject| Some((subject.member_id::<VoterId>()?, day_of(subject)?)));
         let asked: Vec<Option<(VoterId, Day)>> = asked.collect();
-        let reads = |(voter, day): &(VoterId, Day)| {
-            let [sum, count] =
-                [keys::day_voters_sum(*day), keys::day_voters_count(*day)].map(|list| score(&list, voter));
-            [ban_read(*voter), votes_of_day(*voter, *day), sum, count].map(read::any)
-        };
-        let reads = asked.iter().map(|asked| asked.as_ref().map(reads)).collect::<Vec<_>>();
-        let answers = site.store.fetch(reads.or_absent().large()).await?;
-        let each = subjects.iter().zip(asked).zip(answers);
-        let sums = each.map(|((subject, asked), answers)| day_sum(subject, asked?, &answers?));
-        let sums = sums.collect::<Vec<_>>();
-        let sums = site.store.fetch(sums.large()).await?;
-        Ok(sums.into_iter().map(|sum| sum?.check()).collect())
+        let days = asked.iter().map(|asked| asked.map(|(voter, day)| day_of_voter(voter, day)));
+        let days = site.store.fetch(days.collect::<Vec<_>>().or_absent().large()).await?;
+        let sums = subjects.iter().zip(asked).zip(days).map(|((subject, asked), of_day)| {
+            let ((voter, day), (is_counted, votes, [sum, count])) = (asked?, of_day?);
+            let is_checked = *subject.family == families::DAY_VOTERS_SUM && count.is_some();
+            let is_counted = is_counted.filter(|_| !is_checked)?;
+            let votes = votes.iter().filter_map(|(host, _)| votes_on(host));
+            let cast = votes
+                .map(|key| read::field(&key, voter.to_string()).or_absent().map(move |vote| (key, vote)));
+            Some(cast.collect::<Vec<_>>().map(move |cast| sum_fault(voter, (day, sum), is_counted, cast)))
+        });
+        let sums = site.store.fetch(sums.collect::<Vec<_>>().large()).await?;
+        Ok(sums.into_iter().map(Option::flatten).collect())
     })
 }
 
-/// The sum of a voter on a day, by the answers about it; `None` if it is checked with the count.
-fn day_sum(
-    subject: &Subject,
-    (voter, day): (VoterId, Day),
-    answers: &[Answer],
-) -> Option<impl Fetch<Value = DaySum> + use<>> {
-    if *subject.family == families::DAY_VOTERS_SUM && score_in(answers, 3).is_some() {
-        return None;
+/// The fault of the sum of a voter on a day, by the votes of the day, each with the hash that has it.
+fn sum_fault(
+    voter: VoterId,
+    (day, stored): (Day, Option<f64>),
+    is_counted: bool,
+    cast: Vec<(String, Option<String>)>,
+) -> Option<Found> {
+    let bans = BAN_FIELDS.map(|field| Source::part(keys::voter(voter), field));
+    let mut rests_on = vec![Source::all(keys::voter_votes(voter))];
+    rests_on.extend(bans);
+    let mut sum = 0;
+    for (hash, vote) in cast {
+        rests_on.push(Source::part(hash, voter));
+        // A vote that is missing is reported for itself.
+        let vote: CastVote = vote?.parse().ok()?;
+        sum += vote.verdict.value();
     }
-    let (is_counted, Some(Answer::Scored(votes))) = (counts(answers, 0)?, answers.get(1)) else {
-        return None;
-    };
-    let hosts = votes.iter().filter_map(|(host, _)| Hostname::parse(host).ok());
-    let cast = hosts.map(|host| {
-        let votes = keys::link_votes(&host);
-        read::field(&votes, voter.to_string()).or_absent().map(move |vote| (votes, vote))
-    });
-    let (list, stored) = (keys::day_voters_sum(day), score_in(answers, 2));
-    let sum = move |votes| DaySum { voter, list, stored, is_counted, votes };
-    Some(cast.collect::<Vec<_>>().map(sum))
+    let expected = if is_counted { sum } else { 0 };
+    let fault = score_fault(&keys::day_voters_sum(day), &voter.to_string(), stored, score(expected))?;
+    Some(Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) })
 }
 
-fn vote(subject: &Subject, claims: &mut Claims) {
-    let (Some(voter), Some((member, time))) = (subject.id::<VoterId>(), subject.member()) else { return };
-    let Ok(host) = Hostname::parse(member) else {
-        return claims.malformed(format_args!("the member {member:?}"), "names of sites");
-    };
-    let (member, votes) = (member.to_owned(), keys::link_votes(&host));
-    let (key, removal) = (subject.key.clone(), subject.removal());
+/// A vote is counted on its day. The exact number follows from the voter's votes of the day.
+fn day_of_vote(subject: &Subject, claims: &mut Claims) {
+    let (Some(voter), Some((host, time))) = (subject.id::<VoterId>(), subject.member()) else { return };
+    let (Some(votes), name) = (votes_on(host), voter.to_string()) else { return };
     let list = keys::day_voters_count(Day::of(Timestamp::from_score(time)));
-    let reads = vec![fields(votes.clone(), [&voter.to_string()]), ban_read(voter), score(&list, voter)];
-    claims.add(reads, move |answers| {
-        if field_in(answers, 0, 0).is_none() {
-            let mut batch = removal.clone();
-            batch.field_absent(&votes, voter.to_string());
-            return Some(Fault {
-                key: key.clone(),
-                found: format!("the site {member}, on which the voter has not voted"),
-                expected: "sites with a vote of the voter".to_owned(),
-                mend: Mend::write(batch, "remove the member"),
-            });
-        }
-        let found = score_in(answers, 2);
-        let is_missing = counts(answers, 1) == Some(true) && found.unwrap_or(0.0) == 0.0;
-        // The exact number follows from the voter's votes of the day.
-        if is_missing { score_fault(&list, &voter.to_string(), found, 1.0) } else { None }
+    let reads = (read::field(votes, &name), counts(voter), read::score(&list, &name));
+    claims.add(reads, move |(vote, is_counted, found)| {
+        let is_missing = vote.is_some() && is_counted == Some(true) && found.unwrap_or(0.0) == 0.0;
+        if is_missing { score_fault(&list, &name, found, 1.0) } else { None }
     });
 }
 
 fn voter(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<VoterId>()) else { return };
-    let Some(user) = hash.get("user_id") else { return };
-    let Ok(user) = user.parse::<UserId>() else {
-        return claims.of("user_id").malformed(format_args!("user_id {user:?}"), "the id of a user");
-    };
-    let reads = vec![fields(keys::user(user), ["voter"])];
-    claims.of("user_id").expects(format!("a user whose voter is {id}"), reads, move |answers| {
-        let found = field_in(answers, 0, 0);
-        let mend = Mend::Person("correct one of the two fields by hand, or restore the user from a backup");
-        (found != Some(id.to_string().as_str()))
-            .then(|| (format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()), mend))
-    });
-}
-
-fn unfinished(subject: &Subject, claims: &mut Claims) {
-    let Some((member, _)) = subject.member() else { return };
-    let (member, reads) = (member.to_owned(), member.parse::<VoterId>().ok().map(ban_read));
-    claims.belongs("voters with an unfinished ban", reads.into_iter().collect(), move |answers, _| {
-        field_in(answers, 0, 1).is_none().then(|| format!("the voter {member}, without an unfinished ban"))
-    });
+    let Some(user) = subject.field("user_id") else { return };
+    let Noun(_, at) = USER;
+    let Some(At::Key(key)) = at(subject, user) else { return };
+    let (id, user) = (subject.part().to_owned(), user.to_owned());
+    claims.of("user_id").expects(
+        format_args!("a user whose voter is {}", subject.part()),
+        read::field(key, "voter"),
+        move |found| {
+            let mend =
+                Mend::Person("correct one of the two fields by hand, or restore the user from a backup");
+            (found.as_ref() != Some(&id))
+                .then(|| (format!("the user {user}, whose voter is {:?}", found.unwrap_or_default()), mend))
+        },
+    );
 }

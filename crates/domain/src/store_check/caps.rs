@@ -1,24 +1,47 @@
 //! Rules of lists that are capped: none is longer than it may be.
 
-use crate::keys::families::{self, Cap, Full};
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Fault, Mend, count_in};
+use crate::keys;
+use crate::keys::families::{self, Cap, Family, Full, Holds};
+use crate::store_rules::claims::{Claims, Fault, Mend};
+use crate::store_rules::source::Source;
 use crate::store_rules::subject::{Subject, SubjectItem};
+use crate::store_rules::{Rule, claims};
+use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
 use std::sync::LazyLock;
-use tidings_keyspace::{Batch, Read};
+use tidings_keyspace::{Batch, read};
 
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let capped = families::ALL.iter().copied().filter(|family| family.cap.is_some());
-    capped.map(|family| Rule::claims(family, "a list is not longer than it may be", capped_list)).collect()
+    let sentence = "a list is not longer than it may be";
+    let capped = families::ALL.iter().copied().filter(|family| cap_of(family).is_some());
+    capped.map(|of| Rule { of, sentence, check: claims(capped_list) }).collect()
 });
 
 /// For lists that people have chosen, or that moderators have written: only they know what can go.
 const PERSON: Mend =
     Mend::Person("ask whose list it is to shorten it, or remove members by hand until it is short enough");
 
+fn cap_of(family: &Family) -> Option<Cap> {
+    if *family == families::USER_INBOX {
+        return Some(Cap { most: INBOX_SIZE, full: Full::OldestLeaves });
+    }
+    family.cap
+}
+
+/// Members beyond the most that are no fault: people who write to one inbox at the same time make it a little longer,
+/// until the next entry.
+fn tolerated(family: &Family) -> u64 {
+    if *family == families::USER_INBOX { INBOX_OVERFLOW } else { 0 }
+}
+
 fn capped_list(subject: &Subject, claims: &mut Claims) {
-    let Some(Cap { most, full }) = subject.family.cap else { return };
-    let key = subject.key.clone();
+    let Some(Cap { most, full }) = cap_of(subject.family) else { return };
+    let (of, tolerated) = (subject.of.clone(), tolerated(subject.family));
+    let fault = move |count: u64, mend| Fault {
+        key: of.key.clone(),
+        found: format!("{count} members"),
+        expected: format!("at most {most}"),
+        mend,
+    };
     if let Some(hash) = subject.hash() {
         // The field of flags that is none.
         let count = hash.0.iter().filter(|(field, _)| field != "waiting").count() as u64;
@@ -27,28 +50,27 @@ fn capped_list(subject: &Subject, claims: &mut Claims) {
                 Full::OldestLeaves => without_oldest(subject, count - most),
                 Full::Refuses => PERSON,
             };
-            claims.fault(Fault::too_long(key, count, most, mend));
+            claims.fault(fault(count, mend));
         }
-        return;
-    }
-    if subject.item != SubjectItem::Whole || subject.family.holds != families::Holds::SortedSet {
-        return;
-    }
-    // A login beyond the most ends the oldest sessions right after it.
-    let of_sessions = subject.id().filter(|_| *subject.family == families::USER_SESSIONS);
-    claims.add(vec![Read::SortedCount(key.clone())], move |answers| {
-        let count = u64::try_from(count_in(answers, 0)).unwrap_or(0);
-        let mend = match full {
-            Full::OldestLeaves if let Some(user) = of_sessions => Mend::Sessions(user),
-            Full::OldestLeaves => {
+    } else if subject.item == SubjectItem::Whole && subject.family.holds == Holds::SortedSet {
+        let mend = match (full, subject.id()) {
+            (Full::Refuses, _) => PERSON,
+            // A login beyond the most ends the oldest sessions right after it.
+            (_, Some(user)) if *subject.family == families::USER_SESSIONS => Mend::Sessions(user),
+            (_, Some(user)) if *subject.family == families::USER_INBOX => Mend::Inbox(user),
+            _ => {
                 let mut batch = Batch::new();
-                batch.sorted_trim(&key, most);
+                batch.sorted_trim(&subject.key, most);
                 Mend::write(batch, "remove the oldest members")
             }
-            Full::Refuses => PERSON,
         };
-        (count > most).then(|| Fault::too_long(key.clone(), count, most, mend))
-    });
+        claims.add(read::sorted_count(&subject.key), move |count| {
+            (count > most + tolerated).then(|| fault(count, mend))
+        });
+        if let Some(owner) = subject.id().filter(|_| subject.family.is_owned_by_user()) {
+            claims.besides(Source::existence(keys::user(owner)));
+        }
+    }
 }
 
 /// Deletes the fields of a hash with the earliest times. The time is the first number of the value.
@@ -58,12 +80,7 @@ fn without_oldest(subject: &Subject, surplus: u64) -> Mend {
         let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse().unwrap_or(0)
     };
-    let mut fields: Vec<(u64, &str, &str)> = subject
-        .hash()
-        .into_iter()
-        .flat_map(|hash| &hash.0)
-        .map(|(field, value)| (time(value), field.as_str(), value.as_str()))
-        .collect();
+    let mut fields: Vec<_> = subject.fields().map(|(field, value)| (time(value), field, value)).collect();
     fields.sort_unstable();
     let mut batch = Batch::new();
     for (_, field, value) in fields.into_iter().take(usize::try_from(surplus).unwrap_or(usize::MAX)) {

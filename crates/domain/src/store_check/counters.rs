@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::store_rules::claims::{Fault, Found, Mend, hash_in};
+use crate::store_rules::claims::{Fault, Found, Mend};
 use crate::store_rules::source::Source;
 use crate::store_rules::subject::Subject;
 use crate::values::ids::UserId;
@@ -34,8 +34,10 @@ impl Highest {
             _ => return,
         };
         // Rules, bans and webhooks are the fields of one key.
-        let fields =
-            || hash_in(std::slice::from_ref(value), 0)?.0.iter().filter_map(|(id, _)| id.parse().ok()).max();
+        let fields = || match value {
+            Answer::Hash(hash) => hash.0.iter().filter_map(|(id, _)| id.parse().ok()).max(),
+            _ => None,
+        };
         let highest = subject.id::<UserId>().map(|id| id.0).or_else(fields);
         for counter in counters {
             let known = self.0.entry(counter).or_default();

@@ -1,7 +1,7 @@
 //! Mending faults, many at the same time.
 
 use super::{MANY_AT_ONCE, readable};
-use crate::accounts::session_store;
+use crate::accounts::{inbox, session_store};
 use crate::articles::repair;
 use crate::error::Error;
 use crate::items::{self, Item as SiteItem};
@@ -9,7 +9,7 @@ use crate::site::{Applied, Site};
 use crate::store_rules::claims::{Fault, Mend};
 use crate::timelines::check::HomeCheck;
 use crate::values::clock::Moment;
-use crate::values::ids::{NewsId, UserId};
+use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 /// Repairs that are committed at the same time. The engine takes what waits together.
@@ -58,14 +58,13 @@ async fn mend(site: &Site, now: Moment, fault: &Fault) -> Result<bool, Error> {
         }
         // With the others; whether it is right is looked at again.
         Mend::Article(_) | Mend::Number(_) | Mend::NumberAnew(_) => Ok(true),
-        Mend::Home(id) => mend_home(site, now, *id).await,
+        Mend::Home(id) => match HomeCheck::begin(site, now).await {
+            Ok(check) => check.repair_home(*id).await,
+            Err(error) => Err(error),
+        },
         Mend::Sessions(id) => session_store::end_surplus(site, *id).await.map(|()| true),
+        Mend::Inbox(id) => inbox::end_surplus(site, *id).await.map(|()| true),
         Mend::Person(_) => Ok(false),
     };
     Ok(readable(mended)?.unwrap_or(false))
-}
-
-/// Makes a home timeline what it should be.
-async fn mend_home(site: &Site, now: Moment, user: UserId) -> Result<bool, Error> {
-    HomeCheck::begin(site, now).await?.repair_home(user).await
 }

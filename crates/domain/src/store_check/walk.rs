@@ -12,10 +12,10 @@ use super::wrong::Wrong;
 use crate::error::Error;
 use crate::keys::families::Holds;
 use crate::site::Site;
-use crate::store_rules::claims::{Claim, Claims, Fault, Found, Mend};
+use crate::store_rules::Rule;
+use crate::store_rules::claims::{Claim, Fault, Found, Mend};
 use crate::store_rules::existing::Existing;
 use crate::store_rules::subject::{self, Subject, SubjectItem};
-use crate::store_rules::{Check, Rule};
 use crate::values::clock::Moment;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -212,10 +212,8 @@ impl<'a> Walk<'a> {
         let weight = if let SubjectItem::Hash(_) = subject.item { weight(subject.family) } else { 1 };
         self.pending_weight += weight * rules.len();
         for (rule, subject) in rules.iter().zip(std::iter::repeat_n(subject, rules.len())) {
-            let pending = match rule.check {
-                Check::Claims(_) | Check::Leftovers(_) => &mut self.pending,
-                Check::Rounds(_) => &mut self.pending_rounds,
-            };
+            let is_in_rounds = rule.check.rounds().is_some();
+            let pending = if is_in_rounds { &mut self.pending_rounds } else { &mut self.pending };
             pending.push((subject, *rule));
         }
         if self.pending_weight >= PENDING_AT_ONCE { self.judge_pending().await } else { Ok(()) }
@@ -379,16 +377,16 @@ async fn judged(
         while reads.len() < READS_AT_ONCE
             && let Some((subject, rule)) = pending.next()
         {
-            let (Check::Claims(claim) | Check::Leftovers(claim)) = rule.check else { continue };
-            let mut claims = claims_of(claim, &subject, Some(&existing));
-            reads.extend(claims.iter_mut().flat_map(Claim::take_reads));
+            let claims = rule.check.claims(&subject, Some(&existing));
+            reads.extend(claims.iter().flat_map(Claim::reads).cloned());
             asked.push((subject, rule, claims));
         }
         let mut outcomes = store.fetch(read::outcomes(reads)).await?.into_iter();
         let mut right = Vec::new();
         for (subject, rule, claims) in asked {
             let before = right.len() + claims.len();
-            right.extend(claims.into_iter().filter(|claim| claim.judge_next(&mut outcomes).is_empty()));
+            let mut is_right = |claim: &mut Claim| claim.judge_next(&mut outcomes).is_empty();
+            right.extend(claims.into_iter().filter_map(|mut claim| is_right(&mut claim).then_some(claim)));
             if right.len() < before {
                 differing.push((subject, rule));
             }
@@ -420,12 +418,6 @@ fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
 
 fn whole(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-fn claims_of(claim: fn(&Subject, &mut Claims), subject: &Subject, existing: Option<&Existing>) -> Vec<Claim> {
-    let mut claims = Claims::about(subject, existing);
-    claim(subject, &mut claims);
-    claims.all
 }
 
 /// The fault in the expiry of a key, if there is one.

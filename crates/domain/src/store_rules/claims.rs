@@ -2,6 +2,7 @@
 //! mended if it is not.
 
 use super::existing::Existing;
+use super::references::At;
 use super::source::{Source, SourcePart};
 use super::subject::{Subject, SubjectItem};
 use crate::items::Item as SiteItem;
@@ -11,7 +12,7 @@ use crate::values::removed_by::RemovedBy;
 use crate::values::withheld::Withheld;
 use std::fmt::Display;
 use std::str::FromStr;
-use tidings_keyspace::{Answer, Batch, Expiry, Hash, KeyspaceError, Read};
+use tidings_keyspace::{Answer, Answers, Batch, Fetch, Hash, KeyspaceError, Query, Read, read};
 
 /// The remedy for a fault.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub(crate) enum Mend {
     Home(UserId),
     /// The oldest sessions of a user, beyond those that are allowed, are ended.
     Sessions(UserId),
+    /// The oldest entries of the inbox of a user, beyond those that are allowed, leave it.
+    Inbox(UserId),
     /// A person has to decide; what they can do.
     Person(&'static str),
 }
@@ -50,6 +53,7 @@ impl Mend {
             Self::Article(_) => "make the article anew from the story",
             Self::Home(_) => "make the home timeline anew",
             Self::Sessions(_) => "end the oldest sessions",
+            Self::Inbox(_) => "remove the oldest entries",
             Self::Person(advice) => advice,
         }
     }
@@ -62,13 +66,6 @@ pub(crate) struct Fault {
     pub(crate) found: String,
     pub(crate) expected: String,
     pub(crate) mend: Mend,
-}
-
-impl Fault {
-    /// A list has more members than it may have.
-    pub(crate) fn too_long(key: String, count: u64, most: u64, mend: Mend) -> Self {
-        Self { key, found: format!("{count} members"), expected: format!("at most {most}"), mend }
-    }
 }
 
 /// A fault, and what the judgement rests on.
@@ -95,14 +92,13 @@ impl Found {
     }
 }
 
-type Judge = Box<dyn Fn(&[Answer]) -> Vec<Fault> + Send + Sync>;
+type Judge = Box<dyn FnOnce(&mut Answers) -> Vec<Fault> + Send>;
 
 /// Reads, and what is wrong by their answers.
 pub(crate) struct Claim {
     reads: Vec<Read>,
-    /// How many reads the claim has.
-    needs: usize,
-    judge: Judge,
+    /// `None` once it has judged.
+    judge: Option<Judge>,
     /// The field of the subject that the claim is about, if it is one.
     field: Option<String>,
     /// Another key and the field or member of it that the claim is about.
@@ -116,11 +112,6 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// The reads, once.
-    pub(crate) fn take_reads(&mut self) -> Vec<Read> {
-        std::mem::take(&mut self.reads)
-    }
-
     /// The key that must be there, if the claim is about that.
     pub(crate) fn target(&self) -> Option<&str> {
         self.target.as_deref()
@@ -133,19 +124,15 @@ impl Claim {
     /// The faults by the next outcomes, which are those of the reads of this claim. A value that
     /// cannot be read is reported for its own key, and says nothing here.
     pub(crate) fn judge_next(
-        &self,
+        &mut self,
         outcomes: &mut impl Iterator<Item = Result<Answer, KeyspaceError>>,
     ) -> Vec<Fault> {
-        let mut answers = Vec::with_capacity(self.needs);
         // All of them are taken, so that the next claim has its own.
-        let are_readable = outcomes.take(self.needs).fold(true, |are_readable, outcome| match outcome {
-            Ok(answer) => {
-                answers.push(answer);
-                are_readable
-            }
-            Err(_) => false,
-        });
-        if are_readable { (self.judge)(&answers) } else { Vec::new() }
+        let answers: Vec<_> = outcomes.take(self.reads.len()).collect();
+        match (self.judge.take(), answers.into_iter().collect()) {
+            (Some(judge), Ok(answers)) => judge(&mut Answers::new(answers)),
+            _ => Vec::new(),
+        }
     }
 
     /// A fault of this claim about a subject, and what the judgement rests on.
@@ -184,6 +171,8 @@ pub(crate) struct Claims<'a> {
     subject: &'a Subject,
     /// The field that the next claim is about, if it is not about the whole hash.
     field: Option<String>,
+    /// The checks of what claims about lists rest on, if it is not what the claim is about.
+    guard: Option<Batch>,
     /// Keys of which nothing has to be claimed.
     existing: Option<&'a Existing>,
 }
@@ -195,13 +184,18 @@ const LEFT_BEHIND: Mend = Mend::Person("delete the field `removed`, unless the p
 impl<'a> Claims<'a> {
     /// No claims yet, of a rule about a subject.
     pub(crate) const fn about(subject: &'a Subject, existing: Option<&'a Existing>) -> Self {
-        Self { all: Vec::new(), subject, field: None, existing }
+        Self { all: Vec::new(), subject, field: None, guard: None, existing }
     }
 
     /// The next claim is about one field of the hash, and rests on nothing else of it.
     pub(crate) fn of(&mut self, field: impl Display) -> &mut Self {
         self.field = Some(field.to_string());
         self
+    }
+
+    /// The next claims about lists rest on something that has these checks.
+    pub(crate) fn rest_on(&mut self, guard: Batch) {
+        self.guard = Some(guard);
     }
 
     /// The last claim also rests on something that it does not read.
@@ -218,25 +212,17 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// A claim: reads, and what is wrong by their answers.
-    pub(crate) fn add(
+    /// A claim: reads, and what is wrong by what they answer.
+    pub(crate) fn add<F: Fetch<Asked: 'static> + 'static, R: IntoIterator<Item = Fault>>(
         &mut self,
-        reads: Vec<Read>,
-        judge: impl Fn(&[Answer]) -> Option<Fault> + Send + Sync + 'static,
+        reads: F,
+        judge: impl FnOnce(F::Value) -> R + Send + 'static,
     ) {
-        self.add_all(reads, move |answers| judge(answers).into_iter().collect());
-    }
-
-    /// The same, where several things may be wrong.
-    pub(crate) fn add_all(
-        &mut self,
-        reads: Vec<Read>,
-        judge: impl Fn(&[Answer]) -> Vec<Fault> + Send + Sync + 'static,
-    ) {
+        let mut query = Query::new();
+        let asked = query.ask(reads);
         self.all.push(Claim {
-            needs: reads.len(),
-            reads,
-            judge: Box::new(judge),
+            reads: query.reads().to_vec(),
+            judge: Some(Box::new(move |answers| judge(answers.of(asked)).into_iter().collect())),
             field: self.field.take(),
             place: None,
             is_owned: false,
@@ -247,30 +233,29 @@ impl<'a> Claims<'a> {
 
     /// A claim about the key itself: `judge` tells what is found instead of what is expected, and what is done
     /// about it.
-    pub(crate) fn expects(
+    pub(crate) fn expects<F: Fetch<Asked: 'static> + 'static>(
         &mut self,
-        expected: impl Display + Send + Sync + 'static,
-        reads: Vec<Read>,
-        judge: impl Fn(&[Answer]) -> Option<(String, Mend)> + Send + Sync + 'static,
+        expected: impl Display,
+        reads: F,
+        judge: impl FnOnce(F::Value) -> Option<(String, Mend)> + Send + 'static,
     ) {
-        let of = self.subject.of.clone();
+        let (of, expected) = (self.subject.of.clone(), expected.to_string());
         self.add(reads, move |answers| {
             let (found, mend) = judge(answers)?;
-            Some(Fault { key: of.key.clone(), found, expected: expected.to_string(), mend })
+            Some(Fault { key: of.key.clone(), found, expected, mend })
         });
     }
 
     /// A member must belong to its list, or it is removed. `stray` returns what is found instead; to the batch of
     /// the removal it adds checks, and whatever else goes.
-    pub(crate) fn belongs(
+    pub(crate) fn belongs<F: Fetch<Asked: 'static> + 'static>(
         &mut self,
-        expected: impl Display + Send + Sync + 'static,
-        reads: Vec<Read>,
-        stray: impl Fn(&[Answer], &mut Batch) -> Option<String> + Send + Sync + 'static,
+        expected: impl Display,
+        reads: F,
+        stray: impl FnOnce(F::Value, &mut Batch) -> Option<String> + Send + 'static,
     ) {
-        let removal = self.subject.removal();
+        let mut batch = self.subject.removal();
         self.expects(expected, reads, move |answers| {
-            let mut batch = removal.clone();
             let found = stray(answers, &mut batch)?;
             Some((found, Mend::write(batch, "remove the member")))
         });
@@ -278,7 +263,7 @@ impl<'a> Claims<'a> {
 
     /// Something is wrong whatever else is stored.
     pub(crate) fn fault(&mut self, fault: Fault) {
-        self.add(Vec::new(), move |_| Some(fault.clone()));
+        self.add(read::known(()), move |()| [fault]);
     }
 
     /// The key itself is wrong whatever else is stored.
@@ -330,7 +315,7 @@ impl<'a> Claims<'a> {
 
     /// The hash must have the id of the key.
     pub(crate) fn own_id(&mut self) {
-        let (stored, id) = (self.subject.hash().and_then(|hash| hash.get("id")), self.subject.part());
+        let (stored, id) = (self.subject.field("id"), self.subject.part());
         if stored != Some(id) {
             self.of("id")
                 .malformed(format_args!("id {}", stored.unwrap_or("absent")), format_args!("id {id}"));
@@ -357,15 +342,6 @@ impl<'a> Claims<'a> {
         parsed
     }
 
-    /// Each field of the hash must have its form. Its value may be a secret.
-    pub(crate) fn each_field(&mut self, has_form: impl Fn(&str, &str) -> bool, expected: &str) {
-        for (field, value) in self.subject.fields() {
-            if !has_form(field, value) {
-                self.malformed(format_args!("the field {field:?}"), expected);
-            }
-        }
-    }
-
     /// A field counts something, which it must equal.
     pub(crate) fn counts(&mut self, field: &'static str, found: i64, expected: i64) {
         if let Some(fault) = counter_fault(&self.subject.key, field, found, expected) {
@@ -380,53 +356,60 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The key names something that must exist: `what`, at `target`.
-    pub(crate) fn refers(&mut self, what: impl Display + Send + Sync + 'static, target: String, mend: Mend) {
-        if self.existing.is_some_and(|existing| existing.has(&target)) {
+    /// The key names something that must exist: `what`, at `at`.
+    pub(crate) fn refers(&mut self, what: impl Display, at: impl Into<At>, mend: Mend) {
+        self.is_there(format!("{what}, which does not exist"), at.into(), mend);
+    }
+
+    /// Something must be at a place, or else this is found.
+    pub(crate) fn is_there(&mut self, found: String, at: At, mend: Mend) {
+        let target = if let At::Key(key) = &at { Some(key.clone()) } else { None };
+        if target.as_ref().is_some_and(|key| self.existing.is_some_and(|existing| existing.has(key))) {
             self.field = None;
             return;
         }
-        let (of, named) = (self.subject.of.clone(), target.clone());
-        self.add(vec![Read::Expiry(target.clone())], move |answers| {
-            is_absent(answers, 0).then(|| Fault {
-                key: of.key.clone(),
-                found: format!("{what}, which does not exist"),
-                expected: format!("a value at {named}"),
-                mend: mend.clone(),
-            })
-        });
+        self.expects(at.in_words(), at.is_there(), move |is_there| (!is_there).then_some((found, mend)));
         if let Some(claim) = self.all.last_mut() {
-            claim.target = Some(target);
+            claim.target = target;
         }
     }
 
-    /// A sorted set must have a member, with this score if there is one. `guard` has the checks of
-    /// the batch that adds it with the score, or with `otherwise`. If the list belongs to somebody or
-    /// to a story, that must exist, or nothing is added.
-    pub(crate) fn listed(
-        &mut self,
-        list: String,
-        member: impl Display,
-        (score, otherwise): (Option<f64>, f64),
-        guard: &Batch,
-    ) {
-        let member = member.to_string();
-        let mut batch = guard.clone();
-        batch.sorted_add(&list, &member, score.unwrap_or(otherwise));
-        let place = (list.clone(), member.clone());
-        self.add(vec![Read::Scores(list.clone(), vec![member.clone()])], move |answers| {
-            let stored = score_in(answers, 0);
+    /// A batch that fails if what the next claim rests on has changed.
+    fn unchanged(&self) -> Batch {
+        if let Some(guard) = &self.guard {
+            return guard.clone();
+        }
+        let (mut batch, Subject { of, item }) = (Batch::new(), self.subject);
+        match (&self.field, item) {
+            (Some(field), _) => batch.field_unchanged(&of.key, field, self.subject.field(field)),
+            (None, SubjectItem::Scored(member, _)) => batch.sorted_member_present(&of.key, member),
+            (None, SubjectItem::Text(text)) => batch.string_equals(&of.key, text),
+            (None, _) => batch.key_present(&of.key),
+        };
+        batch
+    }
+
+    /// A sorted set must have a member, with whatever score. It is added with this one, unless what the claim rests on has
+    /// changed. If the list belongs to somebody or to a story, that must exist, or nothing is added.
+    pub(crate) fn listed(&mut self, list: impl Into<String>, member: impl Display, score: f64) {
+        self.entry(list.into(), member.to_string(), None, score);
+    }
+
+    /// The same, where the member must have the score.
+    pub(crate) fn scored(&mut self, list: impl Into<String>, member: impl Display, score: f64) {
+        self.entry(list.into(), member.to_string(), Some(score), score);
+    }
+
+    fn entry(&mut self, list: String, member: String, score: Option<f64>, otherwise: f64) {
+        let (mut batch, place) = (self.unchanged(), (list.clone(), member.clone()));
+        batch.sorted_add(&list, &member, otherwise);
+        self.add(read::score(&list, &member), move |stored| {
+            let with = |score| format!("the member {member} with the score {score}");
             let is_right = stored.is_some_and(|stored| score.is_none_or(|score| is_same(stored, score)));
-            let found = stored.map_or_else(
-                || format!("no member {member}"),
-                |stored| format!("the member {member} with the score {stored}"),
-            );
-            let expected = score.map_or_else(
-                || format!("the member {member}"),
-                |score| format!("the member {member} with the score {score}"),
-            );
-            let mend = Mend::write(batch.clone(), "add the member with its score");
-            (!is_right).then(|| Fault { key: list.clone(), found, expected, mend })
+            let found = stored.map_or_else(|| format!("no member {member}"), with);
+            let expected = score.map_or_else(|| format!("the member {member}"), with);
+            let mend = Mend::write(batch, "add the member with its score");
+            (!is_right).then(|| Fault { key: list, found, expected, mend })
         });
         self.place_at(place.0, place.1);
         if let Some(claim) = self.all.last_mut() {
@@ -434,17 +417,16 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// A sorted set must not have a member. `guard` has the checks of the batch that removes it.
-    pub(crate) fn not_listed(&mut self, list: String, member: impl Display, why: &str, guard: &Batch) {
-        let (member, why) = (member.to_string(), why.to_owned());
-        let mut batch = guard.clone();
+    /// A sorted set must not have a member. It is removed, unless what the claim rests on has changed.
+    pub(crate) fn not_listed(&mut self, list: String, member: impl Display, why: &str) {
+        let (mut batch, member, why) = (self.unchanged(), member.to_string(), why.to_owned());
         batch.sorted_remove(&list, &member);
         let place = (list.clone(), member.clone());
-        self.add(vec![score(&list, &member)], move |answers| {
-            score_in(answers, 0)?;
-            let mend = Mend::write(batch.clone(), "remove the member");
+        self.add(read::score(&list, &member), move |stored| {
+            stored?;
+            let mend = Mend::write(batch, "remove the member");
             let (found, expected) = (format!("the member {member}"), format!("no such member: {why}"));
-            Some(Fault { key: list.clone(), found, expected, mend })
+            Some(Fault { key: list, found, expected, mend })
         });
         self.place_at(place.0, place.1);
     }
@@ -497,67 +479,12 @@ pub(crate) fn is_same(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * left.abs().max(right.abs())
 }
 
-/// The first score in the answer at a position.
-pub(crate) fn score_in(answers: &[Answer], position: usize) -> Option<f64> {
-    match answers.get(position) {
-        Some(Answer::Scores(scores)) => scores.first().copied().flatten(),
-        _ => None,
-    }
-}
-
-/// The count in the answer at a position.
-pub(crate) fn count_in(answers: &[Answer], position: usize) -> i64 {
-    match answers.get(position) {
-        Some(Answer::Count(count)) => i64::try_from(*count).unwrap_or(i64::MAX),
-        _ => 0,
-    }
-}
-
-/// A field in the answer at a position.
-pub(crate) fn field_in(answers: &[Answer], position: usize, field: usize) -> Option<&str> {
-    match answers.get(position) {
-        Some(Answer::Texts(texts)) => texts.get(field)?.as_deref(),
-        _ => None,
-    }
-}
-
-/// The hash in the answer at a position; `None` if it is empty.
-pub(crate) fn hash_in(answers: &[Answer], position: usize) -> Option<&Hash> {
-    match answers.get(position) {
-        Some(Answer::Hash(hash)) if !hash.is_empty() => Some(hash),
-        _ => None,
-    }
-}
-
-/// The text in the answer at a position.
-pub(crate) fn text_in(answers: &[Answer], position: usize) -> Option<&str> {
-    match answers.get(position) {
-        Some(Answer::Text(text)) => text.as_deref(),
-        _ => None,
-    }
-}
-
-/// Whether a key is absent, by the answer at a position.
-pub(crate) fn is_absent(answers: &[Answer], position: usize) -> bool {
-    matches!(answers.get(position), Some(Answer::Expiry(Expiry::Absent)))
-}
-
-/// The yes or no in the answer at a position.
-pub(crate) fn bool_in(answers: &[Answer], position: usize) -> bool {
-    matches!(answers.get(position), Some(Answer::Bool(true)))
-}
-
 /// A whole number in a field of a hash; `None` if it is absent or none.
 pub(crate) fn number(hash: &Hash, field: &str) -> Option<i64> {
     hash.get(field)?.parse().ok()
 }
 
-/// The read of some fields of a hash.
-pub(crate) fn fields<const N: usize>(key: String, fields: [&str; N]) -> Read {
-    Read::HashFields(key, fields.map(str::to_owned).into())
-}
-
-/// The read of the score of a member.
-pub(crate) fn score(key: impl Into<String>, member: impl Display) -> Read {
-    Read::Scores(key.into(), vec![member.to_string()])
+/// A number as a counter has it.
+pub(crate) fn whole(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }

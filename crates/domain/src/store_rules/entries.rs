@@ -1,20 +1,23 @@
 //! The rules of records: lists have the entries of each record, and each member of a list is the entry of one.
 
-use super::claims::{Claims, hash_in};
+use super::claims::Claims;
 use super::subject::Subject;
 use crate::keys::families;
 use crate::records::{AsRead, RecordEntries, Stored};
 use crate::values::withheld::{WITHHELD, Withheld};
-use tidings_keyspace::{Batch, Hash, Read};
+use tidings_keyspace::{Batch, Hash, read};
 
-/// Claims that lists have the entries of a record, which is a field of the subject or all of it. `guard` has the checks of
-/// the batch that adds one.
-pub(crate) fn demand<R: Stored>(claims: &mut Claims, field: Option<&str>, record: &R, guard: &Batch) {
-    for (list, member, score) in RecordEntries::of([record]).members() {
+/// Claims that lists have the entries of a record, which is a field of the subject or all of it. All further claims about
+/// lists rest on it, as it was read.
+pub(crate) fn demand<R: Stored>(claims: &mut Claims, field: Option<&str>, record: &AsRead<R>) {
+    let mut guard = Batch::new();
+    record.unchanged(&mut guard);
+    claims.rest_on(guard);
+    for (list, member, score) in RecordEntries::of([&**record]).members() {
         if let Some(field) = field {
             claims.of(field);
         }
-        claims.listed(list.to_owned(), member, (Some(score), score), guard);
+        claims.scored(list, member, score);
     }
 }
 
@@ -23,18 +26,18 @@ pub(crate) fn is_entry<R: Stored>(
     subject: &Subject,
     claims: &mut Claims,
     expected: &'static str,
-    record: Option<(String, impl Fn(&Hash) -> Option<R> + Send + Sync + 'static)>,
+    record: Option<(String, impl FnOnce(&Hash) -> Option<R> + Send + 'static)>,
 ) {
-    let Some((key, read)) = record else { return claims.unreadable(expected) };
+    let Some((key, record_of)) = record else { return claims.unreadable(expected) };
     let list = ListedMember::of(subject);
-    claims.belongs(expected, vec![Read::Hash(key.clone())], move |answers, batch| {
-        let Some(hash) = hash_in(answers, 0) else {
+    claims.belongs(expected, read::hash(&key), move |hash, batch| {
+        if hash.is_empty() {
             batch.key_absent(&key);
             return Some(format!("the member {}, which does not exist", list.member));
-        };
+        }
         let is_readable = hash.get(WITHHELD).is_none_or(|state| state.parse::<Withheld>().is_ok());
         // A record that cannot be read is reported itself.
-        list.stray(&AsRead::of_hash(read(hash)?, hash), is_readable, batch)
+        list.stray(&AsRead::of_hash(record_of(&hash)?, &hash), is_readable, batch)
     });
 }
 

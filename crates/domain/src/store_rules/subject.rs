@@ -80,6 +80,11 @@ impl Subject {
         }
     }
 
+    /// A field of the hash.
+    pub(crate) fn field(&self, field: &str) -> Option<&str> {
+        self.hash()?.get(field)
+    }
+
     /// The fields of the hash with their values.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
         let fields = self.hash().into_iter().flat_map(|hash| &hash.0);
@@ -108,23 +113,17 @@ impl Subject {
         }
     }
 
-    /// A batch that removes the member.
+    /// A batch that removes the member, or deletes the string unless it has changed.
     pub(crate) fn removal(&self) -> Batch {
         let mut batch = Batch::new();
         match &self.item {
             SubjectItem::Member(member) => batch.remove_member(&self.key, member),
             SubjectItem::Scored(member, _) => batch.sorted_remove(&self.key, member),
-            SubjectItem::Whole | SubjectItem::Text(_) | SubjectItem::Hash(_) => {}
-        }
-        batch
-    }
-
-    /// A batch that deletes the string, unless it has changed.
-    pub(crate) fn deletion(&self) -> Batch {
-        let mut batch = Batch::new();
-        if let Some(text) = self.text() {
-            batch.string_equals(&self.key, text);
-            batch.delete(&self.key);
+            SubjectItem::Text(text) => {
+                batch.string_equals(&self.key, text);
+                batch.delete(&self.key);
+            }
+            SubjectItem::Whole | SubjectItem::Hash(_) => {}
         }
         batch
     }

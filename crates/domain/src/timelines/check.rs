@@ -36,8 +36,8 @@ impl<'a> HomeCheck<'a> {
         Ok(Self { site, now, pulled })
     }
 
-    /// In what a stored home timeline is not what it should be.
-    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<HomeDifference>, Error> {
+    /// In what a stored home timeline is not what it should be, in words.
+    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<String>, Error> {
         Ok(self.read_home(user).await?.and_then(|home| home.difference()))
     }
 
@@ -161,29 +161,19 @@ struct ComparedHome {
     jobs: HashSet<Job>,
 }
 
-/// In what a stored home timeline is not what it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HomeDifference {
-    /// Its server has lost it.
-    Lost,
-    /// It has a tweet that does not belong there.
-    Stranger(TweetId),
-    /// It lacks a tweet.
-    Lacks(TweetId),
-    /// It claims to be complete down to a tweet for which there is no room.
-    FloorTooLow(TweetId),
-}
-
 impl ComparedHome {
-    /// One of the differences: the oldest, since the newest may be of a write under way.
-    fn difference(&self) -> Option<HomeDifference> {
+    /// One of the differences, in words: the oldest, since the newest may be of a write under way.
+    fn difference(&self) -> Option<String> {
         if self.is_lost {
-            return Some(HomeDifference::Lost);
+            return Some("nothing, because its server has lost it".to_owned());
         }
-        let stranger = || self.strangers().last().map(HomeDifference::Stranger);
-        let lacking = || self.lacking().last().map(HomeDifference::Lacks);
-        let floor = || self.above_floor().map(HomeDifference::FloorTooLow);
-        stranger().or_else(lacking).or_else(floor)
+        let stranger =
+            self.strangers().last().map(|id| format!("the tweet {id}, which does not belong there"));
+        let lacking = || self.lacking().last().map(|id| format!("no tweet {id}"));
+        let floor = || {
+            Some(format!("no tweet {}, and a place in {} below it", self.above_floor()?, keys::HOME_FLOORS))
+        };
+        stranger.or_else(lacking).or_else(floor)
     }
 
     /// Stored tweets that do not belong here and that no job will remove.

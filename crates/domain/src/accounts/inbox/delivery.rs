@@ -208,6 +208,35 @@ async fn make_room(site: &Site, arrivals: &mut [Arrival], full: &[(usize, u64)])
     Ok(())
 }
 
+/// Adds to a batch that an entry leaves an inbox, which may be among the unread ones.
+pub(crate) fn forget(batch: &mut Batch, user: UserId, member: &str, is_unread: bool) {
+    let unread = keys::user_unread(user);
+    batch.sorted_remove(keys::user_inbox(user), member);
+    if is_unread {
+        batch.sorted_member_present(&unread, member);
+        batch.sorted_remove(unread, member);
+        batch.lower_field(keys::user(user), BADGE, 1);
+    } else {
+        batch.sorted_member_absent(unread, member);
+    }
+}
+
+/// Removes the oldest entries of an inbox that is longer than it may be. Rounds: 3.
+pub(crate) async fn end_surplus(site: &Site, user: UserId) -> Result<(), Error> {
+    let inbox = keys::user_inbox(user);
+    let oldest = read::sorted_range(inbox, Order::Descending, INBOX_SIZE, u64::MAX);
+    let members: Vec<String> =
+        site.store.fetch(oldest).await?.into_iter().map(|(member, _)| member).collect();
+    let unread = site.store.fetch(read::scores(keys::user_unread(user), members.clone())).await?;
+    let mut batch = Batch::new();
+    for (member, unread) in members.iter().zip(unread) {
+        forget(&mut batch, user, member, unread.is_some());
+    }
+    forget_messages(&mut batch, user, &members);
+    site.apply(batch).await?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,24 +5,20 @@ use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
 use crate::keys::{self, families};
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claims, Fault, Mend, field_in, fields, hash_in};
+use crate::store_rules::claims::{Claims, Fault, Mend};
 use crate::store_rules::subject::Subject;
+use crate::store_rules::{claims, rules};
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
-use tidings_keyspace::{Batch, Hash, Read};
+use tidings_keyspace::{Batch, Hash, read};
 
-pub(crate) static RULES: &[Rule] = &[
-    Rule::claims(
-        &families::USER_TWO_FACTOR,
-        "second factors have their form, and are not more than allowed",
-        form,
-    ),
-    Rule::claims(&families::USER_TWO_FACTOR, KINDS, of_factors),
-    Rule::claims(&families::USER, KINDS, of_user),
-];
-
-const KINDS: &str = "a user's field two_factor names the second factors that the user has";
+rules! { pub(crate) RULES:
+    "second factors have their form, and are not more than allowed" { USER_TWO_FACTOR: claims(form); }
+    "a user's field two_factor names the second factors that the user has" {
+        USER_TWO_FACTOR: claims(of_factors);
+        USER: claims(of_user);
+    }
+}
 
 const LOST: Mend = Mend::Person(
     "restore the second factors from a backup, or type tidings user remove-two-factor with the user's name",
@@ -74,20 +70,19 @@ fn fault(user: UserId, named: Option<&str>, stored: &Hash) -> Option<Fault> {
 
 fn of_factors(subject: &Subject, claims: &mut Claims) {
     let (Some(user), Some(hash)) = (subject.id::<UserId>(), subject.hash()) else { return };
-    let stored = hash.clone();
-    claims.add(vec![fields(keys::user(user), ["id", TWO_FACTOR])], move |answers| {
-        field_in(answers, 0, 0)?;
-        fault(user, field_in(answers, 0, 1), &stored)
+    let (key, stored) = (keys::user(user), hash.clone());
+    claims.add(read::fields(&key, ["id", TWO_FACTOR]), move |[id, named]| {
+        id?;
+        fault(user, named.as_deref(), &stored)
     });
-    claims.place_at(keys::user(user), TWO_FACTOR);
+    claims.place_at(key, TWO_FACTOR);
 }
 
 /// Only a user without second factors: the others are found by those.
 fn of_user(subject: &Subject, claims: &mut Claims) {
-    let (Some(user), Some(hash)) = (subject.id::<UserId>(), subject.hash()) else { return };
-    let Some(named) = hash.get(TWO_FACTOR).map(str::to_owned) else { return };
-    claims.of(TWO_FACTOR).add(vec![Read::Hash(keys::user_two_factor(user))], move |answers| {
-        let is_absent = hash_in(answers, 0).is_none();
-        is_absent.then(|| fault(user, Some(&named), &Hash::default())).flatten()
+    let Some(user) = subject.id::<UserId>() else { return };
+    let Some(named) = subject.field(TWO_FACTOR).map(str::to_owned) else { return };
+    claims.of(TWO_FACTOR).add(read::hash(keys::user_two_factor(user)), move |factors| {
+        factors.is_empty().then(|| fault(user, Some(&named), &factors)).flatten()
     });
 }

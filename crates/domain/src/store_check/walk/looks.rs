@@ -1,21 +1,17 @@
 //! Looks again at what seems to differ: what is reported has been seen several times, without a change in between.
 
-use super::{READS_AT_ONCE, Suspect, Walk, claims_of};
+use super::{READS_AT_ONCE, Suspect, Walk};
 use crate::error::Error;
 use crate::store_check::{MANY_AT_ONCE, readable};
 use crate::store_rules::claims::{Claim, Found};
 use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{Check, CheckRounds, Rule};
+use crate::store_rules::{CheckRounds, Rule};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use std::time::Duration;
 use tidings_keyspace::{Fetch, read};
 
 /// Groups of such things that are checked at the same time.
 const GROUPS_AT_ONCE: usize = 4;
-/// As many times as often where a look is not one round, but several.
-const ROUNDS_LOOKS: usize = 2;
-/// As many times as often where each vote that is taken back leaves the same for a moment.
-const LEFTOVERS_LOOKS: usize = 4;
 /// How often something is looked at that changes all the time.
 const MOST_LOOKS: usize = 20;
 /// The pause between two looks, for what is written in several batches.
@@ -64,15 +60,10 @@ impl Walk<'_> {
                 let differences: Vec<_> = found.iter().map(Found::difference).collect();
                 look.agreed = if differences == look.last { look.agreed + 1 } else { 1 };
                 look.last = differences;
-                let agreeing = match look.rule.check {
-                    Check::Claims(_) => agreeing,
-                    Check::Leftovers(_) => agreeing * LEFTOVERS_LOOKS,
-                    Check::Rounds(_) => agreeing * ROUNDS_LOOKS,
-                };
                 if found.is_empty() {
                     continue;
                 }
-                if look.agreed >= agreeing {
+                if look.agreed >= agreeing * look.rule.check.looks {
                     done.push((look.place, look.subject, look.rule, found));
                 } else {
                     open.push(look);
@@ -96,21 +87,20 @@ impl Walk<'_> {
             while reads.len() < READS_AT_ONCE
                 && let Some((place, look)) = next.next()
             {
-                match look.rule.check {
-                    Check::Claims(claim) | Check::Leftovers(claim) => {
-                        let claims = claims_of(claim, &look.subject, None);
-                        reads.push(look.subject.read());
-                        reads.extend(claims.iter().flat_map(Claim::reads).cloned());
-                        asked.push((place, &look.subject, claims));
-                    }
-                    Check::Rounds(_) => in_rounds.push((place, look)),
+                if look.rule.check.rounds().is_some() {
+                    in_rounds.push((place, look));
+                    continue;
                 }
+                let claims = look.rule.check.claims(&look.subject, None);
+                reads.push(look.subject.read());
+                reads.extend(claims.iter().flat_map(Claim::reads).cloned());
+                asked.push((place, &look.subject, claims));
             }
             let mut outcomes = self.site.store.fetch(read::outcomes(reads).large()).await?.into_iter();
             for (place, subject, claims) in asked {
                 let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
                 let mut found = Vec::new();
-                for claim in claims {
+                for mut claim in claims {
                     let faults = claim.judge_next(&mut outcomes).into_iter();
                     found.extend(faults.map(|fault| claim.found(subject, fault)));
                 }
@@ -133,7 +123,7 @@ impl Walk<'_> {
     pub(super) async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
         let mut together: Vec<(&Rule, CheckRounds, Vec<usize>)> = Vec::new();
         for (place, (_, rule)) in suspects.iter().enumerate() {
-            let Check::Rounds(check) = rule.check else { continue };
+            let Some(check) = rule.check.rounds() else { continue };
             match together.iter_mut().find(|(known, ..)| std::ptr::eq(*known, *rule)) {
                 Some((.., places)) => places.push(place),
                 None => together.push((rule, check, vec![place])),

@@ -1,0 +1,124 @@
+//! Forms: what a text, a member or the fields of a hash look like.
+
+use super::claims::Claims;
+use super::subject::Subject;
+use crate::values::ids::UserId;
+
+/// A form that a value has.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// A string. It may be a secret.
+    Text(fn(&str) -> bool),
+    /// A member.
+    Member(fn(&str) -> bool),
+    /// A member, which is removed without it.
+    MemberOrGone(fn(&str) -> bool),
+    /// Each field with its value.
+    Field(fn(&str, &str) -> bool),
+    /// The same, where values may be secrets.
+    SecretField(fn(&str, &str) -> bool),
+    /// The values of these fields, which must be there.
+    Has(&'static [&'static str], fn(&str) -> bool),
+    /// The values of these fields, if they are there.
+    MayHave(&'static [&'static str], fn(&str) -> bool),
+    /// The first field counts the others, but for these.
+    Counts(&'static str, &'static [&'static str]),
+    /// No field has a number above the one in this field, which was drawn last.
+    Drawn(&'static str),
+}
+
+impl Form {
+    /// Claims that something has the form, which is called so.
+    pub(super) fn claim(&self, expected: &str, subject: &Subject, claims: &mut Claims) {
+        match self {
+            Self::Text(has_form) => {
+                if let Some(text) = subject.text().filter(|text| !has_form(text)) {
+                    claims.malformed(
+                        format_args!("a text of {} bytes without this form", text.len()),
+                        expected,
+                    );
+                }
+            }
+            Self::Member(has_form) => {
+                if let Some((member, _)) = subject.member().filter(|(member, _)| !has_form(member)) {
+                    claims.malformed(format_args!("the member {member:?}"), expected);
+                }
+            }
+            Self::MemberOrGone(has_form) => {
+                if subject.member().is_some_and(|(member, _)| !has_form(member)) {
+                    claims.unreadable(expected);
+                }
+            }
+            Self::Field(has_form) => {
+                for (field, value) in subject.fields().filter(|(field, value)| !has_form(field, value)) {
+                    claims.of(field).malformed(format_args!("the field {field:?} with {value:?}"), expected);
+                }
+            }
+            Self::SecretField(has_form) => {
+                for (field, _) in subject.fields().filter(|(field, value)| !has_form(field, value)) {
+                    claims.of(field).malformed(format_args!("the field {field:?}"), expected);
+                }
+            }
+            Self::Has(fields, has_form) => of_fields(fields, true, *has_form, expected, (subject, claims)),
+            Self::MayHave(fields, has_form) => {
+                of_fields(fields, false, *has_form, expected, (subject, claims))
+            }
+            Self::Counts(counter, besides) => {
+                let others =
+                    subject.fields().filter(|(field, _)| field != counter && !besides.contains(field));
+                counted(counter, others.count(), false, (subject, claims));
+            }
+            Self::Drawn(counter) => {
+                let numbers = subject.fields().filter_map(|(field, _)| field.parse::<UserId>().ok());
+                let highest = numbers.map(|number| number.0).max().unwrap_or(0);
+                counted(counter, usize::try_from(highest).unwrap_or(usize::MAX), true, (subject, claims));
+            }
+        }
+    }
+}
+
+/// Whether a text is a whole number, which may be negative.
+pub(crate) fn is_integer(text: &str) -> bool {
+    text.parse::<i64>().is_ok()
+}
+
+fn of_fields(
+    fields: &[&'static str],
+    are_there: bool,
+    has_form: fn(&str) -> bool,
+    expected: &str,
+    (subject, claims): (&Subject, &mut Claims),
+) {
+    let Some(hash) = subject.hash() else { return };
+    for field in fields {
+        match hash.get(field) {
+            Some(value) if !has_form(value) => {
+                claims
+                    .of(field)
+                    .malformed(format_args!("{field} {value:?}"), format_args!("{field} as {expected}"));
+            }
+            None if are_there => {
+                claims
+                    .of(field)
+                    .malformed(format_args!("no field {field}"), format_args!("{field} as {expected}"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A counter in a field has a number, or at least that.
+fn counted(counter: &'static str, number: usize, or_more: bool, (subject, claims): (&Subject, &mut Claims)) {
+    let Some(hash) = subject.hash() else { return };
+    let number = i64::try_from(number).unwrap_or(i64::MAX);
+    match hash.get(counter).map_or(Ok(0), str::parse::<i64>) {
+        Ok(found) if or_more && found >= number => {}
+        Ok(found) => claims.of(counter).counts(counter, found, number),
+        Err(_) => {
+            claims.of(counter).malformed(
+                format_args!("{counter}, which is no number"),
+                format_args!("a number in {counter}"),
+            );
+        }
+    }
+}
