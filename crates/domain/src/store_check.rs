@@ -32,9 +32,6 @@ mod wrong;
 
 use crate::draws::raise_article_count;
 use crate::error::Error;
-#[cfg(test)]
-use crate::keys::families;
-use crate::keys::families::Family;
 use crate::site::Site;
 use crate::store_rules::Rule;
 use crate::timelines::check::HomeCheck;
@@ -54,9 +51,6 @@ use wrong::Wrong;
 const MOST_LOOKING_WALKS: usize = 8;
 /// How often a repair walks over the store: what one repair mends may be what another needs.
 const MOST_MENDING_WALKS: usize = 5;
-
-/// Things that a rule checks together in several rounds.
-const MANY_AT_ONCE: usize = 200;
 /// The rules of all families.
 static RULES: LazyLock<Vec<&[Rule]>> = LazyLock::new(|| {
     vec![
@@ -95,12 +89,14 @@ pub enum Part {
 }
 
 impl Part {
-    /// The rules about it.
-    fn rules(self) -> impl Iterator<Item = &'static Rule> {
+    /// The rules about it. Home timelines on servers of their own are only looked at by themselves.
+    fn rules(self, site: &Site) -> impl Iterator<Item = &'static Rule> {
+        let homes = timelines::store_rules::HOMES;
         let tables = match self {
-            Self::Whole | Self::Keys => RULES.clone(),
             Self::Articles => vec![articles::store_rules::RULES],
-            Self::Timelines => vec![timelines::store_rules::RULES, timelines::store_rules::APART],
+            Self::Timelines => vec![timelines::store_rules::RULES, homes],
+            Self::Whole | Self::Keys if site.home_server().is_none() => [RULES.as_slice(), &[homes]].concat(),
+            Self::Whole | Self::Keys => RULES.clone(),
         };
         tables.into_iter().flatten()
     }
@@ -108,11 +104,6 @@ impl Part {
     /// Whether all keys are looked at.
     fn is_all(self) -> bool {
         matches!(self, Self::Whole | Self::Keys)
-    }
-
-    /// Whether keys of a family are looked at.
-    fn has(self, family: &Family) -> bool {
-        self.is_all() || self.rules().any(|rule| rule.of == family)
     }
 }
 
@@ -204,39 +195,37 @@ fn readable<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// Where the counters that draw ids are checked.
-#[cfg(test)]
-const COUNTERS: &str = "counters.rs compares it with the ids that a walk has seen";
-/// Why nothing more is checked of lists that are made anew.
-#[cfg(test)]
-const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
-
-/// The families without a rule, of which only the type and the expiry are checked, and why; besides
-/// limits, which expire.
-#[cfg(test)]
-static WITHOUT_RULES: &[(&Family, &str)] = &[
-    (&families::ARTICLE_COUNT, COUNTERS),
-    (&families::CHANGES, "readers of it look at what is stored, whatever its order"),
-    (&families::ITEMS_COUNT, "it is checked with the numbers"),
-    (&families::MESSAGES_COUNT, COUNTERS),
-    (&families::MODERATION_COUNT, COUNTERS),
-    (&families::NEWS_COUNT, COUNTERS),
-    (&families::RULES_COUNT, COUNTERS),
-    (&families::HOOKS_COUNT, COUNTERS),
-    (&families::TWEET_IDS, COUNTERS),
-    (&families::USERS_COUNT, COUNTERS),
-    (&families::BUILT, MADE_ANEW),
-    (&families::PAST, MADE_ANEW),
-    (&families::SCORE_OF, MADE_ANEW),
-    (&families::TIME_OF, MADE_ANEW),
-    (&families::SITE_LOGO, "it is a file; that it is there is checked with site"),
-    (&families::UNFINISHED, "no command uses a store that has it but the one that finishes it"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::families::{self, Family};
     use std::collections::BTreeSet;
+
+    /// Where the counters that draw ids are checked.
+    const COUNTERS: &str = "counters.rs compares it with the ids that a walk has seen";
+    /// Why nothing more is checked of lists that are made anew.
+    const MADE_ANEW: &str = "it is made anew from other lists when it has expired";
+
+    /// The families without a rule, of which only the type and the expiry are checked, and why; besides
+    /// limits, which expire.
+    static WITHOUT_RULES: &[(&Family, &str)] = &[
+        (&families::ARTICLE_COUNT, COUNTERS),
+        (&families::CHANGES, "readers of it look at what is stored, whatever its order"),
+        (&families::ITEMS_COUNT, COUNTERS),
+        (&families::MESSAGES_COUNT, COUNTERS),
+        (&families::MODERATION_COUNT, COUNTERS),
+        (&families::NEWS_COUNT, COUNTERS),
+        (&families::RULES_COUNT, COUNTERS),
+        (&families::HOOKS_COUNT, COUNTERS),
+        (&families::TWEET_IDS, COUNTERS),
+        (&families::USERS_COUNT, COUNTERS),
+        (&families::BUILT, MADE_ANEW),
+        (&families::PAST, MADE_ANEW),
+        (&families::SCORE_OF, MADE_ANEW),
+        (&families::TIME_OF, MADE_ANEW),
+        (&families::SITE_LOGO, "it is a file; that it is there is checked with site"),
+        (&families::UNFINISHED, "no command uses a store that has it but the one that finishes it"),
+    ];
 
     #[test]
     fn each_key_has_a_rule_or_a_reason_why_not() {

@@ -16,13 +16,17 @@ pub(crate) mod subject;
 use crate::error::Error;
 use crate::keys::families::Family;
 use crate::site::Site;
-use crate::values::clock::Moment;
-use claims::{Claim, Claims, Found};
+pub(crate) use claims::{Claims, Fault, Found, Mend};
+pub(crate) use forms::{Form, is};
+pub(crate) use references::Remedy::{Person, Remove, RemoveAny, RemoveAs};
+pub(crate) use references::{At, LINE, Noun, Place, STORY, USER, VOTER};
+pub(crate) use source::Source;
+pub(crate) use subject::{Subject, SubjectItem};
+
+use claims::Claim;
 use existing::Existing;
-use forms::Form;
 use futures_util::future::BoxFuture;
-use references::Reference;
-use subject::Subject;
+use references::{Reference, Remedy};
 
 /// Something that must hold of each key of a family, or of each member.
 pub(crate) struct Rule {
@@ -50,21 +54,22 @@ enum How {
     Refers(Reference),
     /// The value has a form, which is called so.
     Form(Form, &'static str),
-    /// By several rounds about many things together.
+    /// By several rounds.
     Rounds(CheckRounds),
 }
 
 pub(crate) type CheckRounds =
-    for<'a> fn(&'a Site, Moment, &'a [&'a Subject]) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>>;
+    for<'a> fn(&'a Site, &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>>;
 
 /// A check by reads that follow from the value.
 pub(crate) const fn claims(claim: fn(&Subject, &mut Claims)) -> Check {
     Check { how: How::Claims(claim), looks: 1 }
 }
 
-/// A check that the value names something that is there: see [`Reference`].
-pub(crate) const fn refers(reference: Reference) -> Check {
-    Check { how: How::Refers(reference), looks: 1 }
+/// A check that the names at a place are those of something that is there. The text says what is found otherwise, with `{}`
+/// for the name; one without says only how it is called.
+pub(crate) const fn refers(place: Place, what: &'static str, noun: Noun, remedy: Remedy) -> Check {
+    Check { how: How::Refers(Reference { place, what, noun, remedy }), looks: 1 }
 }
 
 /// A check that the value has a form, which is called so.
@@ -106,7 +111,7 @@ impl Check {
 
 /// Declares rules: a sentence, then families with how they are checked.
 macro_rules! rules {
-    ($(#[$doc:meta])* $visibility:vis $RULES:ident: $($sentence:literal { $($($family:ident),+: $check:expr;)+ })+) => {
+    ($(#[$doc:meta])* $visibility:vis $RULES:ident: $($sentence:literal => $($($family:ident),+: $check:expr;)+)+) => {
         $(#[$doc])*
         $visibility static $RULES: &[$crate::store_rules::Rule] = &[$($($(
             $crate::store_rules::Rule { of: &families::$family, sentence: $sentence, check: $check },

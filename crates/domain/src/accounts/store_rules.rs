@@ -7,61 +7,52 @@ pub(crate) mod second_factors;
 use crate::accounts::outbox::WaitingMail;
 use crate::accounts::users::{DEACTIVATED, INVITED_BY, UNTRUSTED_KARMA};
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Fault, Mend};
-use crate::store_rules::forms::{Form, is_integer};
-use crate::store_rules::references::{At, LINE, Noun, Place, Reference, Remedy, USER};
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{claims, form, refers, rules};
+use crate::store_rules::claims::LOST_LINE;
+use crate::store_rules::{
+    At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAs, Subject, SubjectItem, USER,
+    claims, form, is, refers, rules,
+};
 use crate::values::ids::UserId;
 use crate::values::lookalikes;
 use crate::values::removed_by::{REMOVED, RemovedBy};
 use crate::values::session_token::SessionHash;
-use Remedy::{Person, Remove};
 use tidings_keyspace::{Batch, Fetch, read};
 
 rules! { pub(crate) RULES:
-    "a user has its form" {
+    "a user has its form" =>
         USER: claims(well_formed);
-        USER: form(Form::MayHave(&["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED], is_integer), "a whole number");
-        USER: refers(Reference(Place::Field(REMOVED), "a profile removed by the line", REMOVAL,
-            Person("restore the line from a backup; lines of the log are never removed")));
-    }
-    "the name of a user leads to the user" { USER: claims(names); }
-    "a name leads to the user who has it" { USERNAME_TO_ID: claims(name); }
-    "a name for the eye leads to a user" { USERNAME_FOLDED: claims(folded); }
-    "a session is in the list of its user" {
-        SESSION: form(Form::Has(&["user_id"], is_integer), "the id of a user");
-        SESSION: refers(Reference(Place::Field("user_id"), "the user", USER, Remove("end the session")));
+        USER: form(Form::MayHave(&["ctime", "karma", "replies", UNTRUSTED_KARMA, DEACTIVATED], is::<i64>), "a whole number");
+        USER: refers(Place::Field(REMOVED), "a profile removed by the line", REMOVAL,
+            Person(LOST_LINE));
+    "the name of a user leads to the user" => USER: claims(names);
+    "a name leads to the user who has it" => USERNAME_TO_ID: claims(name);
+    "a name for the eye leads to a user" => USERNAME_FOLDED: claims(folded);
+    "a session is in the list of its user" =>
+        SESSION: form(Form::Has(&["user_id"], is::<i64>), "the id of a user");
+        SESSION: refers(Place::Field("user_id"), "the user", USER, RemoveAs("end the session"));
         SESSION: claims(session);
-    }
-    "a session of Lamer News has a user" {
-        AUTH: refers(Reference(Place::Text, "the user", USER, Remove("end the session")));
-    }
-    "who was invited is in the list of who invited them, and the tree begins with those who were not" {
-        USER: refers(Reference(Place::Field(INVITED_BY), "an invitation by the user", USER,
-            Person("restore the user from a backup, or delete the field")));
+    "a session of Lamer News has a user" =>
+        AUTH: refers(Place::Text, "the user", USER, RemoveAs("end the session"));
+    "who was invited is in the list of who invited them, and the tree begins with those who were not" =>
+        USER: refers(Place::Field(INVITED_BY), "an invitation by the user", USER,
+            Person("restore the user from a backup, or delete the field"));
         USER: claims(invited);
         INVITES_BY: claims(invites);
         INVITES_BY: claims(root);
         INVITES_ROOTS: claims(invites_root);
-    }
-    "an invitation is in the list of who made it" {
-        INVITES_CODE: form(Form::Has(&["user_id"], is_integer), "the id of a user");
-        INVITES_CODE: refers(Reference(Place::Field("user_id"), "an invitation by the user", USER,
-            Person("restore the user from a backup, or delete the key; it also expires")));
+    "an invitation is in the list of who made it" =>
+        INVITES_CODE: form(Form::Has(&["user_id"], is::<i64>), "the id of a user");
+        INVITES_CODE: refers(Place::Field("user_id"), "an invitation by the user", USER,
+            Person("restore the user from a backup, or delete the key; it also expires"));
         INVITES_CODE: claims(invitation);
-    }
-    "who gets a digest is in the list of those who get one" {
+    "who gets a digest is in the list of those who get one" =>
         USER: claims(digests);
         DIGEST_DAILY, DIGEST_WEEKLY: claims(digest);
-    }
-    "a mail that waits says to whom and about what it is" {
-        MAIL_OUTBOX: form(Form::MemberOrGone(is_mail), "mails");
+    "a mail that waits says to whom and about what it is" =>
+        MAIL_OUTBOX: form(Form::MemberOrGone(is::<WaitingMail>), "mails");
         MAIL_OUTBOX: claims(mail);
-    }
-    "what was written waits to be sent" {
-        MAIL_WRITTEN: refers(Reference(Place::Member, "the mail {}, which does not wait", MAIL, Remove("remove the member")));
-    }
+    "what was written waits to be sent" =>
+        MAIL_WRITTEN: refers(Place::Member, "the mail {}, which does not wait", MAIL, Remove);
 }
 
 /// The line that removed something.
@@ -154,27 +145,21 @@ fn folded(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// The user whom a field names.
-fn user_in(subject: &Subject, field: &str) -> Option<UserId> {
-    subject.field(field)?.parse().ok()
-}
-
-/// The time in a field, or 0.
-fn time_in(subject: &Subject, field: &str) -> f64 {
-    subject.field(field).and_then(|time| time.parse().ok()).unwrap_or(0.0)
-}
-
 fn session(subject: &Subject, claims: &mut Claims) {
-    let Some(id) = user_in(subject, "user_id") else { return };
+    let Some(id) = subject.value("user_id") else { return };
     if SessionHash::parse(subject.part()).is_none() {
         return claims.malformed("no hash of a token", "a hash of 64 hexadecimal digits");
     }
-    claims.of("user_id").listed(keys::user_sessions(id), subject.part(), time_in(subject, "since"));
+    claims.of("user_id").listed(
+        keys::user_sessions(id),
+        subject.part(),
+        subject.value("since").unwrap_or(0.0),
+    );
 }
 
 fn invited(subject: &Subject, claims: &mut Claims) {
-    if let (Some(id), Some(by)) = (subject.id::<UserId>(), user_in(subject, INVITED_BY)) {
-        claims.of(INVITED_BY).listed(keys::invites_by(by), id, time_in(subject, "ctime"));
+    if let (Some(id), Some(by)) = (subject.id::<UserId>(), subject.value(INVITED_BY)) {
+        claims.of(INVITED_BY).listed(keys::invites_by(by), id, subject.value("ctime").unwrap_or(0.0));
     }
 }
 
@@ -200,12 +185,9 @@ fn root(subject: &Subject, claims: &mut Claims) {
         batch.field_absent(&user, INVITED_BY);
         let time = time.and_then(|time| time.parse().ok()).unwrap_or(0.0);
         batch.sorted_add(keys::INVITES_ROOTS, by.to_string(), time);
-        (id.is_some() && invited_by.is_none() && place.is_none()).then(|| Fault {
-            key: keys::INVITES_ROOTS.to_owned(),
-            found: format!("no member {by}"),
-            expected: format!("the member {by}"),
-            mend: Mend::write(batch, "add the member with its score"),
-        })
+        let mend = Mend::write(batch, "add the member with its score");
+        let is_root = id.is_some() && invited_by.is_none();
+        (is_root && place.is_none()).then(|| Fault::lacks(keys::INVITES_ROOTS, by, mend))
     });
 }
 
@@ -222,8 +204,12 @@ fn invites_root(_: &Subject, claims: &mut Claims) {
 }
 
 fn invitation(subject: &Subject, claims: &mut Claims) {
-    if let Some(id) = user_in(subject, "user_id") {
-        claims.of("user_id").listed(keys::invites_open(id), subject.part(), time_in(subject, "time"));
+    if let Some(id) = subject.value("user_id") {
+        claims.of("user_id").listed(
+            keys::invites_open(id),
+            subject.part(),
+            subject.value("time").unwrap_or(0.0),
+        );
     }
 }
 
@@ -234,7 +220,7 @@ fn digests(subject: &Subject, claims: &mut Claims) {
     let (Some(chosen), Some(id)) = (subject.field("digest"), subject.id::<UserId>()) else { return };
     let list = DIGEST_LISTS.into_iter().find(|(_, digest)| *digest == chosen);
     if let Some((list, _)) = list.filter(|_| subject.field(DEACTIVATED).is_none()) {
-        claims.of("digest").listed(list, id, subject.now.timestamp().as_score());
+        claims.of("digest").listed(list, id, subject.site.now.timestamp().as_score());
     }
 }
 
@@ -251,12 +237,8 @@ fn digest(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-fn is_mail(member: &str) -> bool {
-    member.parse::<WaitingMail>().is_ok()
-}
-
 fn mail(subject: &Subject, claims: &mut Claims) {
-    if let Some((member, _)) = subject.member().filter(|(member, _)| is_mail(member)) {
-        claims.listed(keys::MAIL_WRITTEN, member, subject.now.as_score());
+    if let Some((member, _)) = subject.member().filter(|(member, _)| is::<WaitingMail>(member)) {
+        claims.listed(keys::MAIL_WRITTEN, member, subject.site.now.as_score());
     }
 }

@@ -66,10 +66,10 @@ impl Article {
     }
 
     /// The article of a news item, with some votes.
-    pub(crate) fn of(site: &Site, news: &News, votes: i64) -> Self {
+    pub(crate) fn of(address: &str, news: &News, votes: i64) -> Self {
         Self {
             title: news.title.clone(),
-            link: link(site, news.id, NewsUrl::parse_imported(&news.url).ok().as_ref()),
+            link: link(address, news.id, NewsUrl::parse_imported(&news.url).ok().as_ref()),
             poster: keys::user(news.user_id),
             time: news.ctime,
             votes,
@@ -94,8 +94,8 @@ impl Article {
 }
 
 /// The URL of an article: that of the item, or the address of the item's own page.
-pub(crate) fn link(site: &Site, id: NewsId, url: Option<&NewsUrl>) -> String {
-    url.map_or_else(|| format!("{}/news/{id}", site.address), |url| url.as_str().to_owned())
+pub(crate) fn link(address: &str, id: NewsId, url: Option<&NewsUrl>) -> String {
+    url.map_or_else(|| format!("{address}/news/{id}"), |url| url.as_str().to_owned())
 }
 
 /// An article as it follows from its news item.
@@ -128,7 +128,10 @@ impl StoredArticle {
 
     /// The same article after a change of the item.
     pub(crate) fn after(&self, site: &Site, news: &News) -> Self {
-        Self::of(news, Article { time: self.article.time, ..Article::of(site, news, self.article.votes) })
+        Self::of(
+            news,
+            Article { time: self.article.time, ..Article::of(&site.address, news, self.article.votes) },
+        )
     }
 
     /// Adds a new article to a batch, with the votes of all `voters`, who are all different. Returns the check that there

@@ -14,7 +14,7 @@ use crate::values::clock::Timestamp;
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::future::ready;
 use tidings_keyspace::{Batch, Expiry, Fetch, Hash, Order, read};
 
@@ -28,7 +28,7 @@ const REPAIRS_AT_ONCE: usize = 100;
 const ALL: u64 = 1 << 40;
 
 /// An item and its article as stored.
-struct ItemWithArticle {
+pub(super) struct ItemWithArticle {
     news: News,
     /// The item's title and its counter of votes up as stored, to notice changes.
     stored_title: Option<String>,
@@ -61,7 +61,11 @@ async fn read_states(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<Vec<
 
 impl ItemWithArticle {
     /// An item, as it is stored, with its article.
-    fn of(news: News, stored: &Hash, now: Timestamp) -> impl Fetch<Value = Self> + use<> {
+    pub(super) fn of(
+        news: News,
+        stored: &Hash,
+        now: Timestamp,
+    ) -> impl Fetch<Value = Self, Asked: 'static> + use<> {
         let name = keys::article(news.id);
         let (ups, voted) = (keys::news_up(news.id), keys::voted(news.id));
         let week = Timestamp(news.ctime.0.saturating_add(OPEN_SECONDS)).as_score().next_down();
@@ -102,7 +106,7 @@ impl ItemWithArticle {
     /// programs may have added some, and of all who voted the item up. After that it keeps
     /// its votes if they agree with its score; otherwise it has the votes up of the item's
     /// first week.
-    fn expected(&self, site: &Site) -> Article {
+    fn expected(&self, address: &str) -> Article {
         let votes = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         // Votes of the site that the item was imported from count for ever.
         let imported = self.news.imported_votes.up.max(0);
@@ -112,11 +116,11 @@ impl ItemWithArticle {
             (None, Some(article)) if self.by_score == Some(article.score()) => article.votes.max(within_week),
             (None, _) => within_week,
         };
-        Article::of(site, &self.news, counted)
+        Article::of(address, &self.news, counted)
     }
 
-    fn differs(&self, site: &Site) -> bool {
-        let expected = self.expected(site);
+    fn differs(&self, address: &str) -> bool {
+        let expected = self.expected(address);
         self.hash.0.len() != expected.fields().len()
             || expected.fields().iter().any(|(field, value)| self.hash.get(field) != Some(value))
             || self.by_time != Some(expected.time.as_score())
@@ -126,8 +130,11 @@ impl ItemWithArticle {
     }
 
     /// The stored article and the expected one, in words, where the two differ.
-    fn in_words(&self, site: &Site) -> (String, String) {
-        let expected = self.expected(site);
+    pub(super) fn difference(&self, address: &str) -> Option<(String, String)> {
+        if !self.differs(address) {
+            return None;
+        }
+        let expected = self.expected(address);
         let (mut found, mut wanted) = (Vec::new(), Vec::new());
         let mut differ = |is: String, should: String| {
             if is != should {
@@ -155,7 +162,7 @@ impl ItemWithArticle {
         } else if self.expiry_differs() {
             differ("voters with another expiry".to_owned(), "voters until the end of the week".to_owned());
         }
-        (found.join(", "), wanted.join(", "))
+        Some((found.join(", "), wanted.join(", ")))
     }
 
     fn voters_differ(&self) -> bool {
@@ -175,8 +182,8 @@ impl ItemWithArticle {
     }
 
     /// The batch that makes the article what it should be.
-    fn repair_batch(&self, site: &Site) -> Batch {
-        let expected = self.expected(site);
+    fn repair_batch(&self, address: &str) -> Batch {
+        let expected = self.expected(address);
         let (news_key, name) = (keys::news(self.news.id), keys::article(self.news.id));
         let mut batch = Batch::new();
         self.news.check_state(&mut batch);
@@ -230,34 +237,23 @@ impl ItemWithArticle {
 /// Makes an article what it should be. Returns whether it now is.
 async fn repair_article(site: &Site, now: Timestamp, state: ItemWithArticle) -> Result<bool, Error> {
     let id = state.news.id;
-    if let Applied::Yes(_) = site.apply(state.repair_batch(site)).await? {
+    if let Applied::Yes(_) = site.apply(state.repair_batch(&site.address)).await? {
         return Ok(true);
     }
     // The item has changed since it was read.
     site.act(&keys::news(id), || async {
-        Ok(match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(site)) {
-            Some(state) => Decision::commit(state.repair_batch(site), true),
+        Ok(match read_states(site, now, &[id]).await?.pop().filter(|state| state.differs(&site.address)) {
+            Some(state) => Decision::commit(state.repair_batch(&site.address), true),
             None => Decision::Done(true),
         })
     })
     .await
 }
 
-/// The differences of the articles of some shown stories: the stored values and the expected ones. Rounds: 2.
-pub(crate) async fn differences(
-    site: &Site,
-    now: Timestamp,
-    ids: &[NewsId],
-) -> Result<HashMap<NewsId, (String, String)>, Error> {
-    let states = read_states(site, now, ids).await?;
-    let different = states.into_iter().filter(|state| state.differs(site));
-    Ok(different.map(|state| (state.news.id, state.in_words(site))).collect())
-}
-
 /// Makes the articles of some stories what they should be. Rounds: 2, and some for each that differs.
 pub(crate) async fn mend(site: &Site, now: Timestamp, ids: &[NewsId]) -> Result<(), Error> {
     // Where the votes on a story are lost, nobody knows how many the article has.
-    let is_mendable = |state: &ItemWithArticle| state.has_voters && state.differs(site);
+    let is_mendable = |state: &ItemWithArticle| state.has_voters && state.differs(&site.address);
     let states = read_states(site, now, ids).await?.into_iter().filter(is_mendable);
     let repairs = stream::iter(states.map(|state| repair_article(site, now, state)));
     repairs.buffer_unordered(REPAIRS_AT_ONCE).try_for_each(|_| ready(Ok(()))).await

@@ -1,70 +1,45 @@
 //! Rules of articles and topics.
 
 use crate::articles::article::{Article, StoredArticle};
-use crate::articles::repair;
-use crate::error::Error;
+use crate::articles::repair::{self, ItemWithArticle};
 use crate::keys::{self, families};
 use crate::news::item::News;
-use crate::site::Site;
-use crate::store_rules::claims::{Claims, Fault, Found, Mend, score_fault};
-use crate::store_rules::references::{Noun, Place, Reference, Remedy::Remove};
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{claims, refers, rounds, rules};
-use crate::values::clock::Moment;
+use crate::store_rules::claims::score_fault;
+use crate::store_rules::{
+    Claims, Fault, Mend, Noun, Place, Remove, Subject, SubjectItem, claims, refers, rules,
+};
 use crate::values::ids::NewsId;
 use crate::values::topic::Topic;
-use futures_util::future::BoxFuture;
 use tidings_keyspace::{Batch, Expiry, read};
 
 rules! { pub(crate) RULES:
-    "a story that is shown has its article, with its title, link and votes, in its lists and topics" {
-        NEWS: rounds(articles);
-    }
-    "an article has a story that is not deleted, or is a whole article of another program" {
+    "a story that is shown has its article, with its title, link and votes, in its lists and topics" =>
+        NEWS: claims(article);
+    "an article has a story that is not deleted, or is a whole article of another program" =>
         ARTICLE_OF: claims(of_story);
-    }
-    "lists of articles have only articles of stories that are shown" {
+    "lists of articles have only articles of stories that are shown" =>
         ARTICLES_BY_TIME, ARTICLES_BY_SCORE: claims(listed);
-    }
-    "votes on an article are on one that exists" {
-        VOTED: refers(Reference(Place::Part, "votes on the article", ARTICLE, Remove("delete the key")));
-    }
-    "a topic has only articles whose stories name it" { GROUP: claims(listed); }
-    "a topic keeps a place only for articles of stories that are withheld and name it" {
+    "votes on an article are on one that exists" =>
+        VOTED: refers(Place::Part, "votes on the article", ARTICLE, Remove);
+    "a topic has only articles whose stories name it" => GROUP: claims(listed);
+    "a topic keeps a place only for articles of stories that are withheld and name it" =>
         GROUP_WITHHELD: claims(listed);
-    }
-    "a topic is listed with the number of its articles" {
+    "a topic is listed with the number of its articles" =>
         GROUP: claims(group);
         TOPICS: claims(topic);
-    }
 }
 
 /// Articles, by the ids of their stories.
 const ARTICLE: Noun = Noun("ids of stories", |_, id| Some(keys::article(id.parse().ok()?).into()));
 
-fn articles<'a>(
-    site: &'a Site,
-    now: Moment,
-    subjects: &'a [&'a Subject],
-) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
-    Box::pin(async move {
-        let shown = subjects.iter().map(|subject| {
-            let is_shown = News::from_hash(subject.hash()?).is_some_and(|news| news.state().is_listed());
-            subject.id::<NewsId>().filter(|_| is_shown)
-        });
-        let ids: Vec<Option<NewsId>> = shown.collect();
-        let asked: Vec<NewsId> = ids.iter().copied().flatten().collect();
-        let mut differences = repair::differences(site, now.timestamp(), &asked).await?;
-        let found = ids.into_iter().map(|id| {
-            let id = id?;
-            let (found, expected) = differences.remove(&id)?;
-            let fault = Fault { key: keys::article(id), found, expected, mend: Mend::Article(id) };
-            let rests_on = [keys::news(id), keys::news_up(id), keys::article(id), keys::voted(id)];
-            Some(Found::of(fault, rests_on.map(Source::all).into()))
-        });
-        Ok(found.collect())
-    })
+fn article(subject: &Subject, claims: &mut Claims) {
+    let Some(hash) = subject.hash() else { return };
+    let Some(news) = News::from_hash(hash).filter(|news| news.state().is_listed()) else { return };
+    let (id, site) = (news.id, subject.site.clone());
+    claims.add(ItemWithArticle::of(news, hash, site.now.timestamp()), move |state| {
+        let (found, expected) = state.difference(&site.address)?;
+        Some(Fault { key: keys::article(id), found, expected, mend: Mend::Article(id) })
+    });
 }
 
 /// Checks only whether an article may exist. Its content is checked with its story.

@@ -85,6 +85,6 @@ pub(crate) fn publish(
         add_upvoted(batch, *voter, news.id, voted.as_score());
     }
     let votes = news.up.saturating_add(news.imported_votes.up.max(0));
-    let article = StoredArticle::of(news, Article::of(site, news, votes));
+    let article = StoredArticle::of(news, Article::of(&site.address, news, votes));
     article.add(batch, now, voters.iter().map(|(voter, _)| voter))
 }

@@ -5,11 +5,9 @@ use crate::draws::NEXT_ID;
 use crate::keys::{self, families};
 use crate::news::discounted::DiscountedVotes;
 use crate::records::{AsRead, RecordEntries};
-use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, number};
+use crate::store_rules::claims::counter_fault;
 use crate::store_rules::entries::{ListedMember, demand};
-use crate::store_rules::forms::Form;
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, form, rules};
+use crate::store_rules::{Claims, Fault, Form, Mend, Subject, claims, form, rules};
 use crate::values::ids::{CommentAddress, CommentId, NewsId};
 use crate::values::withheld::Withheld;
 use std::collections::HashSet;
@@ -17,18 +15,16 @@ use std::ops::Deref;
 use tidings_keyspace::{Batch, Expiry, read};
 
 rules! { pub(crate) RULES:
-    "a comment has its form, an author, a story and the comment that it replies to" {
+    "a comment has its form, an author, a story and the comment that it replies to" =>
         THREAD_COMMENT: claims(well_formed);
-    }
-    "a comment has one vote of each user" { THREAD_COMMENT: claims(voted_once); }
-    "a comment has its votes, among them its author's" { THREAD_COMMENT: claims(votes); }
-    "a story with comments has its thread" { NEWS: claims(has_thread); }
-    "a story counts the comments that are neither deleted nor withheld" { THREAD_COMMENT: claims(counted); }
-    "no comment has a number above the last that was drawn" { THREAD_COMMENT: form(Form::Drawn(NEXT_ID), ""); }
-    "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it" {
+    "a comment has one vote of each user" => THREAD_COMMENT: claims(voted_once);
+    "a comment has its votes, among them its author's" => THREAD_COMMENT: claims(votes);
+    "a story with comments has its thread" => NEWS: claims(has_thread);
+    "a story counts the comments that are neither deleted nor withheld" => THREAD_COMMENT: claims(counted);
+    "no comment has a number above the last that was drawn" => THREAD_COMMENT: form(Form::Drawn(NEXT_ID), "");
+    "a comment is in the list of its author, or in that of unseen posts if it was never shown, and names what removed it" =>
         THREAD_COMMENT: claims(listed);
-    }
-    "the list of a user's comments has only comments of that user" { USER_COMMENTS: claims(of_user); }
+    "the list of a user's comments has only comments of that user" => USER_COMMENTS: claims(of_user);
 }
 
 const LOST: Mend = Mend::Person(
@@ -152,11 +148,8 @@ fn listed(subject: &Subject, claims: &mut Claims) {
 
 /// A thread that is gone was lost: stories do not begin again to count.
 fn has_thread(subject: &Subject, claims: &mut Claims) {
-    let (Some(news), Some(hash)) = (subject.id::<NewsId>(), subject.hash()) else { return };
-    let count = number(hash, "comments").unwrap_or(0);
-    if count <= 0 {
-        return;
-    }
+    let count = subject.value::<i64>("comments").filter(|count| *count > 0);
+    let (Some(news), Some(count)) = (subject.id::<NewsId>(), count) else { return };
     let key = keys::thread(news);
     claims.of("comments").add(read::expiry(&key), move |thread| {
         let (found, expected) = ("nothing".to_owned(), format!("{count} comments or more"));

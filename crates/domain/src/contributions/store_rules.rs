@@ -3,18 +3,15 @@
 use crate::comments::store_rules as comments;
 use crate::keys::{self, families};
 use crate::news::item::News;
-use crate::store_rules::claims::Claims;
 use crate::store_rules::entries::is_entry;
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, rules};
+use crate::store_rules::{Claims, Subject, claims, rules};
 use crate::timelines::tweets::Tweet;
 use crate::values::moderation::Thing;
 use tidings_keyspace::Hash;
 
 rules! { pub(crate) RULES:
-    "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed" {
+    "the list of a user's unseen posts has only posts of that user that wait, were rejected or were removed" =>
         USER_UNSEEN: claims(unseen);
-    }
 }
 
 fn unseen(subject: &Subject, claims: &mut Claims) {

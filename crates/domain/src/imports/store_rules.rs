@@ -1,19 +1,15 @@
 //! Rules of what was imported: that it is there, so that it is not imported once more.
 
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Mend};
-use crate::store_rules::references::{Place::Values, Reference, Remedy::Person, STORY, USER, VOTER};
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, refers, rules};
+use crate::store_rules::{Claims, Mend, Person, Place, STORY, Subject, USER, VOTER, claims, refers, rules};
 use tidings_keyspace::{Order, read};
 
 rules! { pub(crate) RULES:
-    "what was imported is there" {
-        IMPORTED_VOTERS: refers(Reference(Values, "imported as", VOTER, Person(FORGOTTEN)));
-        IMPORTED_LINKS: refers(Reference(Values, "imported as", STORY, Person(FORGOTTEN)));
-        IMPORTED_ACCOUNTS: refers(Reference(Values, "imported as", USER, Person(FORGOTTEN)));
+    "what was imported is there" =>
+        IMPORTED_VOTERS: refers(Place::Values, "imported as", VOTER, Person(FORGOTTEN));
+        IMPORTED_LINKS: refers(Place::Values, "imported as", STORY, Person(FORGOTTEN));
+        IMPORTED_ACCOUNTS: refers(Place::Values, "imported as", USER, Person(FORGOTTEN));
         IMPORTED: claims(imported_item);
-    }
 }
 
 const FORGOTTEN: &str = "restore it from a backup, or delete the field to import it again";

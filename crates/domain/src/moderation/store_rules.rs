@@ -7,11 +7,11 @@ use crate::keys::{self, families};
 use crate::moderation::changes::ChangedFact;
 use crate::moderation::log::{CHANGED, PART_OF, PARTS, parts_in};
 use crate::review::QueuePlace;
-use crate::store_rules::claims::{Claims, Fault, Mend};
-use crate::store_rules::forms::{Form, is_integer};
-use crate::store_rules::references::{At, LINE, Noun, Place, Reference, Remedy};
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, form, refers, rules};
+use crate::store_rules::claims::LOST_LINE;
+use crate::store_rules::{
+    At, Claims, Fault, Form, LINE, Mend, Noun, Person, Place, Remove, RemoveAny, Subject, claims, form, is,
+    refers, rules,
+};
 use crate::values::clock::Timestamp;
 use crate::values::flag::Flag;
 use crate::values::ids::{MessageThreadId, ModerationId, OriginBanId, UserId};
@@ -20,65 +20,54 @@ use crate::values::moderation::Thing;
 use crate::values::origin_ban::OriginBan;
 use crate::values::restriction::{Restriction, RestrictionKind};
 use crate::values::withheld::{WITHHELD, Withheld};
-use Remedy::{Person, Remove, RemoveAny};
 use tidings_keyspace::{Batch, Fetch, read};
 
 rules! { pub(crate) RULES:
-    "the lines of the moderation log are listed, and have no gaps" {
-        MODERATION: form(Form::Has(&["time", "moderator"], is_integer), "a whole number");
+    "the lines of the moderation log are listed, and have no gaps" =>
+        MODERATION: form(Form::Has(&["time", "moderator"], is::<i64>), "a whole number");
         MODERATION: form(Form::Has(&["action"], |_| true), "the name of an action");
         MODERATION: form(Form::MayHave(&[CHANGED], |json| serde_json::from_str::<Vec<ChangedFact>>(json).is_ok()),
             "a list of facts as JSON");
         MODERATION: form(Form::MayHave(&[PARTS], |parts| parts_in(parts).is_some()), "the numbers of lines");
         MODERATION: claims(line);
-        MODERATION_LOG: refers(Reference(Place::Member, "the line", LINE, Person(GAP)));
-    }
-    "a row of the review queue is about something that waits" { REVIEW_QUEUE: claims(row); }
-    "an application that waits is in the review queue" { USER: claims(application); }
-    "an appeal is against a line of the log, and is in the review queue while it waits" {
-        APPEAL: refers(Reference(Place::Part, "an appeal against the line", LINE, Person(GAP)));
+        MODERATION_LOG: refers(Place::Member, "the line", LINE, Person(LOST_LINE));
+    "a row of the review queue is about something that waits" => REVIEW_QUEUE: claims(row);
+    "an application that waits is in the review queue" => USER: claims(application);
+    "an appeal is against a line of the log, and is in the review queue while it waits" =>
+        APPEAL: refers(Place::Part, "an appeal against the line", LINE, Person(LOST_LINE));
         APPEAL: claims(appeal);
-    }
-    "a thread of messages is listed, and in the review queue while its member waits" {
+    "a thread of messages is listed, and in the review queue while its member waits" =>
         MESSAGES: claims(message_thread);
-        MESSAGES_TEXTS: refers(Reference(Place::Part, "the thread", THREAD, Person(TEXTS)));
+        MESSAGES_TEXTS: refers(Place::Part, "the thread", THREAD, Person(TEXTS));
         MESSAGES_TEXTS: form(Form::SecretField(|id, message| {
-            id.parse::<ModerationId>().is_ok() && message.parse::<StoredMessage>().is_ok()
+            is::<ModerationId>(id) && is::<StoredMessage>(message)
         }), "messages by number");
         MESSAGES_ALL, USER_MESSAGE_THREADS:
-            refers(Reference(Place::Member, "the thread", THREAD, Remove("remove the member")));
-    }
-    "flags that wait have their weight and a row in the review queue" { FLAGS: claims(flags); }
-    "what a user has flagged has the user's flag" {
-        USER_FLAGS: refers(Reference(Place::Member, "the member {}, which the user has not flagged", FLAG, RemoveAny("remove the member")));
-    }
-    "the outcome of a flag is that of a line of the log" {
+            refers(Place::Member, "the thread", THREAD, Remove);
+    "flags that wait have their weight and a row in the review queue" => FLAGS: claims(flags);
+    "what a user has flagged has the user's flag" =>
+        USER_FLAGS: refers(Place::Member, "the member {}, which the user has not flagged", FLAG, RemoveAny);
+    "the outcome of a flag is that of a line of the log" =>
         USER_FLAG_OUTCOMES: form(Form::Member(|member| {
-            member.strip_prefix(['+', '-']).is_some_and(|thing| thing.parse::<Thing>().is_ok())
+            member.strip_prefix(['+', '-']).is_some_and(is::<Thing>)
         }), "+ or - and a thing, with the number of a line");
-        USER_FLAG_OUTCOMES: refers(Reference(Place::Score, "the outcome of a flag by the line", LINE,
-            Person("restore the line from a backup, or remove the member")));
-    }
-    "notes and removed posts belong to a line of the moderation log" {
-        USER_NOTES: refers(Reference(Place::Fields(&[]), "a note of the line", LINE, Person(GAP)));
-        MODERATION_POSTS: form(Form::Member(|member| member.parse::<Thing>().is_ok()), "posts");
-        MODERATION_POSTS: refers(Reference(Place::Part, "the line", LINE, Person(GAP)));
-    }
-    "a ban that ends by itself is in the list of those that do, and no other" {
+        USER_FLAG_OUTCOMES: refers(Place::Score, "the outcome of a flag by the line", LINE,
+            Person("restore the line from a backup, or remove the member"));
+    "notes and removed posts belong to a line of the moderation log" =>
+        USER_NOTES: refers(Place::Fields(&[]), "a note of the line", LINE, Person(LOST_LINE));
+        MODERATION_POSTS: form(Form::Member(is::<Thing>), "posts");
+        MODERATION_POSTS: refers(Place::Part, "the line", LINE, Person(LOST_LINE));
+    "a ban that ends by itself is in the list of those that do, and no other" =>
         BANS_ENDING: claims(ending);
         USER: claims(bans);
-    }
-    "a rule for new posts has its form" {
-        RULES: form(Form::SecretField(|id, json| id.parse::<UserId>().is_ok() && is_rule(json)), "a rule as JSON");
-    }
-    "a ban of a network or an e-mail domain has its form" {
+    "a rule for new posts has its form" =>
+        RULES: form(Form::SecretField(|id, json| is::<UserId>(id) && is_rule(json)), "a rule as JSON");
+    "a ban of a network or an e-mail domain has its form" =>
         ORIGIN_BANS: form(Form::SecretField(|id, json| {
             id.parse::<OriginBanId>().is_ok_and(|id| OriginBan::from_json(id, json).is_some())
         }), "a ban as JSON");
-    }
 }
 
-const GAP: &str = "restore the line from a backup; lines of the log are never removed";
 const TEXTS: &str = "restore the thread and its messages from a backup, or delete both";
 
 /// Threads of messages.
@@ -99,7 +88,7 @@ fn line(subject: &Subject, claims: &mut Claims) {
         claims.refers(
             format_args!("line {id} after line {before}"),
             keys::moderation(before),
-            Mend::Person(GAP),
+            Mend::Person(LOST_LINE),
         );
     }
 }
@@ -170,19 +159,19 @@ fn queued(subject: &Subject, claims: &mut Claims, thing: &Thing, weight: u64, si
 }
 
 fn place_now(subject: &Subject, weight: u64, since: u64) -> QueuePlace {
-    QueuePlace { weight, since: Timestamp(since).min(subject.now.timestamp()) }
+    QueuePlace { weight, since: Timestamp(since).min(subject.site.now.timestamp()) }
 }
 
 fn application(subject: &Subject, claims: &mut Claims) {
     if let (Some("1"), Some(name)) = (subject.field("pending"), subject.field("username")) {
-        let since = subject.field("applied").and_then(|time| time.parse().ok());
-        queued(subject, claims.of("pending"), &Thing::Application(name.into()), QueuePlace::ORDINARY, since);
+        let thing = Thing::Application(name.into());
+        queued(subject, claims.of("pending"), &thing, QueuePlace::ORDINARY, subject.value("applied"));
     }
 }
 
 fn appeal(subject: &Subject, claims: &mut Claims) {
-    if let (Some(hash), Some(id), None) = (subject.hash(), subject.id(), subject.field("decided_by")) {
-        let since = hash.get("time").and_then(|time| time.parse().ok());
+    if let (Some(_), Some(id), None) = (subject.hash(), subject.id(), subject.field("decided_by")) {
+        let since = subject.value("time");
         queued(subject, claims.of("decided_by"), &Thing::Appeal(id), QueuePlace::ORDINARY, since);
     }
 }
@@ -222,7 +211,7 @@ fn flags(subject: &Subject, claims: &mut Claims) {
     let noted = stored.and_then(|stored| stored.split_once(':')?.0.parse::<u64>().ok());
     match (waiting, noted) {
         (0, Some(LEFT_HIDDEN)) => {
-            queued(subject, claims, &thing, LEFT_HIDDEN, Some(subject.now.timestamp().0));
+            queued(subject, claims, &thing, LEFT_HIDDEN, Some(subject.site.now.timestamp().0));
         }
         (0, _) => {
             if let Some(stored) = stored {
@@ -268,7 +257,7 @@ fn bans(subject: &Subject, claims: &mut Claims) {
     let Some(id) = subject.id::<UserId>() else { return };
     let mut batch = Batch::new();
     // A restriction that has ended stays in the fields, and leaves the list.
-    let now = subject.now.timestamp();
+    let now = subject.site.now.timestamp();
     let in_force = ENDING.map(|field| {
         batch.field_unchanged(&subject.key, field, subject.field(field));
         let is_in_force = |text: &&str| text.parse::<Restriction>().is_ok_and(|ban| ban.is_in_force(now));

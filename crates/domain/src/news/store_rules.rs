@@ -3,58 +3,51 @@
 use crate::keys::{self, families};
 use crate::news::item::{IMPORTED_VOTES, News};
 use crate::records::AsRead;
-use crate::store_rules::claims::{Claims, Fault, Mend, counter_fault, whole};
+use crate::store_rules::claims::{counter_fault, whole};
 use crate::store_rules::entries::{demand, is_entry};
-use crate::store_rules::forms::{Form, is_integer};
-use crate::store_rules::references::{Place, Reference, Remedy, STORY, USER};
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, form, refers, rules};
+use crate::store_rules::{
+    Claims, Fault, Form, Mend, Person, Place, Remove, STORY, Source, Subject, USER, claims, form, is, refers,
+    rules,
+};
 use crate::values::ids::{NewsId, UserId};
 use crate::values::imported::ImportedVotes;
 use crate::values::removed_by::REMOVED;
 use crate::values::withheld::{WITHHELD, Withheld};
 use crate::values::words;
-use Remedy::{Person, Remove};
 use tidings_keyspace::{Batch, read};
 
 rules! { pub(crate) RULES:
-    "a story has an author and its form" {
+    "a story has an author and its form" =>
         NEWS: claims(well_formed);
         NEWS: form(Form::Has(&["title", "url"], |_| true), "a text");
-        NEWS: form(Form::Has(&["user_id", "ctime", "up", "down"], is_integer), "a whole number");
-        NEWS: form(Form::MayHave(&[IMPORTED_VOTES], |votes| votes.parse::<ImportedVotes>().is_ok()),
+        NEWS: form(Form::Has(&["user_id", "ctime", "up", "down"], is::<i64>), "a whole number");
+        NEWS: form(Form::MayHave(&[IMPORTED_VOTES], is::<ImportedVotes>),
             "votes up and down as whole numbers");
-        NEWS: refers(Reference(Place::Field("user_id"), "the author", USER,
-            Person("restore the user from a backup, or delete the story")));
-    }
-    "a story is in the lists that follow from it, and names the line that removed it" { NEWS: claims(lists); }
-    "the counters up and down of a story are the numbers of its voters, with its author" { NEWS: claims(votes); }
-    "the list of stories by rank has only stories that are shown" { NEWS_TOP: claims(listed); }
-    "the list of stories by time has only stories that are shown" { NEWS_CRON: claims(listed); }
-    "the list of the stories of a site has only stories that link there" { HOST_NEWS: claims(listed); }
-    "the list of a user's stories has only stories of that user that were shown" { USER_POSTED: claims(listed); }
-    "a vote is on a story that exists, by a user who exists, in one direction" {
-        NEWS_UP, NEWS_DOWN: refers(Reference(Place::Part, "votes on the story", STORY,
-            Person("delete the key, if the story is not to be restored from a backup")));
-        NEWS_UP, NEWS_DOWN: refers(Reference(Place::Member, "a vote of the user", USER,
-            Person("restore the user from a backup, or remove the member and run the repair")));
+        NEWS: refers(Place::Field("user_id"), "the author", USER,
+            Person("restore the user from a backup, or delete the story"));
+    "a story is in the lists that follow from it, and names the line that removed it" => NEWS: claims(lists);
+    "the counters up and down of a story are the numbers of its voters, with its author" => NEWS: claims(votes);
+    "the list of stories by rank has only stories that are shown" => NEWS_TOP: claims(listed);
+    "the list of stories by time has only stories that are shown" => NEWS_CRON: claims(listed);
+    "the list of the stories of a site has only stories that link there" => HOST_NEWS: claims(listed);
+    "the list of a user's stories has only stories of that user that were shown" => USER_POSTED: claims(listed);
+    "a vote is on a story that exists, by a user who exists, in one direction" =>
+        NEWS_UP, NEWS_DOWN: refers(Place::Part, "votes on the story", STORY,
+            Person("delete the key, if the story is not to be restored from a backup"));
+        NEWS_UP, NEWS_DOWN: refers(Place::Member, "a vote of the user", USER,
+            Person("restore the user from a backup, or remove the member and run the repair"));
         NEWS_UP: claims(voted_once);
-    }
-    "a vote that does not count is not among those that do" { NEWS_DISCOUNTED: claims(discounted); }
-    "what a user has voted up, saved, hidden or subscribed to are stories" {
+    "a vote that does not count is not among those that do" => NEWS_DISCOUNTED: claims(discounted);
+    "what a user has voted up, saved, hidden or subscribed to are stories" =>
         USER_UPVOTED, USER_SAVED, USER_HIDDEN, USER_SUBSCRIPTIONS, USER_UNSUBSCRIBED:
-            refers(Reference(Place::Member, "the story", STORY,
-                Person("remove the member, if the story is not to be restored from a backup")));
-    }
-    "a story knows who has subscribed to it" { USER_SUBSCRIPTIONS: claims(subscribed); }
-    "those who have subscribed are users" {
-        NEWS_SUBSCRIBERS: refers(Reference(Place::Member, "the user", USER,
-            Person("restore the user from a backup, or remove the member")));
-    }
-    "a link that was posted lately leads to its story" {
-        URL: refers(Reference(Place::Text, "the story", STORY, Remove("delete the key")));
-    }
+            refers(Place::Member, "the story", STORY,
+                Person("remove the member, if the story is not to be restored from a backup"));
+    "a story knows who has subscribed to it" => USER_SUBSCRIPTIONS: claims(subscribed);
+    "those who have subscribed are users" =>
+        NEWS_SUBSCRIBERS: refers(Place::Member, "the user", USER,
+            Person("restore the user from a backup, or remove the member"));
+    "a link that was posted lately leads to its story" =>
+        URL: refers(Place::Text, "the story", STORY, Remove);
 }
 
 /// The story that a hash is, if its state can be read. An unreadable one says nothing, and an erased post may never have
@@ -155,7 +148,7 @@ fn discounted(subject: &Subject, claims: &mut Claims) {
     let Some(id) = subject.id::<NewsId>() else { return };
     for (user, json) in subject.fields() {
         let votes: Option<serde_json::Value> = serde_json::from_str(json).ok();
-        let Some(votes) = votes.filter(|_| user.parse::<UserId>().is_ok()) else {
+        let Some(votes) = votes.filter(|_| is::<UserId>(user)) else {
             claims.malformed(format_args!("the field {user:?}"), "a user's votes as JSON");
             continue;
         };

@@ -3,22 +3,17 @@
 use crate::comments::store_rules::comments_of;
 use crate::items::Item as SiteItem;
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Fault, Mend};
-use crate::store_rules::references::{At, Noun, Place, Reference, Remedy::Person};
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{claims, refers, rules};
+use crate::store_rules::{At, Claims, Fault, Mend, Noun, Person, Place, Subject, claims, refers, rules};
 use crate::values::ids::NewsId;
-use tidings_keyspace::{Batch, Order, read};
+use tidings_keyspace::{Order, read};
 
 rules! { pub(crate) RULES:
-    "a story has an item number" { NEWS: claims(story); }
-    "a comment has an item number" { THREAD_COMMENT: claims(comments); }
-    "an item number is that of a story or a comment that exists" {
-        ITEMS: refers(Reference(Place::Member, "the number of", Noun("stories and comments", item),
-            Person("restore it from a backup; a number without its item does no harm")));
-    }
-    "no two items have one number" { ITEMS: claims(alone); }
-    "no item number is above the last that was drawn" { ITEMS: claims(drawn); }
+    "a story has an item number" => NEWS: claims(story);
+    "a comment has an item number" => THREAD_COMMENT: claims(comments);
+    "an item number is that of a story or a comment that exists" =>
+        ITEMS: refers(Place::Member, "the number of", Noun("stories and comments", item),
+            Person("restore it from a backup; a number without its item does no harm"));
+    "no two items have one number" => ITEMS: claims(alone);
 }
 
 fn story(subject: &Subject, claims: &mut Claims) {
@@ -36,9 +31,7 @@ fn comments(subject: &Subject, claims: &mut Claims) {
 /// Claims that a story or a comment has an item number.
 fn numbered(claims: &mut Claims, item: SiteItem) {
     claims.add(read::score(keys::ITEMS, item.to_string()), move |number| {
-        let expected = format!("the member {item} with its number");
-        let (key, found, mend) = (keys::ITEMS.to_owned(), format!("no member {item}"), Mend::Number(item));
-        number.is_none().then(|| Fault { key, found, expected, mend })
+        number.is_none().then(|| Fault::lacks(keys::ITEMS, item, Mend::Number(item)))
     });
     claims.place_at(keys::ITEMS.to_owned(), item);
 }
@@ -61,29 +54,5 @@ fn alone(subject: &Subject, claims: &mut Claims) {
         let (other, _) = same.iter().find(|(other, _)| *other != member)?;
         let found = format!("the member {member} with the number {number}, which {other} has too");
         Some((found, Mend::NumberAnew(item)))
-    });
-}
-
-fn drawn(subject: &Subject, claims: &mut Claims) {
-    if subject.item != SubjectItem::Whole {
-        return;
-    }
-    let highest = read::sorted_range(keys::ITEMS, Order::Descending, 0, 1);
-    claims.add((highest, read::string(keys::ITEMS_COUNT)), |(highest, count)| {
-        #[allow(clippy::cast_possible_truncation)]
-        let highest = highest.first()?.1 as i64;
-        let found = count.as_ref().and_then(|count| count.parse().ok()).unwrap_or(0);
-        let mut batch = Batch::new();
-        match count {
-            Some(stored) => batch.string_equals(keys::ITEMS_COUNT, stored),
-            None => batch.key_absent(keys::ITEMS_COUNT),
-        };
-        batch.increment(keys::ITEMS_COUNT, highest.saturating_sub(found));
-        (found < highest).then(|| Fault {
-            key: keys::ITEMS_COUNT.to_owned(),
-            found: found.to_string(),
-            expected: format!("{highest} or more"),
-            mend: Mend::write(batch, format!("raise the counter to {highest}")),
-        })
     });
 }

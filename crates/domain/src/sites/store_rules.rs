@@ -8,73 +8,62 @@ use super::twice::{FIGURES, StoredNames, TWICE, WrongFigure};
 use crate::error::Error;
 use crate::keys::{self, families};
 use crate::site::Site;
-use crate::store_rules::claims::{Claims, Fault, Found, Mend, counter_fault, number, score_fault, whole};
-use crate::store_rules::forms::{Form, is_integer};
-use crate::store_rules::references::{At, Noun, Place, Reference, Remedy, USER, VOTER};
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, form, refers, rounds, rules};
-use crate::values::clock::{Moment, Timestamp};
+use crate::store_rules::claims::{counter_fault, number, score_fault, whole};
+use crate::store_rules::{
+    At, Claims, Fault, Form, Found, Mend, Noun, Person, Place, Remove, RemoveAny, Source, Subject, USER,
+    VOTER, claims, form, is, refers, rounds, rules,
+};
+use crate::values::clock::Timestamp;
 use crate::values::day::Day;
 use crate::values::hostname::Hostname;
 use crate::values::voter_id::VoterId;
-use Remedy::{Person, Remove, RemoveAny};
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 use tidings_keyspace::{Batch, Fetch, Hash, Order, Write, read};
 
 rules! { pub(crate) RULES:
-    "the figures of a site are those of its votes" { LINK_VOTES: claims(figures); }
-    "a vote on a site is in the list of its voter, who exists" {
+    "the figures of a site are those of its votes" => LINK_VOTES: claims(figures);
+    "a vote on a site is in the list of its voter, who exists" =>
         LINK_VOTES: form(Form::SecretField(is_vote), "votes by voters");
-        LINK_VOTES: refers(Reference(Place::Fields(&[]), "the voter", VOTER,
-            Person("restore the voter from a backup, or delete its vote and run the repair")));
+        LINK_VOTES: refers(Place::Fields(&[]), "the voter", VOTER,
+            Person("restore the voter from a backup, or delete its vote and run the repair"));
         LINK_VOTES: claims(voters);
-    }
-    "a person who has voted on both names of a site counts once" { LINK_VOTES: claims(twice); }
-    "lists and figures of sites are of sites with votes" {
-        LINK: form(Form::MayHave(&["sum_of_votes", "count_of_votes"], is_integer), "a whole number");
-        LINK: refers(Reference(Place::Part, "figures of {}, a site without votes", VOTES, Remove("delete the key")))
-            .of_leftovers();
+    "a person who has voted on both names of a site counts once" => LINK_VOTES: claims(twice);
+    "lists and figures of sites are of sites with votes" =>
+        LINK: form(Form::MayHave(&["sum_of_votes", "count_of_votes"], is::<i64>), "a whole number");
+        LINK: refers(Place::Part, "figures of {}, a site without votes", VOTES, Remove).of_leftovers();
         LINK: claims(figures_twice).of_leftovers();
-        LINK_TWICE: refers(Reference(Place::Part, "votes on both names of {}, a site without votes", VOTES_OF_WWW,
-            Remove("delete the key"))).of_leftovers();
-        LINK_ORIGINS: form(Form::Field(|_, origin| origin.parse::<VoteOrigin>().is_ok()), "networks");
-        LINK_ORIGINS: refers(Reference(Place::Fields(&[]), "the voter {}, who has not voted on the site",
-            VOTE_OF_VOTER, Remove("delete the field"))).of_leftovers();
-        LINK_NETWORKS: refers(Reference(Place::Part, "networks of {}, a site without votes", VOTES,
-            Remove("delete the key"))).of_leftovers();
-        LINKS_SUM, LINKS_COUNT: refers(Reference(Place::Figure, "the site {}, which has no votes", VOTES,
-            Remove("remove the member"))).of_leftovers();
-        PREFIX: refers(Reference(Place::Member, "the site {}, which has no votes", VOTES,
-            Remove("remove the member"))).of_leftovers();
-    }
-    "the figures of a day are those of its votes" {
+        LINK_TWICE: refers(Place::Part, "votes on both names of {}, a site without votes", VOTES_OF_WWW,
+            Remove).of_leftovers();
+        LINK_ORIGINS: form(Form::Field(|_, origin| is::<VoteOrigin>(origin)), "networks");
+        LINK_ORIGINS: refers(Place::Fields(&[]), "the voter {}, who has not voted on the site",
+            VOTE_OF_VOTER, Remove).of_leftovers();
+        LINK_NETWORKS: refers(Place::Part, "networks of {}, a site without votes", VOTES,
+            Remove).of_leftovers();
+        LINKS_SUM, LINKS_COUNT: refers(Place::Figure, "the site {}, which has no votes", VOTES,
+            Remove).of_leftovers();
+        PREFIX: refers(Place::Member, "the site {}, which has no votes", VOTES, Remove).of_leftovers();
+    "the figures of a day are those of its votes" =>
         DAY_LINKS_SUM, DAY_LINKS_COUNT: claims(day_of_host);
         DAY_VOTERS_COUNT: claims(day_count_of_voter);
-        DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sums);
-    }
-    "a voter's list has the voter's votes" {
-        VOTER_VOTES: refers(Reference(Place::Member, "the site {}, on which the voter has not voted", VOTE_ON_SITE,
-            Remove("remove the member")));
+        DAY_VOTERS_COUNT, DAY_VOTERS_SUM: rounds(day_sum);
+    "a voter's list has the voter's votes" =>
+        VOTER_VOTES: refers(Place::Member, "the site {}, on which the voter has not voted", VOTE_ON_SITE,
+            Remove);
         VOTER_VOTES: claims(day_of_vote);
-    }
-    "a voter that belongs to an account is that account's voter" {
-        VOTER: form(Form::MayHave(&["user_id"], is_integer), "the id of a user");
+    "a voter that belongs to an account is that account's voter" =>
+        VOTER: form(Form::MayHave(&["user_id"], is::<i64>), "the id of a user");
         VOTER: claims(voter);
-    }
-    "voters in the list of unfinished bans have one" {
-        SITES_UNFINISHED: refers(Reference(Place::Member, "the voter {}, without an unfinished ban", UNFINISHED_BAN,
-            RemoveAny("remove the member")));
-    }
-    "the sites that were new to a voter on a day are those with its vote, and are counted" {
-        VOTER_NEW: form(Form::Has(&["day"], |day| day.parse::<Day>().is_ok()), "a day");
-        VOTER_NEW: refers(Reference(Place::Part, "sites of the voter", VOTER,
-            Person("restore the voter from a backup, or delete the key")));
-        VOTER_NEW: refers(Reference(Place::Fields(&["day", "count"]), "the site {}, without a vote", VOTE_ON_SITE,
-            Remove("delete the field")));
+    "voters in the list of unfinished bans have one" =>
+        SITES_UNFINISHED: refers(Place::Member, "the voter {}, without an unfinished ban", UNFINISHED_BAN,
+            RemoveAny);
+    "the sites that were new to a voter on a day are those with its vote, and are counted" =>
+        VOTER_NEW: form(Form::Has(&["day"], is::<Day>), "a day");
+        VOTER_NEW: refers(Place::Part, "sites of the voter", VOTER,
+            Person("restore the voter from a backup, or delete the key"));
+        VOTER_NEW: refers(Place::Fields(&["day", "count"]), "the site {}, without a vote", VOTE_ON_SITE,
+            Remove);
         VOTER_NEW: form(Form::Counts("count", &["day"]), "a number");
-    }
 }
 
 fn votes_on(host: &str) -> Option<String> {
@@ -109,7 +98,7 @@ fn counts(voter: VoterId) -> impl Fetch<Value = Option<bool>, Asked: 'static> + 
 }
 
 fn is_vote(voter: &str, vote: &str) -> bool {
-    voter.parse::<VoterId>().is_ok() && vote.parse::<CastVote>().is_ok()
+    is::<VoterId>(voter) && is::<CastVote>(vote)
 }
 
 /// The votes in a hash. Others are reported themselves.
@@ -190,8 +179,7 @@ fn figures(subject: &Subject, claims: &mut Claims) {
             batch.key_present(keys::link_votes(&host));
             batch.add_member(&prefix, host.as_str());
             let mend = Mend::write(batch, "add the member");
-            let (found, expected) = (format!("no member {host}"), format!("the member {host}"));
-            faults.push(Fault { key: prefix, found, expected, mend });
+            faults.push(Fault::lacks(prefix, host, mend));
         }
         faults
     });
@@ -294,51 +282,30 @@ fn day_count_of_voter(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// The sums of voters on days. One with a count is checked with the count, and not again.
-fn day_sums<'a>(
-    site: &'a Site,
-    _: Moment,
-    subjects: &'a [&'a Subject],
-) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
+/// The sum of a voter on a day. One with a count is checked with the count, and not again.
+fn day_sum<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
     Box::pin(async move {
-        let asked = subjects.iter().map(|subject| Some((subject.member_id::<VoterId>()?, day_of(subject)?)));
-        let asked: Vec<Option<(VoterId, Day)>> = asked.collect();
-        let days = asked.iter().map(|asked| asked.map(|(voter, day)| day_of_voter(voter, day)));
-        let days = site.store.fetch(days.collect::<Vec<_>>().or_absent().large()).await?;
-        let sums = subjects.iter().zip(asked).zip(days).map(|((subject, asked), of_day)| {
-            let ((voter, day), (is_counted, votes, [sum, count])) = (asked?, of_day?);
-            let is_checked = *subject.family == families::DAY_VOTERS_SUM && count.is_some();
-            let is_counted = is_counted.filter(|_| !is_checked)?;
-            let votes = votes.iter().filter_map(|(host, _)| votes_on(host));
-            let cast = votes
-                .map(|key| read::field(&key, voter.to_string()).or_absent().map(move |vote| (key, vote)));
-            Some(cast.collect::<Vec<_>>().map(move |cast| sum_fault(voter, (day, sum), is_counted, cast)))
-        });
-        let sums = site.store.fetch(sums.collect::<Vec<_>>().large()).await?;
-        Ok(sums.into_iter().map(Option::flatten).collect())
-    })
-}
-
-/// The fault of the sum of a voter on a day, by the votes of the day, each with the hash that has it.
-fn sum_fault(
-    voter: VoterId,
-    (day, stored): (Day, Option<f64>),
-    is_counted: bool,
-    cast: Vec<(String, Option<String>)>,
-) -> Option<Found> {
-    let bans = BAN_FIELDS.map(|field| Source::part(keys::voter(voter), field));
-    let mut rests_on = vec![Source::all(keys::voter_votes(voter))];
-    rests_on.extend(bans);
-    let mut sum = 0;
-    for (hash, vote) in cast {
-        rests_on.push(Source::part(hash, voter));
+        let (Some(voter), Some(day)) = (subject.member_id::<VoterId>(), day_of(subject)) else {
+            return Ok(None);
+        };
+        let of_day = site.store.fetch(day_of_voter(voter, day).or_absent().large()).await?;
+        let (Some(is_counted), votes, [stored, count]) = of_day else { return Ok(None) };
+        if *subject.family == families::DAY_VOTERS_SUM && count.is_some() {
+            return Ok(None);
+        }
+        let hashes: Vec<String> = votes.iter().filter_map(|(host, _)| votes_on(host)).collect();
+        let cast = hashes.iter().map(|hash| read::field(hash, voter.to_string()).or_absent());
+        let cast = site.store.fetch(cast.collect::<Vec<_>>().large()).await?;
         // A vote that is missing is reported for itself.
-        let vote: CastVote = vote?.parse().ok()?;
-        sum += vote.verdict.value();
-    }
-    let expected = if is_counted { sum } else { 0 };
-    let fault = score_fault(&keys::day_voters_sum(day), &voter.to_string(), stored, score(expected))?;
-    Some(Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) })
+        let verdict = |vote: Option<String>| Some(vote?.parse::<CastVote>().ok()?.verdict.value());
+        let Some(sum) = cast.into_iter().map(verdict).sum::<Option<i64>>() else { return Ok(None) };
+        let (list, expected) = (keys::day_voters_sum(day), if is_counted { sum } else { 0 });
+        let fault = score_fault(&list, &voter.to_string(), stored, score(expected));
+        let rests_on = hashes.into_iter().map(|hash| Source::part(hash, voter));
+        let bans = BAN_FIELDS.map(|field| Source::part(keys::voter(voter), field));
+        let rests_on = rests_on.chain(bans).chain([Source::all(keys::voter_votes(voter))]).collect();
+        Ok(fault.map(|fault| Found { part: Some(voter.to_string()), ..Found::of(fault, rests_on) }))
+    })
 }
 
 /// A vote is counted on its day. The exact number follows from the voter's votes of the day.

@@ -2,10 +2,7 @@
 
 use crate::keys;
 use crate::keys::families::{self, Cap, Family, Full, Holds};
-use crate::store_rules::claims::{Claims, Fault, Mend};
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{Rule, claims};
+use crate::store_rules::{Claims, Fault, Mend, Rule, Source, Subject, SubjectItem, claims};
 use crate::values::limits::{INBOX_OVERFLOW, INBOX_SIZE};
 use std::sync::LazyLock;
 use tidings_keyspace::{Batch, read};

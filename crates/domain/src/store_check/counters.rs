@@ -1,7 +1,10 @@
 //! Counters that draw ids: none may be below an id that is in use.
 
 use crate::error::Error;
-use crate::keys::{self, families};
+use crate::keys::{
+    self,
+    families::{self, Family},
+};
 use crate::site::Site;
 use crate::store_rules::claims::{Fault, Found, Mend};
 use crate::store_rules::source::Source;
@@ -13,6 +16,20 @@ use tidings_keyspace::{Answer, Batch, Fetch, read};
 /// The condition that must hold for counters.
 pub(super) const SENTENCE: &str = "a counter of ids is not below an id that is in use";
 
+/// The families whose keys have ids, with the counters that draw them.
+static DRAWN: [(&Family, &[&str]); 10] = [
+    (&families::USER, &[keys::USERS_COUNT]),
+    (&families::NEWS, &[keys::NEWS_COUNT, keys::ARTICLE_COUNT]),
+    (&families::ARTICLE_OF, &[keys::ARTICLE_COUNT]),
+    (&families::TWEET, &[keys::TWEET_IDS]),
+    (&families::MODERATION, &[keys::MODERATION_COUNT]),
+    (&families::MESSAGES, &[keys::MESSAGES_COUNT]),
+    (&families::RULES, &[keys::RULES_COUNT]),
+    (&families::ORIGIN_BANS, &[keys::ORIGIN_BANS_COUNT]),
+    (&families::HOOKS, &[keys::HOOKS_COUNT]),
+    (&families::ITEMS, &[keys::ITEMS_COUNT]),
+];
+
 /// The highest ids that a walk has seen, with the keys that have them, by the counters that draw
 /// them.
 #[derive(Default)]
@@ -21,25 +38,16 @@ pub(super) struct Highest(BTreeMap<&'static str, (u64, String)>);
 impl Highest {
     /// Notes the ids in a key.
     pub(super) fn note(&mut self, subject: &Subject, value: &Answer) {
-        let counters: &[&'static str] = match subject.family {
-            family if *family == families::USER => &[keys::USERS_COUNT],
-            family if *family == families::NEWS => &[keys::NEWS_COUNT, keys::ARTICLE_COUNT],
-            family if *family == families::ARTICLE_OF => &[keys::ARTICLE_COUNT],
-            family if *family == families::TWEET => &[keys::TWEET_IDS],
-            family if *family == families::MODERATION => &[keys::MODERATION_COUNT],
-            family if *family == families::MESSAGES => &[keys::MESSAGES_COUNT],
-            family if *family == families::RULES => &[keys::RULES_COUNT],
-            family if *family == families::ORIGIN_BANS => &[keys::ORIGIN_BANS_COUNT],
-            family if *family == families::HOOKS => &[keys::HOOKS_COUNT],
-            _ => return,
-        };
-        // Rules, bans and webhooks are the fields of one key.
+        let Some((_, counters)) = DRAWN.iter().find(|(family, _)| *family == subject.family) else { return };
+        // Rules, bans and webhooks are the fields of one key, and items have their numbers as scores.
         let fields = || match value {
             Answer::Hash(hash) => hash.0.iter().filter_map(|(id, _)| id.parse().ok()).max(),
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            Answer::Scored(numbers) => numbers.last().map(|(_, number)| *number as u64),
             _ => None,
         };
         let highest = subject.id::<UserId>().map(|id| id.0).or_else(fields);
-        for counter in counters {
+        for counter in *counters {
             let known = self.0.entry(counter).or_default();
             if let Some(highest) = highest.filter(|highest| *highest > known.0) {
                 *known = (highest, subject.key.clone());
@@ -63,6 +71,10 @@ impl Highest {
                 Ok(found) if found >= expected || is_articles_of_lamer_news => continue,
                 Ok(found) => {
                     let mut batch = Batch::new();
+                    match &stored {
+                        Some(stored) => batch.string_equals(key, stored),
+                        None => batch.key_absent(key),
+                    };
                     batch.increment(key, expected - found);
                     Mend::write(batch, format!("raise the counter to {expected}"))
                 }

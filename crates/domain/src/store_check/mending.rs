@@ -1,6 +1,6 @@
 //! Mending faults, many at the same time.
 
-use super::{MANY_AT_ONCE, readable};
+use super::readable;
 use crate::accounts::{inbox, session_store};
 use crate::articles::repair;
 use crate::error::Error;
@@ -12,6 +12,8 @@ use crate::values::clock::Moment;
 use crate::values::ids::NewsId;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
+/// Articles that are read together.
+const MANY_AT_ONCE: usize = 200;
 /// Repairs that are committed at the same time. The engine takes what waits together.
 const MENDS_AT_ONCE: usize = 32;
 

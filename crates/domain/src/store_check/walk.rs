@@ -6,26 +6,22 @@ mod looks;
 use super::Part;
 use super::counters::{self, Highest};
 use super::mending::mend_faults;
-use super::pages::{MEMBERS_AT_ONCE, ReadPage, read_all, value_read, weight};
+use super::pages::{ReadKey, ReadPage, read_all, weight};
 use super::report::{Difference, Outcome, StoreReport};
 use super::wrong::Wrong;
 use crate::error::Error;
-use crate::keys::families::Holds;
 use crate::site::Site;
-use crate::store_rules::Rule;
-use crate::store_rules::claims::{Claim, Fault, Found, Mend};
+use crate::store_rules::claims::Claim;
 use crate::store_rules::existing::Existing;
-use crate::store_rules::subject::{self, Subject, SubjectItem};
+use crate::store_rules::{Fault, Found, Mend, Rule, Subject, SubjectItem, subject};
 use crate::values::clock::Moment;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidings_keyspace::{Answer, Batch, Expiry, Fetch, KeyspaceError, Store, Write, read};
+use tidings_keyspace::{Answer, Batch, Expiry, KeyspaceError, Store, Write, read};
 use tokio::task::{JoinError, JoinHandle};
 
-/// Subjects that are judged together; a large value counts as many.
-const PENDING_AT_ONCE: usize = 500;
-/// How many such groups are being judged at the same time, at most.
+/// How many pages are being judged at the same time, at most.
 const JUDGING_AT_ONCE: usize = 4;
 /// Reads of other keys that travel together.
 const READS_AT_ONCE: usize = 2_000;
@@ -37,12 +33,17 @@ const AGREEING_LOOKS: usize = 2;
 /// Something, with a rule about it.
 type Suspect = (Subject, &'static Rule);
 
+/// Something, with the rules about it.
+type Ruled = (Subject, Arc<[&'static Rule]>);
+
 /// A difference, decided together with the others that were found.
 struct Ready {
     found: Found,
     sentence: &'static str,
     /// The suspect to look at again after the mend, if that is possible.
     again: Option<Suspect>,
+    outcome: Outcome,
+    advice: String,
 }
 
 /// One walk over all keys.
@@ -56,12 +57,6 @@ pub(super) struct Walk<'a> {
     rules: HashMap<&'static str, Arc<[&'static Rule]>>,
     report: StoreReport,
     highest: Highest,
-    /// Subjects whose claims are not judged yet.
-    pending: Vec<Suspect>,
-    /// How much that is: a large value counts as many.
-    pending_weight: usize,
-    /// Checks in several rounds that did not run yet.
-    pending_rounds: Vec<Suspect>,
     /// Claims that are being judged, in their order; each returns what seems to differ.
     judging: VecDeque<JoinHandle<Result<Vec<Suspect>, KeyspaceError>>>,
     /// Keys that were found.
@@ -79,7 +74,7 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(site: &'a Site, part: Part, now: Moment, mends: bool, wrong: &'a mut Wrong) -> Self {
         let mut rules: HashMap<_, Vec<_>> = HashMap::new();
-        for rule in part.rules() {
+        for rule in part.rules(site) {
             rules.entry(rule.of.name).or_default().push(rule);
         }
         Self {
@@ -91,9 +86,6 @@ impl<'a> Walk<'a> {
             rules: rules.into_iter().map(|(family, rules)| (family, rules.into())).collect(),
             report: StoreReport::default(),
             highest: Highest::default(),
-            pending: Vec::new(),
-            pending_weight: 0,
-            pending_rounds: Vec::new(),
             judging: VecDeque::new(),
             existing: Arc::default(),
             suspects: Vec::new(),
@@ -109,7 +101,8 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) async fn run(mut self, progress: &mut (impl FnMut(u64) + Send)) -> Result<StoreReport, Error> {
-        let (mut values, reading) = read_all(self.site.store.clone(), self.part, self.now);
+        let families = (!self.part.is_all()).then(|| self.rules.keys().copied().collect());
+        let (mut values, reading) = read_all(self.site, families, self.now);
         while let Some(page) = values.recv().await {
             self.check_page(page?, progress).await?;
         }
@@ -133,12 +126,42 @@ impl<'a> Walk<'a> {
             self.add_damage(before, after);
         }
         page.strangers.iter().for_each(|name| self.report.add_stranger(name));
-        for (subject, value, expiry) in page.values {
-            match (value, expiry) {
-                (_, Ok(Answer::Expiry(Expiry::Absent))) => {}
-                (Err(error), _) | (_, Err(error)) => self.add_unreadable(&subject, &error),
-                (Ok(value), Ok(expiry)) => self.check_value(subject, value, &expiry).await?,
+        let (mut ruled, mut in_rounds) = (Vec::new(), Vec::new());
+        for ReadKey { subject, value, expiry } in page.values {
+            let value = match (value, &expiry) {
+                (_, Some(Ok(Answer::Expiry(Expiry::Absent)))) => continue,
+                (Err(error), _) => {
+                    self.add_unreadable(&subject, &error);
+                    continue;
+                }
+                (_, Some(Err(error))) => {
+                    self.add_unreadable(&subject, error);
+                    continue;
+                }
+                (Ok(value), _) => value,
+            };
+            let whole = expiry.is_some().then_some(SubjectItem::Whole);
+            self.highest.note(&subject, &value);
+            if let Some(Ok(expiry)) = expiry {
+                self.check_expiry(&subject, &expiry);
             }
+            let Some(rules) = self.rules.get(subject.family.name) else { continue };
+            for item in whole.into_iter().chain(subject::items_of(value)) {
+                let subject = subject.with(item);
+                let rounds = rules.iter().filter(|rule| rule.check.rounds().is_some());
+                in_rounds.extend(rounds.map(|rule| (subject.clone(), *rule)));
+                ruled.push((subject, rules.clone()));
+            }
+        }
+        // On another thread.
+        self.judging.push_back(tokio::spawn(judged(self.site.store.clone(), self.existing.clone(), ruled)));
+        let asked: Vec<_> = in_rounds.iter().map(|(subject, rule)| (subject, *rule)).collect();
+        let found = self.check_in_rounds(&asked).await?;
+        for ((subject, rule), _) in in_rounds.into_iter().zip(found).filter(|(_, found)| found.is_some()) {
+            self.suspect(subject, rule);
+        }
+        if self.judging.len() > JUDGING_AT_ONCE {
+            self.note_judged().await?;
         }
         if self.suspects_weight + self.ready.len() >= SUSPECTS_AT_ONCE {
             self.settle_suspects().await?;
@@ -175,86 +198,31 @@ impl<'a> Walk<'a> {
         self.add(Found::of(fault, Vec::new()), "each key holds a value of its type");
     }
 
-    async fn check_value(&mut self, subject: Subject, value: Answer, expiry: &Answer) -> Result<(), Error> {
-        self.highest.note(&subject, &value);
-        let fault = expiry_fault(&subject, expiry).filter(|_| self.part.is_all());
-        if let Some(fault) = fault {
-            // The value itself is good.
-            let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
-            self.add(found, "limits, sessions and links expire, and nothing else does");
-        }
-        let Some(rules) = self.rules.get(subject.family.name).cloned() else { return Ok(()) };
-        self.add_item(subject.with(SubjectItem::Whole), &rules).await?;
-        let mut value = value;
-        let mut offset = 0;
-        loop {
-            let items = subject::items_of(value);
-            let count = items.len();
-            for item in items {
-                self.add_item(subject.with(item), &rules).await?;
+    /// Compares the expiry of a key with that of its family.
+    fn check_expiry(&mut self, subject: &Subject, expiry: &Answer) {
+        let (found, expected, mend) = match (expiry, subject.family.seconds) {
+            _ if !self.part.is_all() => return,
+            (Answer::Expiry(Expiry::Never), seconds) if seconds > 0 => {
+                let mut batch = Batch::new();
+                batch.expire(&subject.key, Duration::from_secs(seconds));
+                ("no expiry", "an expiry", Mend::write(batch, "let it expire as usual"))
             }
-            let is_last = subject.family.holds != Holds::SortedSet || count < whole(MEMBERS_AT_ONCE);
-            if is_last {
-                return Ok(());
+            (Answer::Expiry(Expiry::In(_)), 0) => {
+                ("an expiry", "no expiry", Mend::Person("take the expiry away, with PERSIST on Redis"))
             }
-            offset += MEMBERS_AT_ONCE;
-            let read = read::any(value_read(&subject, offset)).if_readable();
-            value = match self.site.store.fetch(read).await? {
-                Some(value) => value,
-                None => return Ok(()),
-            };
-        }
-    }
-
-    /// Asks for what the rules of its family demand of a key or a member.
-    async fn add_item(&mut self, subject: Subject, rules: &[&'static Rule]) -> Result<(), Error> {
-        // Members are small, whatever the family.
-        let weight = if let SubjectItem::Hash(_) = subject.item { weight(subject.family) } else { 1 };
-        self.pending_weight += weight * rules.len();
-        for (rule, subject) in rules.iter().zip(std::iter::repeat_n(subject, rules.len())) {
-            let is_in_rounds = rule.check.rounds().is_some();
-            let pending = if is_in_rounds { &mut self.pending_rounds } else { &mut self.pending };
-            pending.push((subject, *rule));
-        }
-        if self.pending_weight >= PENDING_AT_ONCE { self.judge_pending().await } else { Ok(()) }
-    }
-
-    /// Runs the pending checks that take several rounds, some at a time, and notes what seems to
-    /// differ.
-    async fn run_rounds(&mut self) -> Result<(), Error> {
-        let pending = std::mem::take(&mut self.pending_rounds);
-        let found = self.check_in_rounds(&pending).await?;
-        for ((subject, rule), found) in pending.into_iter().zip(found) {
-            if found.is_some() {
-                self.suspect(subject, rule);
-            }
-        }
-        Ok(())
+            _ => return,
+        };
+        let (key, found, expected) = (subject.key.clone(), found.to_owned(), expected.to_owned());
+        let fault = Fault { key, found, expected, mend };
+        // The value itself is good.
+        let found = Found { part: Some("the expiry".to_owned()), ..Found::of(fault, Vec::new()) };
+        self.add(found, "limits, sessions and links expire, and nothing else does");
     }
 
     /// Notes what seems to differ.
     fn suspect(&mut self, subject: Subject, rule: &'static Rule) {
         self.suspects_weight += weight(subject.family);
         self.suspects.push((subject, rule));
-    }
-
-    /// Begins to judge the pending claims, on another thread. Waits for the first if many are being judged.
-    async fn judge_pending(&mut self) -> Result<(), Error> {
-        self.pending_weight = 0;
-        let pending = std::mem::take(&mut self.pending);
-        let judging = judged(self.site.store.clone(), self.existing.clone(), pending);
-        self.judging.push_back(tokio::spawn(judging));
-        self.run_rounds().await?;
-        if self.judging.len() > JUDGING_AT_ONCE { self.note_judged().await } else { Ok(()) }
-    }
-
-    /// Judges all claims that are not judged yet.
-    async fn judge_all(&mut self) -> Result<(), Error> {
-        self.judge_pending().await?;
-        while !self.judging.is_empty() {
-            self.note_judged().await?;
-        }
-        Ok(())
     }
 
     /// Notes what seems to differ by the claims that were begun first.
@@ -269,7 +237,9 @@ impl<'a> Walk<'a> {
 
     /// Looks again at what seems to differ, reports it, and mends it.
     async fn settle_suspects(&mut self) -> Result<(), Error> {
-        self.judge_all().await?;
+        while !self.judging.is_empty() {
+            self.note_judged().await?;
+        }
         let ready = std::mem::take(&mut self.ready);
         self.decide(ready).await?;
         while !self.suspects.is_empty() {
@@ -287,8 +257,7 @@ impl<'a> Walk<'a> {
                 }
                 corrected.extend(corrections);
                 let again = Some((subject, rule));
-                let sentence = rule.sentence;
-                ready.extend(all.into_iter().map(|found| Ready { found, sentence, again: again.clone() }));
+                ready.extend(all.into_iter().map(|found| Ready::new(found, rule.sentence, again.clone())));
             }
             self.decide(ready).await?;
         }
@@ -298,37 +267,30 @@ impl<'a> Walk<'a> {
 
     /// Notes something that differs and needs no second look.
     fn add(&mut self, found: Found, sentence: &'static str) {
-        self.ready.push(Ready { found, sentence, again: None });
+        self.ready.push(Ready::new(found, sentence, None));
     }
 
     /// Decides what becomes of faults, mends those that can be mended, all at the same time, and
     /// reports them.
-    async fn decide(&mut self, ready: Vec<Ready>) -> Result<(), Error> {
-        let mut decided: Vec<(Ready, String, Outcome)> = Vec::with_capacity(ready.len());
-        for one in ready {
+    async fn decide(&mut self, mut ready: Vec<Ready>) -> Result<(), Error> {
+        for one in &mut ready {
             let Found { fault, part, missing, sources } = &one.found;
-            let cause = self.wrong.cause(sources).map(str::to_owned);
-            let mut advice = fault.mend.in_words().to_owned();
-            let outcome = if let Mend::Person(_) = fault.mend {
+            if one.outcome == Outcome::Person {
                 self.wrong.add(&fault.key, part.as_deref(), &fault.key);
                 if let Some(missing) = missing {
                     self.wrong.add(missing, None, &fault.key);
                 }
-                Outcome::Person
-            } else if let Some(cause) = cause {
+            } else if let Some(cause) = self.wrong.cause(sources).map(str::to_owned) {
                 // Everything that follows from this difference follows from its cause.
                 self.wrong.add(&fault.key, part.as_deref(), &cause);
-                advice = format!("correct {cause} first");
-                Outcome::Person
-            } else {
-                Outcome::Mendable
-            };
-            decided.push((one, advice, outcome));
+                one.advice = format!("correct {cause} first");
+                one.outcome = Outcome::Person;
+            }
         }
         if self.mends {
-            self.mend_all(&mut decided).await?;
+            self.mend_all(&mut ready).await?;
         }
-        for (Ready { found, sentence, .. }, advice, outcome) in decided {
+        for Ready { found, sentence, outcome, advice, .. } in ready {
             let Fault { key, found, expected, .. } = found.fault;
             self.report.add(Difference { key, found, expected, advice, rule: sentence, outcome });
         }
@@ -336,29 +298,37 @@ impl<'a> Walk<'a> {
     }
 
     /// Mends what can be mended, and looks once more whether it is.
-    async fn mend_all(&mut self, decided: &mut [(Ready, String, Outcome)]) -> Result<(), Error> {
-        let mendable = decided.iter().filter(|(.., outcome)| *outcome == Outcome::Mendable);
-        let faults: Vec<&Fault> = mendable.map(|(one, ..)| &one.found.fault).collect();
-        let mut applied = mend_faults(self.site, self.moment(), &faults).await?.into_iter();
-        let mut is_applied = |outcome| outcome == Outcome::Mendable && applied.next().unwrap_or(false);
-        let applied: Vec<bool> = decided.iter().map(|(.., outcome)| is_applied(*outcome)).collect();
-        let again = decided.iter().zip(&applied).filter(|(_, is_applied)| **is_applied);
-        let again: Vec<Suspect> = again.filter_map(|((one, ..), _)| one.again.clone()).collect();
+    async fn mend_all(&mut self, ready: &mut [Ready]) -> Result<(), Error> {
+        let mut mendable: Vec<&mut Ready> =
+            ready.iter_mut().filter(|one| one.outcome == Outcome::Mendable).collect();
+        let faults: Vec<&Fault> = mendable.iter().map(|one| &one.found.fault).collect();
+        let applied = mend_faults(self.site, self.moment(), &faults).await?;
+        for (one, is_applied) in mendable.iter_mut().zip(applied) {
+            one.outcome = if is_applied { Outcome::Mended } else { Outcome::Changed };
+        }
+        let mended = || mendable.iter().filter(|one| one.outcome == Outcome::Mended);
+        let again: Vec<Suspect> = mended().filter_map(|one| one.again.clone()).collect();
         let mut left = HashSet::new();
         for again in again.chunks(SUSPECTS_AT_ONCE) {
             for (.., all) in self.look(again.to_vec(), 1).await? {
                 left.extend(all.into_iter().map(|found| (found.fault.key, found.fault.expected)));
             }
         }
-        for ((one, _, outcome), is_applied) in decided.iter_mut().zip(applied) {
-            if *outcome == Outcome::Mendable {
-                let fault = &one.found.fault;
-                let is_left =
-                    one.again.is_some() && left.contains(&(fault.key.clone(), fault.expected.clone()));
-                *outcome = if is_applied && !is_left { Outcome::Mended } else { Outcome::Changed };
+        for one in mendable {
+            let Fault { key, expected, .. } = &one.found.fault;
+            if one.again.is_some() && left.contains(&(key.clone(), expected.clone())) {
+                one.outcome = Outcome::Changed;
             }
         }
         Ok(())
+    }
+}
+
+impl Ready {
+    fn new(found: Found, sentence: &'static str, again: Option<Suspect>) -> Self {
+        let is_for_person = matches!(found.fault.mend, Mend::Person(_));
+        let outcome = if is_for_person { Outcome::Person } else { Outcome::Mendable };
+        Self { advice: found.fault.mend.in_words().to_owned(), found, sentence, again, outcome }
     }
 }
 
@@ -366,18 +336,19 @@ impl<'a> Walk<'a> {
 async fn judged(
     store: Store,
     existing: Arc<Existing>,
-    pending: Vec<Suspect>,
+    ruled: Vec<Ruled>,
 ) -> Result<Vec<Suspect>, KeyspaceError> {
     let mut differing = Vec::new();
-    let mut pending = pending.into_iter().peekable();
-    while pending.peek().is_some() {
+    let suspects = ruled.iter().flat_map(|(subject, rules)| rules.iter().map(move |rule| (subject, *rule)));
+    let mut suspects = suspects.collect::<Vec<(&Subject, &Rule)>>().into_iter().peekable();
+    while suspects.peek().is_some() {
         // The answers are large. But this thread does nothing else, and memory from another thread takes longer to
         // free.
         let (mut asked, mut reads) = (Vec::new(), Vec::new());
         while reads.len() < READS_AT_ONCE
-            && let Some((subject, rule)) = pending.next()
+            && let Some((subject, rule)) = suspects.next()
         {
-            let claims = rule.check.claims(&subject, Some(&existing));
+            let claims = rule.check.claims(subject, Some(&existing));
             reads.extend(claims.iter().flat_map(Claim::reads).cloned());
             asked.push((subject, rule, claims));
         }
@@ -388,7 +359,7 @@ async fn judged(
             let mut is_right = |claim: &mut Claim| claim.judge_next(&mut outcomes).is_empty();
             right.extend(claims.into_iter().filter_map(|mut claim| is_right(&mut claim).then_some(claim)));
             if right.len() < before {
-                differing.push((subject, rule));
+                differing.push((subject.clone(), rule));
             }
         }
         existing.note(right.iter().filter_map(Claim::target));
@@ -414,25 +385,4 @@ fn correction(mend: &Mend) -> Option<Vec<(String, String)>> {
         _ => None,
     };
     batch.writes().iter().map(counter).collect()
-}
-
-fn whole(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-/// The fault in the expiry of a key, if there is one.
-fn expiry_fault(subject: &Subject, expiry: &Answer) -> Option<Fault> {
-    let Answer::Expiry(expiry) = expiry else { return None };
-    let (found, expected, mend) = match (expiry, subject.family.seconds) {
-        (Expiry::Never, seconds) if seconds > 0 => {
-            let mut batch = Batch::new();
-            batch.expire(&subject.key, Duration::from_secs(seconds));
-            ("no expiry", "an expiry", Mend::write(batch, "let it expire as usual"))
-        }
-        (Expiry::In(_), 0) => {
-            ("an expiry", "no expiry", Mend::Person("take the expiry away, with PERSIST on Redis"))
-        }
-        _ => return None,
-    };
-    Some(Fault { key: subject.key.clone(), found: found.to_owned(), expected: expected.to_owned(), mend })
 }

@@ -2,23 +2,16 @@
 //! follow from one. A repair does not change anything that rests on any of them.
 
 use crate::store_rules::source::{Source, SourcePart};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Wrong parts of keys that are remembered one by one. With more of them nothing is mended.
 const MAX_WRONG: usize = 100_000;
 
-/// The wrong parts of one key, each with the key that must be corrected first.
-#[derive(Debug, Default)]
-struct OfKey {
-    whole: Option<String>,
-    parts: HashMap<String, String>,
-}
-
 /// Everything that is called wrong.
 #[derive(Debug, Default)]
 pub(super) struct Wrong {
-    keys: HashMap<String, OfKey>,
-    count: usize,
+    /// Keys with a wrong part, or `None` for all of the key, each with the key that must be corrected first.
+    parts: BTreeMap<(String, Option<String>), String>,
     /// Parts of the store between two keys that cannot be read, so that nobody knows which keys
     /// are there.
     damaged: Vec<(String, String)>,
@@ -29,24 +22,12 @@ pub(super) struct Wrong {
 impl Wrong {
     /// Adds a key, or one part of it. `cause` is the key that must be corrected first.
     pub(super) fn add(&mut self, key: &str, part: Option<&str>, cause: &str) {
-        if self.count >= MAX_WRONG {
+        if self.parts.len() >= MAX_WRONG {
             self.first_of_many.get_or_insert_with(|| cause.to_owned());
             return;
         }
-        let of_key = self.keys.entry(key.to_owned()).or_default();
-        let is_new = match part {
-            None if of_key.whole.is_some() => false,
-            None => {
-                of_key.whole = Some(cause.to_owned());
-                true
-            }
-            Some(part) if of_key.parts.contains_key(part) => false,
-            Some(part) => {
-                of_key.parts.insert(part.to_owned(), cause.to_owned());
-                true
-            }
-        };
-        self.count += usize::from(is_new);
+        let place = (key.to_owned(), part.map(str::to_owned));
+        self.parts.entry(place).or_insert_with(|| cause.to_owned());
     }
 
     /// Adds a part of the store between two keys that cannot be read; without a first or a last
@@ -55,22 +36,18 @@ impl Wrong {
         let range = (before.to_owned(), after.to_owned());
         if !self.damaged.contains(&range) && self.damaged.len() < MAX_WRONG {
             self.damaged.push(range);
-            self.count += 1;
         }
     }
 
     /// How much is called wrong: it grows when something is added that was not known.
-    pub(super) const fn count(&self) -> usize {
-        self.count
+    pub(super) fn count(&self) -> usize {
+        self.parts.len() + self.damaged.len()
     }
 
     /// The key that must be corrected before something is mended that rests on these sources.
     pub(super) fn cause<'a>(&'a self, sources: &'a [Source]) -> Option<&'a str> {
         if let Some(first) = &self.first_of_many {
             return Some(first);
-        }
-        if self.count == 0 {
-            return None;
         }
         sources.iter().find_map(|source| self.cause_of(source))
     }
@@ -82,13 +59,16 @@ impl Wrong {
         if self.damaged.iter().any(is_inside) {
             return Some(&source.key);
         }
-        let of_key = self.keys.get(&source.key)?;
-        let part = match &source.part {
+        let of_part = |part: Option<&str>| self.parts.get(&(source.key.clone(), part.map(str::to_owned)));
+        let cause = of_part(None).or_else(|| match &source.part {
             SourcePart::Existence => None,
-            SourcePart::Some(parts) => parts.iter().find_map(|part| of_key.parts.get(part)),
-            SourcePart::All => of_key.parts.values().min(),
-        };
-        of_key.whole.as_ref().or(part).map(String::as_str)
+            SourcePart::Some(parts) => parts.iter().find_map(|part| of_part(Some(part))),
+            SourcePart::All => {
+                let mut later = self.parts.range((source.key.clone(), None)..);
+                later.next().filter(|((key, _), _)| *key == source.key).map(|(_, cause)| cause)
+            }
+        });
+        cause.map(String::as_str)
     }
 }
 

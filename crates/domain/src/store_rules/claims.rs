@@ -68,6 +68,14 @@ pub(crate) struct Fault {
     pub(crate) mend: Mend,
 }
 
+impl Fault {
+    /// A list lacks a member.
+    pub(crate) fn lacks(key: impl Into<String>, member: impl Display, mend: Mend) -> Self {
+        let (found, expected) = (format!("no member {member}"), format!("the member {member}"));
+        Self { key: key.into(), found, expected, mend }
+    }
+}
+
 /// A fault, and what the judgement rests on.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
@@ -103,8 +111,6 @@ pub(crate) struct Claim {
     field: Option<String>,
     /// Another key and the field or member of it that the claim is about.
     place: Option<(String, String)>,
-    /// Whether the claim rests on the user or the story to whom that key belongs.
-    is_owned: bool,
     /// The key that must be there.
     target: Option<String>,
     /// Other sources that the claim rests on, without reading them.
@@ -144,10 +150,8 @@ impl Claim {
         };
         let place = self.place.as_ref().map(|(key, part)| (key, part)).or(own_place);
         let part = place.filter(|(key, _)| **key == fault.key).map(|(_, part)| part.clone());
-        let owner = self.place.as_ref().filter(|_| self.is_owned).and_then(|(key, _)| owner_of(key));
         let mut sources: Vec<Source> = self.reads.iter().map(Source::of).collect();
         sources.push(own);
-        sources.extend(owner.map(Source::existence));
         sources.extend(self.besides.iter().cloned());
         Found { fault, part, missing: self.target.clone(), sources }
     }
@@ -177,6 +181,8 @@ pub(crate) struct Claims<'a> {
     existing: Option<&'a Existing>,
 }
 
+/// The advice about a line of the moderation log that is gone.
+pub(crate) const LOST_LINE: &str = "restore the line from a backup; lines of the log are never removed";
 const LOST_REMOVAL: Mend =
     Mend::Person("restore the field `removed` from a backup before a moderator puts the post back");
 const LEFT_BEHIND: Mend = Mend::Person("delete the field `removed`, unless the post is to be removed again");
@@ -225,7 +231,6 @@ impl<'a> Claims<'a> {
             judge: Some(Box::new(move |answers| judge(answers.of(asked)).into_iter().collect())),
             field: self.field.take(),
             place: None,
-            is_owned: false,
             target: None,
             besides: Vec::new(),
         });
@@ -286,23 +291,18 @@ impl<'a> Claims<'a> {
         was_unseen: bool,
     ) {
         let is_removed = state.is_some_and(|state| state.is_removed() || state.is_merged());
-        match removed {
+        let (found, expected, mend) = match removed {
             Some(RemovedBy { line, .. }) if is_removed => {
-                let mend = Mend::Person("restore the line from a backup; lines of the log are never removed");
-                self.refers(format!("{post} removed by the line {line}"), keys::moderation(*line), mend);
+                let what = format!("{post} removed by the line {line}");
+                return self.refers(what, keys::moderation(*line), Mend::Person(LOST_LINE));
             }
-            Some(_) => {
-                self.wrong(format!("{post} with a removal, which is not removed"), "no removal", LEFT_BEHIND)
-            }
+            Some(_) => ("with a removal, which is not removed", "no removal", LEFT_BEHIND),
             None if is_removed && !was_unseen => {
-                self.wrong(
-                    format!("{post} is removed, and names no line"),
-                    "the line that removed it",
-                    LOST_REMOVAL,
-                );
+                ("is removed, and names no line", "the line that removed it", LOST_REMOVAL)
             }
-            None => {}
-        }
+            None => return,
+        };
+        self.wrong(format_args!("{post} {found}"), expected, mend);
     }
 
     /// The member cannot be read, and is removed.
@@ -403,6 +403,7 @@ impl<'a> Claims<'a> {
     fn entry(&mut self, list: String, member: String, score: Option<f64>, otherwise: f64) {
         let (mut batch, place) = (self.unchanged(), (list.clone(), member.clone()));
         batch.sorted_add(&list, &member, otherwise);
+        let owner = owner_of(&list);
         self.add(read::score(&list, &member), move |stored| {
             let with = |score| format!("the member {member} with the score {score}");
             let is_right = stored.is_some_and(|stored| score.is_none_or(|score| is_same(stored, score)));
@@ -412,9 +413,7 @@ impl<'a> Claims<'a> {
             (!is_right).then(|| Fault { key: list, found, expected, mend })
         });
         self.place_at(place.0, place.1);
-        if let Some(claim) = self.all.last_mut() {
-            claim.is_owned = true;
-        }
+        owner.into_iter().for_each(|owner| self.besides(Source::existence(owner)));
     }
 
     /// A sorted set must not have a member. It is removed, unless what the claim rests on has changed.

@@ -3,6 +3,7 @@
 use super::claims::Claims;
 use super::subject::Subject;
 use crate::values::ids::UserId;
+use std::str::FromStr;
 
 /// A form that a value has.
 #[derive(Clone, Copy)]
@@ -77,9 +78,9 @@ impl Form {
     }
 }
 
-/// Whether a text is a whole number, which may be negative.
-pub(crate) fn is_integer(text: &str) -> bool {
-    text.parse::<i64>().is_ok()
+/// Whether a text can be read as something.
+pub(crate) fn is<T: FromStr>(text: &str) -> bool {
+    text.parse::<T>().is_ok()
 }
 
 fn of_fields(

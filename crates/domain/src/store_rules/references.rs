@@ -74,10 +74,12 @@ pub(crate) enum Place {
 pub(crate) enum Remedy {
     /// A person has to decide; what they can do.
     Person(&'static str),
-    /// It is removed, in words: a member, a field among many, or the key.
-    Remove(&'static str),
+    /// It is removed: a member, a field among many, or the key.
+    Remove,
+    /// The same, in other words.
+    RemoveAs(&'static str),
     /// The same, and also if it is no name.
-    RemoveAny(&'static str),
+    RemoveAny,
 }
 
 /// A kind of things that can be named: what the names are, and where the thing with a name is; `None` if it is no name.
@@ -94,15 +96,20 @@ pub(crate) const LINE: Noun =
 /// Voters on sites.
 pub(crate) const VOTER: Noun = Noun("voters", |_, id| Some(keys::voter(id.parse().ok()?).into()));
 
-/// Something that a key names, which must be there. The text says what is found otherwise, with `{}` for the name; one
-/// without says only how it is called.
+/// Names that must be those of something that is there.
 #[derive(Clone, Copy)]
-pub(crate) struct Reference(pub(crate) Place, pub(crate) &'static str, pub(crate) Noun, pub(crate) Remedy);
+pub(crate) struct Reference {
+    pub(super) place: Place,
+    /// What is found otherwise.
+    pub(super) what: &'static str,
+    pub(super) noun: Noun,
+    pub(super) remedy: Remedy,
+}
 
 impl Reference {
     /// Claims that what is named is there.
     pub(super) fn claim(&self, subject: &Subject, claims: &mut Claims) {
-        let Self(place, what, Noun(names, at), remedy) = *self;
+        let Self { place, what, noun: Noun(names, at), remedy } = *self;
         for (field, name) in place.names(subject) {
             if let Some(field) = field {
                 claims.of(field);
@@ -114,7 +121,7 @@ impl Reference {
             match (at, remedy) {
                 (Some(at), _) if what.contains("{}") => claims.is_there(what.replace("{}", &name), at, mend),
                 (Some(at), _) => claims.refers(format_args!("{of_field}{what} {name}"), at, mend),
-                (None, Remedy::RemoveAny(_)) => claims.wrong(format_args!("{name:?}"), names, mend),
+                (None, Remedy::RemoveAny) => claims.wrong(format_args!("{name:?}"), names, mend),
                 (None, _) => claims.malformed(format_args!("{of_field}{name:?}"), names),
             }
         }
@@ -146,22 +153,29 @@ impl Place {
     }
 
     fn mend(self, remedy: Remedy, subject: &Subject, field: Option<&str>, at: Option<&At>) -> Mend {
-        let words = match remedy {
-            Remedy::Person(advice) => return Mend::Person(advice),
-            Remedy::Remove(words) | Remedy::RemoveAny(words) => words,
-        };
         let mut batch = subject.removal();
         if let Some(field) = field {
             batch.field_unchanged(&subject.key, field, subject.field(field));
         }
-        match (self, field) {
-            (Self::Fields(_) | Self::Values, Some(field)) => batch.delete_field(&subject.key, field),
-            (Self::Field(_) | Self::Part, _) => batch.delete(&subject.key),
-            _ => {}
-        }
+        let words = match (self, field) {
+            (Self::Fields(_) | Self::Values, Some(field)) => {
+                batch.delete_field(&subject.key, field);
+                "delete the field"
+            }
+            (Self::Field(_) | Self::Part, _) => {
+                batch.delete(&subject.key);
+                "delete the key"
+            }
+            (Self::Text, _) => "delete the key",
+            _ => "remove the member",
+        };
         if let Some(at) = at {
             at.demand_absent(&mut batch);
         }
-        Mend::write(batch, words)
+        match remedy {
+            Remedy::Person(advice) => Mend::Person(advice),
+            Remedy::RemoveAs(words) => Mend::write(batch, words),
+            Remedy::Remove | Remedy::RemoveAny => Mend::write(batch, words),
+        }
     }
 }

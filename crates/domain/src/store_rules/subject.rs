@@ -29,8 +29,17 @@ pub(crate) struct SubjectKey {
     pub(crate) family: &'static Family,
     /// The parts of the key that vary.
     pub(crate) parts: Vec<String>,
+    /// The site.
+    pub(crate) site: Arc<CheckedSite>,
+}
+
+/// A site that is checked.
+#[derive(Debug)]
+pub(crate) struct CheckedSite {
     /// The time of the check.
     pub(crate) now: Moment,
+    /// The address of the site.
+    pub(crate) address: String,
 }
 
 /// A key, and a part of it. The key is shared by all that is checked of it.
@@ -50,10 +59,10 @@ impl Deref for Subject {
 
 impl Subject {
     /// A key as a whole; `None` if it is none of ours.
-    pub(crate) fn of_key(key: &str, now: Moment) -> Option<Self> {
+    pub(crate) fn of_key(key: &str, site: &Arc<CheckedSite>) -> Option<Self> {
         let (family, parts) = Family::of(key)?;
         let parts = parts.into_iter().map(str::to_owned).collect();
-        let of = Arc::new(SubjectKey { key: key.to_owned(), family, parts, now });
+        let of = Arc::new(SubjectKey { key: key.to_owned(), family, parts, site: site.clone() });
         Some(Self { of, item: SubjectItem::Whole })
     }
 
@@ -83,6 +92,11 @@ impl Subject {
     /// A field of the hash.
     pub(crate) fn field(&self, field: &str) -> Option<&str> {
         self.hash()?.get(field)
+    }
+
+    /// A field of the hash as a `T`; `None` if it is absent or cannot be read.
+    pub(crate) fn value<T: FromStr>(&self, field: &str) -> Option<T> {
+        self.field(field)?.parse().ok()
     }
 
     /// The fields of the hash with their values.

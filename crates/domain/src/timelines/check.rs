@@ -36,9 +36,9 @@ impl<'a> HomeCheck<'a> {
         Ok(Self { site, now, pulled })
     }
 
-    /// In what a stored home timeline is not what it should be, in words.
-    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<String>, Error> {
-        Ok(self.read_home(user).await?.and_then(|home| home.difference()))
+    /// In what a stored home timeline is not what it should be, in words, and the keys from which that follows.
+    pub(crate) async fn home_difference(&self, user: UserId) -> Result<Option<(String, Vec<String>)>, Error> {
+        Ok(self.read_home(user).await?.and_then(|home| Some((home.difference()?, home.rests_on()))))
     }
 
     /// A stored home timeline, and what it should be; `None` for a user who gets no
@@ -174,6 +174,13 @@ impl ComparedHome {
             Some(format!("no tweet {}, and a place in {} below it", self.above_floor()?, keys::HOME_FLOORS))
         };
         stranger.or_else(lacking).or_else(floor)
+    }
+
+    /// The list of followed users, their timelines and the user's own, and the tweets in the home timeline.
+    fn rests_on(&self) -> Vec<String> {
+        let timelines = self.followed.iter().map(|author| keys::user_timeline(*author));
+        let tweets = self.stored.iter().map(|(id, _)| keys::tweet(*id));
+        timelines.chain(tweets).chain([keys::followings(self.user)]).collect()
     }
 
     /// Stored tweets that do not belong here and that no job will remove.

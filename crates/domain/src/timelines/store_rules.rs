@@ -4,57 +4,47 @@ use crate::error::Error;
 use crate::keys::{self, families};
 use crate::records::AsRead;
 use crate::site::Site;
-use crate::store_rules::claims::{Claims, Fault, Found, Mend, score_fault};
+use crate::store_rules::claims::score_fault;
 use crate::store_rules::entries::{demand, is_entry};
-use crate::store_rules::forms::Form;
-use crate::store_rules::references::{At, Noun, Place, Reference, Remedy, USER};
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{claims, form, refers, rounds, rules};
+use crate::store_rules::{
+    At, Claims, Fault, Form, Found, Mend, Noun, Person, Place, RemoveAny, Source, Subject, SubjectItem, USER,
+    claims, form, is, refers, rounds, rules,
+};
 use crate::timelines::check::HomeCheck;
 use crate::timelines::tweets::Tweet;
-use crate::values::clock::Moment;
 use crate::values::ids::{TweetId, UserId};
 use crate::values::removed_by::REMOVED;
 use crate::values::withheld::WITHHELD;
-use Remedy::{Person, RemoveAny};
 use futures_util::future::BoxFuture;
-use futures_util::{StreamExt, TryStreamExt, stream};
-use tidings_keyspace::{Batch, Expiry, Hash, Order, read};
+use tidings_keyspace::{Batch, Expiry, Hash, read};
 
 rules! { pub(crate) RULES:
-    "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts" {
-        TWEET: form(Form::Has(&["created_at"], |time| time.parse::<f64>().is_ok()), "a time");
-        TWEET: refers(Reference(Place::Field("user_id"), "the author", USER,
-            Person("restore the user from a backup, or delete the tweet")));
+    "a tweet has its form and an author, and is in the author's timeline, or in the list of unseen posts" =>
+        TWEET: form(Form::Has(&["created_at"], is::<f64>), "a time");
+        TWEET: refers(Place::Field("user_id"), "the author", USER,
+            Person("restore the user from a backup, or delete the tweet"));
         TWEET: claims(tweet);
-    }
-    "a user's own timeline has only shown tweets of that user" { USER_USER_TIMELINE: claims(listed); }
-    "the timeline of everyone has only tweets that are shown" { GLOBAL_TIMELINE: claims(listed); }
-    "the mentions of a user are tweets" {
-        USER_MENTIONS: form(Form::Member(|member| member.parse::<TweetId>().is_ok()), "tweets");
-    }
-    "a home timeline has the tweets that it should have, and no others" { USER: rounds(homes); }
-    "whoever follows somebody is among their followers" {
-        USER_FOLLOWINGS, USER_FOLLOWERS: refers(Reference(Place::Member, "the user", USER,
-            Person("restore the user from a backup, or remove the member")));
+    "a user's own timeline has only shown tweets of that user" => USER_USER_TIMELINE: claims(listed);
+    "the timeline of everyone has only tweets that are shown" => GLOBAL_TIMELINE: claims(listed);
+    "the mentions of a user are tweets" =>
+        USER_MENTIONS: form(Form::Member(is::<TweetId>), "tweets");
+    "whoever follows somebody is among their followers" =>
+        USER_FOLLOWINGS, USER_FOLLOWERS: refers(Place::Member, "the user", USER,
+            Person("restore the user from a backup, or remove the member"));
         USER_FOLLOWINGS: claims(following);
         USER_FOLLOWERS: claims(follower);
-    }
-    "the number of a user's followers is the number by which users are listed" {
+    "the number of a user's followers is the number by which users are listed" =>
         USER_FOLLOWERS: claims(followers);
         MOST_FOLLOWED: claims(by_followers);
-    }
-    "floors of timelines and authors whose tweets are not delivered are users who exist" {
+    "floors of timelines and authors whose tweets are not delivered are users who exist" =>
         HOME_FLOORS, PULLED_AUTHORS:
-            refers(Reference(Place::Member, "the user {}, who does not exist", ACCOUNT, RemoveAny("remove the member")));
-    }
+            refers(Place::Member, "the user {}, who does not exist", ACCOUNT, RemoveAny);
 }
 
 rules! {
-    /// The rule of home timelines that are on servers of their own.
-    pub(crate) APART:
-    "a home timeline has the tweets that it should have, and no others" { USER: rounds(homes_apart); }
+    /// The rule of home timelines.
+    pub(crate) HOMES:
+    "a home timeline has the tweets that it should have, and no others" => USER: rounds(home);
 }
 
 const LOST_FOLLOWERS: Mend = Mend::Person(
@@ -82,65 +72,15 @@ fn listed(subject: &Subject, claims: &mut Claims) {
     is_entry(subject, claims, "tweets that are shown", tweet);
 }
 
-fn homes<'a>(
-    site: &'a Site,
-    now: Moment,
-    subjects: &'a [&'a Subject],
-) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
-    Box::pin(home_differences(site, now, subjects, true))
-}
-
-fn homes_apart<'a>(
-    site: &'a Site,
-    now: Moment,
-    subjects: &'a [&'a Subject],
-) -> BoxFuture<'a, Result<Vec<Option<Found>>, Error>> {
-    Box::pin(home_differences(site, now, subjects, false))
-}
-
-/// Home timelines that are checked at the same time.
-const HOMES_AT_ONCE: usize = 32;
-
-/// Finds the differences of home timelines that are in the store or, without `in_store`, on servers of their own.
-async fn home_differences(
-    site: &Site,
-    now: Moment,
-    subjects: &[&Subject],
-    in_store: bool,
-) -> Result<Vec<Option<Found>>, Error> {
-    let users = subjects.iter().map(|subject| subject.id::<UserId>().filter(|_| subject.hash().is_some()));
-    let users: Vec<Option<UserId>> = users.collect();
-    if users.iter().all(Option::is_none) || site.home_server().is_none() != in_store {
-        return Ok(users.iter().map(|_| None).collect());
-    }
-    let check = HomeCheck::begin(site, now).await?;
-    let found = stream::iter(users).map(|user| home_difference(site, &check, user));
-    found.buffered(HOMES_AT_ONCE).try_collect().await
-}
-
-async fn home_difference(
-    site: &Site,
-    check: &HomeCheck<'_>,
-    user: Option<UserId>,
-) -> Result<Option<Found>, Error> {
-    let Some(id) = user else { return Ok(None) };
-    let Some(found) = check.home_difference(id).await? else { return Ok(None) };
-    let expected = "the newest tweets of the user and of those whom the user follows".to_owned();
-    let fault = Fault { key: keys::home_timeline(id), found, expected, mend: Mend::Home(id) };
-    Ok(Some(Found::of(fault, home_rests_on(site, id).await?)))
-}
-
-/// The sources that decide which tweets belong in a home timeline: the list of followed users, their
-/// timelines and the user's own, and the tweets in it. Rounds: 1.
-async fn home_rests_on(site: &Site, user: UserId) -> Result<Vec<Source>, Error> {
-    let lists = [keys::followings(user), keys::home_timeline(user)];
-    let lists = lists.map(|list| read::sorted_range(list, Order::Ascending, 0, u64::MAX));
-    let [followed, tweets] = site.store.fetch(lists).await?;
-    let authors = followed.into_iter().filter_map(|(id, _)| id.parse::<UserId>().ok());
-    let timelines = authors.chain([user]).map(keys::user_timeline);
-    let tweets = tweets.into_iter().filter_map(|(id, _)| id.parse::<TweetId>().ok());
-    let keys = timelines.chain(tweets.map(keys::tweet)).chain([keys::followings(user)]);
-    Ok(keys.map(Source::all).collect())
+fn home<'a>(site: &'a Site, subject: &'a Subject) -> BoxFuture<'a, Result<Option<Found>, Error>> {
+    Box::pin(async move {
+        let (Some(id), Some(_)) = (subject.id::<UserId>(), subject.hash()) else { return Ok(None) };
+        let check = HomeCheck::begin(site, subject.site.now).await?;
+        let Some((found, rests_on)) = check.home_difference(id).await? else { return Ok(None) };
+        let expected = "the newest tweets of the user and of those whom the user follows".to_owned();
+        let fault = Fault { key: keys::home_timeline(id), found, expected, mend: Mend::Home(id) };
+        Ok(Some(Found::of(fault, rests_on.into_iter().map(Source::all).collect())))
+    })
 }
 
 /// A follow, as one of its two lists has it: the list, its owner, the other person and the time.
@@ -158,10 +98,8 @@ fn following(subject: &Subject, claims: &mut Claims) {
         batch.sorted_member_absent(&key, user.to_string());
         batch.sorted_add(&key, user.to_string(), since);
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), 1.0);
-        let (found, expected) =
-            (format!("no member {user}"), format!("the member {user}, who follows this user"));
         let mend = Mend::write(batch, "add the member with its score");
-        listed.is_none().then(|| Fault { key, found, expected, mend })
+        listed.is_none().then(|| Fault::lacks(key, user, mend))
     });
     claims.besides(Source::existence(keys::user(author)));
 }
@@ -176,12 +114,7 @@ fn follower(subject: &Subject, claims: &mut Claims) {
         if expiry == Expiry::Absent {
             // All of it was lost.
             batch.sorted_add(&list, author.to_string(), since);
-            return Some(Fault {
-                key: list,
-                found: format!("no member {author}"),
-                expected: format!("the member {author}, whom this user follows"),
-                mend: Mend::write(batch, "add the member with its score"),
-            });
+            return Some(Fault::lacks(list, author, Mend::write(batch, "add the member with its score")));
         }
         batch.sorted_remove(&followers, user.to_string());
         batch.sorted_increment(keys::MOST_FOLLOWED, author.to_string(), -1.0);

@@ -2,26 +2,20 @@
 
 use crate::accounts::inbox::{self, EntryId};
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Mend, counter_fault, number, whole};
-use crate::store_rules::references::At;
-use crate::store_rules::source::Source;
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, rules};
+use crate::store_rules::claims::{counter_fault, whole};
+use crate::store_rules::{At, Claims, Mend, Source, Subject, claims, rules};
 use crate::values::ids::UserId;
 use tidings_keyspace::read;
 
 rules! { pub(crate) RULES:
-    "the badge of a user is the number of unread entries of the inbox" { USER: claims(badge); }
-    "an entry of an inbox is about something that exists, or about a tweet" { USER_INBOX: claims(entry); }
-    "what is unread is in the inbox" { USER_UNREAD: claims(unread); }
+    "the badge of a user is the number of unread entries of the inbox" => USER: claims(badge);
+    "an entry of an inbox is about something that exists, or about a tweet" => USER_INBOX: claims(entry);
+    "what is unread is in the inbox" => USER_UNREAD: claims(unread);
 }
 
 fn badge(subject: &Subject, claims: &mut Claims) {
-    let (Some(hash), Some(id)) = (subject.hash(), subject.id::<UserId>()) else { return };
-    if hash.get("id").is_none() {
-        return;
-    }
-    let (key, found) = (subject.key.clone(), number(hash, "replies").unwrap_or(0));
+    let (Some(_), Some(id)) = (subject.field("id"), subject.id::<UserId>()) else { return };
+    let (key, found) = (subject.key.clone(), subject.value("replies").unwrap_or(0));
     let counts = [keys::user_unread(id), keys::user_inbox(id)].map(read::sorted_count);
     claims.of("replies").add(counts, move |[unread, all]| {
         // Lamer News counts replies without an inbox.

@@ -1,11 +1,9 @@
 //! Rules of what belongs to one user: that the user exists, and what their choices and lists name.
 
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Mend};
-use crate::store_rules::forms::Form;
-use crate::store_rules::references::{Place, Reference, Remedy::Person, USER};
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{Rule, claims, form, refers, rules};
+use crate::store_rules::{
+    Claims, Form, Mend, Person, Place, Rule, Subject, USER, claims, form, refers, rules,
+};
 use crate::values::ids::UserId;
 use crate::values::session_token::SessionHash;
 use crate::values::signup::InvitationCode;
@@ -16,32 +14,27 @@ use tidings_keyspace::read;
 pub(crate) static OWNED: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let sentence = "what belongs to a user belongs to one who exists";
     let advice = Person("restore the user from a backup, or delete the key");
-    let check = refers(Reference(Place::Part, "the user", USER, advice));
+    let check = refers(Place::Part, "the user", USER, advice);
     let owned = families::ALL.iter().copied().filter(|family| family.is_owned_by_user());
     owned.map(|of| Rule { of, sentence, check }).collect()
 });
 
 rules! { pub(crate) RULES:
-    "the list of a user's sessions has only sessions of that user" { USER_SESSIONS: claims(listed_session); }
-    "the list of a user's unused invitations has only invitations of that user" {
+    "the list of a user's sessions has only sessions of that user" => USER_SESSIONS: claims(listed_session);
+    "the list of a user's unused invitations has only invitations of that user" =>
         INVITES_OPEN: claims(listed_invitation);
-    }
-    "nobody follows a topic that they have muted" { USER_TOPICS_MUTED: claims(muted_topic); }
-    "whom a user has blocked are users who do not follow them" {
-        USER_BLOCKS: refers(Reference(Place::Fields(&[]), "the user", USER,
-            Person("restore the user from a backup, or delete the field")));
+    "nobody follows a topic that they have muted" => USER_TOPICS_MUTED: claims(muted_topic);
+    "whom a user has blocked are users who do not follow them" =>
+        USER_BLOCKS: refers(Place::Fields(&[]), "the user", USER,
+            Person("restore the user from a backup, or delete the field"));
         USER_BLOCKS: claims(blocked);
-    }
-    "no message of a moderator has a number above the last that was drawn" {
+    "no message of a moderator has a number above the last that was drawn" =>
         USER_MESSAGES: form(Form::Drawn("last"), "numbers");
-    }
-    "the number of people whom mentions notified is counted" {
+    "the number of people whom mentions notified is counted" =>
         USER_NOTIFIED: form(Form::Counts("count", &[]), "numbers");
-    }
-    "the first administrator is a user" {
-        FIRST_ADMINISTRATOR: refers(Reference(Place::Text, "the user", USER,
-            Person("restore the user from a backup, or set the key to an administrator's id")));
-    }
+    "the first administrator is a user" =>
+        FIRST_ADMINISTRATOR: refers(Place::Text, "the user", USER,
+            Person("restore the user from a backup, or set the key to an administrator's id"));
 }
 
 /// Claims that what a member names belongs to the user, if it is still there: it may have expired.

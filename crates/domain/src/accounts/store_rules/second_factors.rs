@@ -5,19 +5,16 @@ use crate::accounts::two_factor::stored::{StoredFactors, malformed_fields};
 use crate::accounts::two_factor::{SecondFactors, TWO_FACTOR};
 use crate::accounts::users::DEACTIVATED;
 use crate::keys::{self, families};
-use crate::store_rules::claims::{Claims, Fault, Mend};
-use crate::store_rules::subject::Subject;
-use crate::store_rules::{claims, rules};
+use crate::store_rules::{Claims, Fault, Mend, Subject, claims, rules};
 use crate::values::ids::UserId;
 use crate::values::limits::{MAX_PASSKEYS, RECOVERY_CODES};
 use tidings_keyspace::{Batch, Hash, read};
 
 rules! { pub(crate) RULES:
-    "second factors have their form, and are not more than allowed" { USER_TWO_FACTOR: claims(form); }
-    "a user's field two_factor names the second factors that the user has" {
+    "second factors have their form, and are not more than allowed" => USER_TWO_FACTOR: claims(form);
+    "a user's field two_factor names the second factors that the user has" =>
         USER_TWO_FACTOR: claims(of_factors);
         USER: claims(of_user);
-    }
 }
 
 const LOST: Mend = Mend::Person(

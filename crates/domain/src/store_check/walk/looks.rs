@@ -2,16 +2,17 @@
 
 use super::{READS_AT_ONCE, Suspect, Walk};
 use crate::error::Error;
-use crate::store_check::{MANY_AT_ONCE, readable};
-use crate::store_rules::claims::{Claim, Found};
-use crate::store_rules::subject::{Subject, SubjectItem};
-use crate::store_rules::{CheckRounds, Rule};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use crate::store_check::readable;
+use crate::store_rules::claims::Claim;
+use crate::store_rules::{Found, Rule, Subject, SubjectItem};
+use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, stream};
+use std::future::ready;
 use std::time::Duration;
 use tidings_keyspace::{Fetch, read};
 
-/// Groups of such things that are checked at the same time.
-const GROUPS_AT_ONCE: usize = 4;
+/// Rules of several rounds that are checked at the same time.
+const CHECKS_AT_ONCE: usize = 64;
 /// How often something is looked at that changes all the time.
 const MOST_LOOKS: usize = 20;
 /// The pause between two looks, for what is written in several batches.
@@ -78,91 +79,50 @@ impl Walk<'_> {
     /// The items as they are now, and the differences of the items as they were. The reads of a claim are
     /// in the same round as the read of its subject.
     async fn look_once(&self, looks: &[Look]) -> Result<Vec<(Option<SubjectItem>, Vec<Found>)>, Error> {
-        let mut seen: Vec<(Option<SubjectItem>, Vec<Found>)> =
-            looks.iter().map(|_| (None, Vec::new())).collect();
-        let mut in_rounds = Vec::new();
-        let mut next = looks.iter().enumerate().peekable();
-        while next.peek().is_some() {
+        let mut seen = Vec::with_capacity(looks.len());
+        let mut looks = looks.iter().peekable();
+        while looks.peek().is_some() {
             let (mut asked, mut reads) = (Vec::new(), Vec::new());
             while reads.len() < READS_AT_ONCE
-                && let Some((place, look)) = next.next()
+                && let Some(look) = looks.next()
             {
-                if look.rule.check.rounds().is_some() {
-                    in_rounds.push((place, look));
-                    continue;
-                }
                 let claims = look.rule.check.claims(&look.subject, None);
                 reads.push(look.subject.read());
                 reads.extend(claims.iter().flat_map(Claim::reads).cloned());
-                asked.push((place, &look.subject, claims));
+                asked.push((look, claims));
             }
             let mut outcomes = self.site.store.fetch(read::outcomes(reads).large()).await?.into_iter();
-            for (place, subject, claims) in asked {
+            let by_rounds: Vec<_> = asked.iter().map(|(look, _)| (&look.subject, look.rule)).collect();
+            let by_rounds = self.check_in_rounds(&by_rounds).await?;
+            for ((Look { subject, rule, .. }, claims), by_rounds) in asked.into_iter().zip(by_rounds) {
                 let item = outcomes.next().and_then(Result::ok).and_then(|answer| subject.item_in(answer));
-                let mut found = Vec::new();
+                let mut found: Vec<Found> = by_rounds.into_iter().collect();
                 for mut claim in claims {
                     let faults = claim.judge_next(&mut outcomes).into_iter();
                     found.extend(faults.map(|fault| claim.found(subject, fault)));
                 }
-                if let Some(place) = seen.get_mut(place) {
-                    *place = (item, found);
-                }
-            }
-        }
-        let suspects: Vec<Suspect> =
-            in_rounds.iter().map(|(_, look)| (look.subject.clone(), look.rule)).collect();
-        for ((place, look), found) in in_rounds.iter().zip(self.check_in_rounds(&suspects).await?) {
-            if let Some(place) = seen.get_mut(*place) {
-                *place = (Some(look.subject.item.clone()), found.into_iter().collect());
+                // Several rounds read more than the item, which may change without an effect on them.
+                let is_of_rounds = rule.check.rounds().is_some();
+                seen.push((if is_of_rounds { Some(subject.item.clone()) } else { item }, found));
             }
         }
         Ok(seen)
     }
 
-    /// Runs the rules that take several rounds; returns their findings in the order of the suspects.
-    pub(super) async fn check_in_rounds(&self, suspects: &[Suspect]) -> Result<Vec<Option<Found>>, Error> {
-        let mut together: Vec<(&Rule, CheckRounds, Vec<usize>)> = Vec::new();
-        for (place, (_, rule)) in suspects.iter().enumerate() {
-            let Some(check) = rule.check.rounds() else { continue };
-            match together.iter_mut().find(|(known, ..)| std::ptr::eq(*known, *rule)) {
-                Some((.., places)) => places.push(place),
-                None => together.push((rule, check, vec![place])),
-            }
-        }
-        let groups = together.into_iter().flat_map(|(_, check, places)| {
-            let groups = places.chunks(MANY_AT_ONCE).map(<[usize]>::to_vec);
-            groups.map(|places| (check, places)).collect::<Vec<_>>()
-        });
-        let found: Vec<_> = stream::iter(groups)
-            .map(|(check, places)| async move {
-                let subjects = places.iter().filter_map(|place| suspects.get(*place));
-                let subjects: Vec<&Subject> = subjects.map(|(subject, _)| subject).collect();
-                let found = self.check_group(check, &subjects).await?;
-                Ok::<_, Error>(places.into_iter().zip(found))
-            })
-            .buffer_unordered(GROUPS_AT_ONCE)
-            .try_collect()
-            .await?;
-        let mut found: Vec<_> = found.into_iter().flatten().collect();
-        found.sort_unstable_by_key(|(place, _)| *place);
-        Ok(found.into_iter().map(|(_, found)| found).collect())
-    }
-
-    /// Runs a rule that takes several rounds. A value that cannot be read is reported for its own key.
-    async fn check_group(
+    /// Runs the rules that take several rounds; returns a finding for each suspect, in their order. A value that cannot be
+    /// read is reported for its own key.
+    pub(super) async fn check_in_rounds(
         &self,
-        check: CheckRounds,
-        subjects: &[&Subject],
+        suspects: &[(&Subject, &'static Rule)],
     ) -> Result<Vec<Option<Found>>, Error> {
-        if let Some(found) = readable(check(self.site, self.moment(), subjects).await)? {
-            return Ok(found);
+        let mut checks: Vec<BoxFuture<'_, _>> = Vec::with_capacity(suspects.len());
+        for (subject, rule) in suspects {
+            checks.push(match rule.check.rounds() {
+                Some(check) => check(self.site, subject),
+                None => Box::pin(ready(Ok(None))),
+            });
         }
-        // One of them cannot be read.
-        let mut all = Vec::with_capacity(subjects.len());
-        for subject in subjects {
-            let found = readable(check(self.site, self.moment(), std::slice::from_ref(subject)).await)?;
-            all.push(found.and_then(|mut found| found.pop()).flatten());
-        }
-        Ok(all)
+        let found: Vec<_> = stream::iter(checks).buffered(CHECKS_AT_ONCE).collect().await;
+        found.into_iter().map(|found| Ok(readable(found)?.flatten())).collect()
     }
 }
