@@ -96,7 +96,7 @@ impl Check {
         }
     }
 
-    /// What is claimed about something. Nothing has to be claimed of keys that are known to exist.
+    /// The claims about something. Nothing has to be claimed of keys that are known to exist.
     pub(crate) fn claims(&self, subject: &Subject, existing: Option<&Existing>) -> Vec<Claim> {
         let mut claims = Claims::about(subject, existing);
         match &self.how {

@@ -36,7 +36,7 @@ fn numbered(claims: &mut Claims, item: SiteItem) {
     claims.place_at(keys::ITEMS.to_owned(), item);
 }
 
-/// Where an item is.
+/// The place of an item.
 fn item(_: &Subject, member: &str) -> Option<At> {
     Some(match member.parse().ok()? {
         SiteItem::Story(id) => At::Field(keys::news(id), "id".to_owned()),

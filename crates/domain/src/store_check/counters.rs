@@ -86,7 +86,9 @@ impl Highest {
                 expected: format!("{expected} or more"),
                 mend,
             };
-            faults.push(Found::of(fault, vec![Source::part(holder, "id")]));
+            // The id of a key is in a field of it, or is the name of one.
+            let rests_on = ["id".to_owned(), highest.to_string()].map(|part| Source::part(&holder, part));
+            faults.push(Found::of(fault, rests_on.into()));
         }
         Ok(faults)
     }

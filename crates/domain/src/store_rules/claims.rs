@@ -150,8 +150,8 @@ impl Claim {
         };
         let place = self.place.as_ref().map(|(key, part)| (key, part)).or(own_place);
         let part = place.filter(|(key, _)| **key == fault.key).map(|(_, part)| part.clone());
-        let mut sources: Vec<Source> = self.reads.iter().map(Source::of).collect();
-        sources.push(own);
+        let mut sources = vec![own];
+        sources.extend(self.reads.iter().map(Source::of));
         sources.extend(self.besides.iter().cloned());
         Found { fault, part, missing: self.target.clone(), sources }
     }

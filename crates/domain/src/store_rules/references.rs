@@ -32,7 +32,7 @@ impl At {
         };
     }
 
-    /// What is expected there, in words.
+    /// The value that is expected there, in words.
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Key(key) => format!("a value at {key}"),
@@ -69,7 +69,7 @@ pub(crate) enum Place {
     Values,
 }
 
-/// What becomes of something that names what is not there.
+/// The remedy for something that names what is not there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Remedy {
     /// A person has to decide; what they can do.
@@ -100,7 +100,7 @@ pub(crate) const VOTER: Noun = Noun("voters", |_, id| Some(keys::voter(id.parse(
 #[derive(Clone, Copy)]
 pub(crate) struct Reference {
     pub(super) place: Place,
-    /// What is found otherwise.
+    /// The words for what is found otherwise.
     pub(super) what: &'static str,
     pub(super) noun: Noun,
     pub(super) remedy: Remedy,

@@ -23,7 +23,7 @@ fn badge(subject: &Subject, claims: &mut Claims) {
     });
 }
 
-/// Where that is what an entry is about; `None` if it may be deleted.
+/// The place of what an entry is about; `None` if it may be deleted.
 fn about(user: UserId, entry: EntryId) -> Option<At> {
     Some(match entry {
         EntryId::Reply(address) | EntryId::Mention(address) => {
