@@ -31,7 +31,8 @@ pub mod status;
 pub mod terminal;
 pub mod user;
 
-use crate::config::{CommandLineSettings, Config, LogFormat, environment};
+use crate::WrongUse;
+use crate::config::{CommandLineSettings, Config, ECONOMY, LogFormat, environment};
 use crate::control;
 use crate::logging;
 use anyhow::bail;
@@ -46,7 +47,9 @@ use terminal::{Call, Local, Need, Surroundings, Terminal, print, progress_bar};
 use tidings_domain::Error;
 use tidings_domain::accounts::karma;
 use tidings_domain::supervision::panics;
+use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Economy;
+use tidings_keyspace::EngineClock;
 use tracing::level_filters::LevelFilter;
 
 /// The name of the program, which comes before its arguments.
@@ -239,11 +242,9 @@ impl Cli {
             Some(Command::Serve(options)) => Command::Serve(options.or(serving)),
             Some(Command::Config(options)) => Command::Config(options.or(serving)),
             Some(command) if serving == ServeOptions::default() => command,
-            Some(_) => {
-                let words =
-                    "--listen and --create belong after a command that takes them, or to tidings serve";
-                return Err(WrongUse(words.to_owned()).into());
-            }
+            Some(_) => bail!(WrongUse::new(
+                "--listen and --create belong after a command that takes them, or to tidings serve"
+            )),
         };
         let settings = CommandLineSettings { store, ..command.settings() };
         let level = match command {
@@ -278,12 +279,10 @@ impl Cli {
         level: LevelFilter,
     ) -> anyhow::Result<Config> {
         let loaded = Config::load(file, environment(), settings);
-        if !serves {
-            logging::start(LogFormat::Text, level)?;
-        } else if let Ok(config) = &loaded {
-            logging::start(config.log.format, level)?;
-        } else if let Some(format) = Config::log_format(file, environment()) {
-            logging::set_format(format);
+        match &loaded {
+            _ if !serves => logging::start(LogFormat::Text, level)?,
+            Ok(config) => logging::start(config.log.format, level)?,
+            Err(_) => logging::set_format(Config::log_format(file, environment())),
         }
         panics::watch();
         let config = loaded?;
@@ -302,7 +301,7 @@ fn print_settings(config: &Config) -> anyhow::Result<()> {
 
 /// The settings with what the store says about them, if there is a store.
 async fn with_stored_economy(config: Config) -> Config {
-    if !config.leaves_economy_to_store() {
+    if !config.is_default(ECONOMY) {
         return config;
     }
     let economy = stored_economy(&config).await.ok().flatten();
@@ -333,7 +332,7 @@ async fn stored_economy(config: &Config) -> anyhow::Result<Option<Economy>> {
 /// A message for the operator.
 pub async fn run_in_server(arguments: Vec<Vec<u8>>, here: Here) -> anyhow::Result<()> {
     let parsed = Cli::try_parse_from(arguments.into_iter().map(OsString::from_vec));
-    match parsed.map_err(|error| WrongUse(error.to_string()))?.command {
+    match parsed.map_err(|error| WrongUse::new(error.to_string()))?.command {
         // The settings are those of the command line, but for what the store says.
         Some(Command::Config(_)) => {
             let store = here.store().await?;
@@ -348,10 +347,10 @@ pub async fn run_in_server(arguments: Vec<Vec<u8>>, here: Here) -> anyhow::Resul
     }
 }
 
-/// The command asks for something that cannot be, as clap finds out for most of it.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WrongUse(String);
+/// The time now.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now(&EngineClock::System)
+}
 
 /// Tries again, with growing pauses, what others who wrote at the same time got in the way of. A
 /// command that changes much beside a site in use may meet them often.

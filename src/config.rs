@@ -9,9 +9,10 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::WrongUse;
 use tidings_domain::cache::MEBIBYTE;
 use tidings_domain::values::rules::{Economy, KarmaRules, Rules};
 use tidings_web::settings::{SearchSettings, TitleSettings, TransportSettings};
@@ -30,8 +31,8 @@ const VARIABLE_PREFIX: &str = "TIDINGS_";
 /// Sets what is logged, before any setting is read; see `docs/operating.md`.
 pub const LOG_VARIABLE: &str = "TIDINGS_LOG";
 
-/// The setting that other settings have their defaults from.
-const ECONOMY: &str = "karma.economy";
+/// The setting that other settings have their defaults from, and that the store may set if no layer does.
+pub const ECONOMY: &str = "karma.economy";
 
 /// The effective settings. `Debug` shows no secrets.
 #[derive(Clone, PartialEq)]
@@ -91,96 +92,31 @@ pub struct SettingLine {
 }
 
 /// Where a value comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, strum::Display)]
 pub enum Origin {
     /// The default.
+    #[strum(to_string = "default")]
     Default,
     /// The file given by `--config`.
-    File(PathBuf),
+    #[strum(to_string = "file {0}")]
+    File(String),
     /// An environment variable.
+    #[strum(to_string = "variable {0}")]
     Variable(String),
     /// An option on the command line.
+    #[strum(to_string = "flag {0}")]
     Flag(&'static str),
     /// The setting `karma.economy`, which has other defaults.
+    #[strum(to_string = "default of karma.economy")]
     Economy,
     /// The store of the site.
+    #[strum(to_string = "the key site of the store")]
     Store,
 }
 
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => formatter.write_str("default"),
-            Self::File(path) => write!(formatter, "file {}", path.display()),
-            Self::Variable(name) => write!(formatter, "variable {name}"),
-            Self::Flag(name) => write!(formatter, "flag {name}"),
-            Self::Economy => write!(formatter, "default of {ECONOMY}"),
-            Self::Store => formatter.write_str("the key site of the store"),
-        }
-    }
-}
-
-/// Why the server does not start with these settings.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("cannot read the configuration file {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The error of the system.
-        source: std::io::Error,
-    },
-    /// The file is not TOML.
-    #[error("{}, line {line}: {message}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// The line of the fault, from 1.
-        line: usize,
-        /// The fault in that line.
-        message: String,
-    },
-    /// There is no such setting.
-    #[error("unknown setting {name} ({origin}); did you mean {nearest}?")]
-    Unknown {
-        /// The name, as it was written.
-        name: String,
-        /// Where it was written.
-        origin: Origin,
-        /// The known name that looks most like it.
-        nearest: String,
-    },
-    /// The setting is one of an earlier version.
-    #[error("the setting {name} ({origin}) is gone; use {successor}")]
-    Replaced {
-        /// The name, as it was written.
-        name: String,
-        /// Where it was written.
-        origin: Origin,
-        /// The setting that replaces it.
-        successor: String,
-    },
-    /// The value is not one that the setting can have.
-    #[error("{name} is {value} ({origin}), expected {expected}")]
-    Wrong {
-        /// The setting.
-        name: &'static str,
-        /// Where it was set.
-        origin: Origin,
-        /// The value, unless it is secret.
-        value: String,
-        /// The values that the setting can have.
-        expected: String,
-    },
-    /// The value has the right form, and cannot be used.
-    #[error("the setting {name} cannot be used: {reason}")]
-    Unusable {
-        /// The setting.
-        name: &'static str,
-        /// Why, and what to do.
-        reason: String,
-    },
+/// The error for a setting whose value has the right form, and cannot be used for this reason.
+pub fn unusable_setting(name: &str, reason: impl fmt::Display) -> WrongUse {
+    WrongUse::new(format!("the setting {name} cannot be used: {reason}"))
 }
 
 impl Config {
@@ -193,22 +129,31 @@ impl Config {
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
         flags: &CommandLineSettings,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, WrongUse> {
         let mut layers = Layers::defaults();
-        if let Some(path) = file {
-            layers.add_file(path)?;
-        }
+        file.map_or(Ok(()), |path| layers.add_file(path))?;
         layers.add_environment(environment)?;
         layers.add_flags(flags);
         layers.follow_economy();
         let config = settings::build(layers)?;
-        if config.rules.accounts.confirm_email && config.mail.relay.is_none() {
-            return Err(config.layers.contradiction("accounts.confirm_email", "false without mail.relay"));
-        }
         let accounts = &config.rules.accounts;
-        if !accounts.signup_question.is_empty() && accounts.signup_answers.is_empty() {
-            let expected = "empty without accounts.signup_answers";
-            return Err(config.layers.contradiction("accounts.signup_question", expected));
+        let has_question = !accounts.signup_question.is_empty();
+        for (is_contradiction, name, expected) in [
+            (
+                accounts.confirm_email && config.mail.relay.is_none(),
+                "accounts.confirm_email",
+                "false without mail.relay",
+            ),
+            (
+                has_question && accounts.signup_answers.is_empty(),
+                "accounts.signup_question",
+                "empty without accounts.signup_answers",
+            ),
+        ] {
+            if is_contradiction {
+                let (value, origin) = config.layers.value(name);
+                return Err(wrong(name, value, origin, expected));
+            }
         }
         Ok(config)
     }
@@ -247,33 +192,18 @@ impl Config {
         config
     }
 
-    /// Whether no layer names an economy, so that the store may.
-    pub fn leaves_economy_to_store(&self) -> bool {
-        self.is_default(ECONOMY)
-    }
-
     /// Whether no layer sets a setting.
     pub fn is_default(&self, name: &str) -> bool {
         *self.layers.value(name).1 == Origin::Default
     }
 
-    /// How lines of the log must look, as far as the settings tell it although [`Config::load`]
-    /// finds one of them wrong.
-    pub fn log_format(
-        file: Option<&Path>,
-        environment: impl Iterator<Item = (String, String)>,
-    ) -> Option<LogFormat> {
-        const NAME: &str = "log.format";
-        let in_file = || {
-            let text = std::fs::read_to_string(file?).ok()?;
-            let root: toml::Table = toml::from_str(&text).ok()?;
-            let (section, name) = NAME.split_once('.')?;
-            Some(root.get(section)?.get(name)?.as_str()?.to_owned())
-        };
-        let variable = variable_of(NAME);
-        let in_environment = environment.into_iter().find(|(name, _)| *name == variable);
-        let text = in_environment.map(|(_, value)| value).or_else(in_file)?;
-        LogFormat::from_text(&text, &ValueKind::Form(""))
+    /// How lines of the log must look, although [`Config::load`] finds a setting wrong.
+    pub fn log_format(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> LogFormat {
+        let mut layers = Layers::defaults();
+        // What is wrong is told, and the rest is there.
+        file.and_then(|path| layers.add_file(path).err());
+        layers.add_environment(environment).err();
+        layers.read("log.format", &ValueKind::Form("")).unwrap_or(LogFormat::Text)
     }
 
     /// Whether the file of the embedded store may be created: a file at the default path always,
@@ -394,59 +324,59 @@ impl Layers {
         Self { settings, values }
     }
 
-    fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+    /// Adds a file. Returns the first of its faults, and takes all that is right.
+    fn add_file(&mut self, path: &Path) -> Result<(), WrongUse> {
+        let shown = path.display();
         let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+            .map_err(|error| WrongUse::new(format!("cannot read the configuration file {shown}: {error}")))?;
         let root: toml::Table = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            ConfigError::Malformed {
-                path: path.to_owned(),
-                line: before.matches('\n').count() + 1,
-                message: error.message().to_owned(),
-            }
+            let line = before.matches('\n').count() + 1;
+            WrongUse::new(format!("{shown}, line {line}: {}", error.message()))
         })?;
-        let origin = Origin::File(path.to_owned());
+        let origin = Origin::File(shown.to_string());
+        let mut outcome = Ok(());
         for (section, content) in root {
             match content {
                 toml::Value::Table(entries) if self.sections().contains(&*section) => {
                     for (name, value) in entries {
-                        self.add_toml(&format!("{section}.{name}"), &value, &origin)?;
+                        outcome = outcome.and(self.add_toml(&format!("{section}.{name}"), &value, &origin));
                     }
                 }
-                _ => return Err(self.unknown(section, origin)),
+                _ => outcome = outcome.and(Err(self.unknown(&section, &origin))),
             }
         }
+        outcome
+    }
+
+    fn add_toml(&mut self, name: &str, value: &toml::Value, origin: &Origin) -> Result<(), WrongUse> {
+        let setting = self.settings.iter().find(|setting| setting.name == name);
+        let setting = setting.ok_or_else(|| self.unknown(name, origin))?;
+        let text = setting.kind.text_of(value);
+        let text = text.ok_or_else(|| setting.kind.wrong(setting.name, value.to_string(), origin))?;
+        self.values.insert(setting.name, (text, origin.clone()));
         Ok(())
     }
 
-    fn add_toml(&mut self, name: &str, value: &toml::Value, origin: &Origin) -> Result<(), ConfigError> {
-        let Some(setting) = self.settings.iter().find(|setting| setting.name == name) else {
-            return Err(self.unknown(name.to_owned(), origin.clone()));
-        };
-        match setting.kind.text_of(value) {
-            Some(text) => {
-                self.values.insert(setting.name, (text, origin.clone()));
-                Ok(())
-            }
-            None => Err(wrong(setting.name, &setting.kind, value.to_string(), origin)),
-        }
-    }
-
+    /// Adds variables. Returns the first fault, and takes all that is right.
     fn add_environment(
         &mut self,
         environment: impl Iterator<Item = (String, String)>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), WrongUse> {
         // Sorted, so that of several faults the same one is always named.
         let ours: BTreeMap<String, String> = environment
             .filter(|(name, _)| name.starts_with(VARIABLE_PREFIX) && name != LOG_VARIABLE)
             .collect();
+        let mut outcome = Ok(());
         for (variable, value) in ours {
             let setting = self.settings.iter().find(|setting| variable_of(setting.name) == variable);
             let origin = Origin::Variable(variable.clone());
-            let Some(setting) = setting else { return Err(self.unknown(variable, origin)) };
-            self.values.insert(setting.name, (value, origin));
+            match setting {
+                Some(setting) => _ = self.values.insert(setting.name, (value, origin)),
+                None => outcome = outcome.and(Err(self.unknown(&variable, &origin))),
+            }
         }
-        Ok(())
+        outcome
     }
 
     /// Gives the prices that no layer has set those of the economy, if it is one that is known.
@@ -478,27 +408,17 @@ impl Layers {
     }
 
     /// The value of a setting, once all layers are in.
-    fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, ConfigError> {
+    fn read<T: FromText>(&self, name: &'static str, kind: &ValueKind) -> Result<T, WrongUse> {
         let (text, origin) = self.value(name);
         if kind.has_concealment(text) {
             let reason = format!(
                 "it has {CONCEALED} ({origin}), which is what `tidings config` prints in place of a secret; \
                  write the secret itself"
             );
-            return Err(ConfigError::Unusable { name, reason });
+            return Err(unusable_setting(name, reason));
         }
-        T::from_text(text, kind).ok_or_else(|| wrong(name, kind, toml::Value::from(text).to_string(), origin))
-    }
-
-    /// The error for a value that another setting rules out.
-    fn contradiction(&self, name: &'static str, expected: &str) -> ConfigError {
-        let (value, origin) = self.value(name);
-        ConfigError::Wrong {
-            name,
-            origin: origin.clone(),
-            value: value.to_owned(),
-            expected: expected.to_owned(),
-        }
+        let literal = || toml::Value::from(text).to_string();
+        T::from_text(text, kind).ok_or_else(|| kind.wrong(name, literal(), origin))
     }
 
     /// Every name in the table has a value from the start.
@@ -511,19 +431,20 @@ impl Layers {
     }
 
     /// The error for a name that no setting has, in the spelling of files or of variables.
-    fn unknown(&self, name: String, origin: Origin) -> ConfigError {
+    fn unknown(&self, name: &str, origin: &Origin) -> WrongUse {
         let is_variable = matches!(origin, Origin::Variable(_));
         let spelled = |name: &str| if is_variable { variable_of(name) } else { name.to_owned() };
         if let Some((_, successor)) = REPLACED.iter().find(|(old, _)| spelled(old) == name) {
-            return ConfigError::Replaced { name, origin, successor: spelled(successor) };
+            let successor = spelled(successor);
+            return WrongUse::new(format!("the setting {name} ({origin}) is gone; use {successor}"));
         }
         let nearest = if is_variable || name.contains('.') {
             let separator = if is_variable { "__" } else { "." };
-            nearest(&name, self.settings.iter().map(|setting| spelled(setting.name)), separator)
+            nearest(name, self.settings.iter().map(|setting| spelled(setting.name)), separator)
         } else {
-            self.nearest_in_section(&name)
+            self.nearest_in_section(name)
         };
-        ConfigError::Unknown { name, origin, nearest }
+        WrongUse::new(format!("unknown setting {name} ({origin}); did you mean {nearest}?"))
     }
 
     /// A section, or a setting in one, that is most like a name above all sections.
@@ -542,9 +463,9 @@ impl Layers {
     }
 }
 
-fn wrong(name: &'static str, kind: &ValueKind, literal: String, origin: &Origin) -> ConfigError {
-    let value = kind.concealed(literal);
-    ConfigError::Wrong { name, origin: origin.clone(), value, expected: kind.expected() }
+/// The error for a value that a setting cannot have.
+fn wrong(name: &str, value: &str, origin: &Origin, expected: &str) -> WrongUse {
+    WrongUse::new(format!("{name} is {value} ({origin}), expected {expected}"))
 }
 
 fn variable_of(name: &str) -> String {

@@ -13,7 +13,7 @@ mod wire;
 mod tests;
 
 use crate::cli::terminal::{Call, Surroundings};
-use crate::config::{Config, ConfigError, file_of};
+use crate::config::{Config, file_of, unusable_setting};
 use anyhow::{Context, bail};
 use server::{Serving, serve};
 use socket::{ControlSocket, SocketError, is_nobody, is_too_long};
@@ -80,8 +80,7 @@ impl Control {
         match &bound {
             Ok(_) => tracing::info!(path = %path.display(), "listening for commands"),
             Err(error) if is_chosen && !error.may_pass() => {
-                let reason = error.to_string();
-                return Err(ConfigError::Unusable { name: "server.control", reason }.into());
+                return Err(unusable_setting("server.control", error).into());
             }
             Err(_) => {}
         }
@@ -234,7 +233,7 @@ fn connect(control: &ControlPath, url: &str) -> anyhow::Result<Option<RunningSer
             "the server that listens on {} serves {name}, not {wanted}; correct server.control or the store",
             path.display()
         );
-        return Err(ConfigError::Unusable { name: "server.control", reason }.into());
+        bail!(unusable_setting("server.control", reason));
     }
     stream.set_read_timeout(None)?;
     Ok(Some(RunningServer(stream)))

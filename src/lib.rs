@@ -12,3 +12,15 @@ pub mod logging;
 pub mod mail;
 pub mod metrics;
 pub mod upgrade;
+
+/// The command line, a setting or a variable is wrong, as the message says. The exit status is 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUse(String);
+
+impl WrongUse {
+    /// With this message.
+    pub fn new(words: impl Into<String>) -> Self {
+        Self(words.into())
+    }
+}

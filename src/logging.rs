@@ -1,5 +1,6 @@
 //! The log: lines of text or of JSON on standard error, each with the id of its request.
 
+use crate::WrongUse;
 use crate::config::{LOG_VARIABLE, LogFormat};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -29,23 +30,12 @@ const LOGS_STRANGERS: &str = "webauthn_rs_core";
 /// How the last line of the program looks, once that is known.
 static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 
-/// `TIDINGS_LOG` is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{LOG_VARIABLE} has {part:?}, expected off, error, warn, info, debug or trace, or a part of the \
-     program ({}) with one of these, as in {LOG_VARIABLE}=debug or {LOG_VARIABLE}=info,tidings_keyspace=debug",
-    PARTS.join(", ")
-)]
-pub struct WrongFilter {
-    part: String,
-}
-
 /// Logs to standard error from now on, by default from a level up. `TIDINGS_LOG` sets
 /// another level, for example `TIDINGS_LOG=debug`.
 ///
 /// # Errors
 /// When `TIDINGS_LOG` is wrong.
-pub fn start(format: LogFormat, level: LevelFilter) -> Result<(), WrongFilter> {
+pub fn start(format: LogFormat, level: LevelFilter) -> Result<(), WrongUse> {
     set_format(format);
     let filter = std::env::var_os(LOG_VARIABLE).unwrap_or_default();
     let filter = filter_of(&filter.to_string_lossy(), level)?;
@@ -89,10 +79,17 @@ fn last_line(message: &str) -> Value {
 }
 
 /// The filter for a value of `TIDINGS_LOG`: levels, each for a part or for all others.
-fn filter_of(text: &str, level: LevelFilter) -> Result<Targets, WrongFilter> {
+fn filter_of(text: &str, level: LevelFilter) -> Result<Targets, WrongUse> {
     let mut filter = Targets::new().with_default(level).with_target(LOGS_STRANGERS, LevelFilter::OFF);
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let wrong = || WrongFilter { part: part.to_owned() };
+        let wrong = || {
+            WrongUse::new(format!(
+                "{LOG_VARIABLE} has {part:?}, expected off, error, warn, info, debug or trace, or a part of the \
+                 program ({}) with one of these, as in {LOG_VARIABLE}=debug or \
+                 {LOG_VARIABLE}=info,tidings_keyspace=debug",
+                PARTS.join(", ")
+            ))
+        };
         filter = match part.split_once('=') {
             None => filter.with_default(level_of(part).ok_or_else(wrong)?),
             Some((target, level)) => {

@@ -19,6 +19,7 @@ use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 
+use crate::WrongUse;
 use crate::config::{Mail, MailTls, Relay};
 use tidings_domain::values::email::Email;
 use tidings_keyspace::certificates;
@@ -48,8 +49,8 @@ impl Mailer {
     /// Nothing is connected before the first message.
     ///
     /// # Errors
-    /// [`MailError::Relay`] when TLS cannot be set up for the relay's name.
-    pub fn from_config(mail: &Mail) -> Result<Option<Self>, MailError> {
+    /// When TLS cannot be set up for the relay's name, or `mail.from` is no address for mail.
+    pub fn from_config(mail: &Mail) -> anyhow::Result<Option<Self>> {
         Self::trusting(mail, None, SEND_TIMEOUT)
     }
 
@@ -58,10 +59,8 @@ impl Mailer {
         mail: &Mail,
         certificate: Option<Certificate>,
         limit: Duration,
-    ) -> Result<Option<Self>, MailError> {
-        let Some(relay) = &mail.relay else {
-            return Ok(None);
-        };
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(relay) = &mail.relay else { return Ok(None) };
         let parameters = tls_parameters(relay, certificate)?;
         let from = Mailbox::new(mail.from.name.clone(), outgoing(mail.from.email.as_ref())?);
         let transport = |is_secret: bool| {
@@ -191,9 +190,9 @@ fn header(name: &'static str, value: String) -> HeaderValue {
     HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value)
 }
 
-fn tls_parameters(relay: &Relay, certificate: Option<Certificate>) -> Result<TlsParameters, MailError> {
+fn tls_parameters(relay: &Relay, certificate: Option<Certificate>) -> Result<TlsParameters, WrongUse> {
     let mut builder = TlsParameters::builder(relay.host.clone());
-    let failed = |source| MailError::Relay { host: relay.host.clone(), source };
+    let failed = |error| WrongUse::new(format!("cannot use mail.relay {}: {error}", relay.host));
     // The builder knows those of Mozilla.
     for authority in certificates::of_system() {
         builder = builder.add_root_certificate(Certificate::from_der(authority).map_err(failed)?);

@@ -95,51 +95,33 @@ impl Record {
         Some(Entry { key, value, time_to_live })
     }
 
-    /// The bytes of its longest text.
-    pub fn longest_text(&self) -> usize {
-        let longest = match &self.value {
-            Value::String(text) => text.len(),
-            Value::Hash(fields) => {
-                fields.iter().map(|(field, value)| field.len().max(value.len())).max().unwrap_or(0)
-            }
-            Value::Set(members) => members.iter().map(String::len).max().unwrap_or(0),
-            Value::SortedSet(members) => members.iter().map(|(member, _)| member.len()).max().unwrap_or(0),
-        };
-        longest.max(self.key.len())
-    }
-
-    /// Adds the record to bytes.
-    pub fn write(&self, bytes: &mut Vec<u8>) {
-        let kind = match &self.value {
-            Value::String(_) => Kind::String,
-            Value::Hash(_) => Kind::Hash,
-            Value::Set(_) => Kind::Set,
-            Value::SortedSet(_) => Kind::SortedSet,
+    /// Adds the record to bytes. Returns the bytes of its longest text.
+    pub fn write(&self, bytes: &mut Vec<u8>) -> usize {
+        let (kind, count) = match &self.value {
+            Value::String(_) => (Kind::String, None),
+            Value::Hash(fields) => (Kind::Hash, Some(fields.len())),
+            Value::Set(members) => (Kind::Set, Some(members.len())),
+            Value::SortedSet(members) => (Kind::SortedSet, Some(members.len())),
         };
         bytes.push(kind as u8);
         bytes.extend_from_slice(&self.expires_at_ms.to_le_bytes());
+        let mut longest = self.key.len();
         write_text(bytes, &self.key);
+        count.into_iter().for_each(|count| write_number(bytes, count));
+        let mut add = |text: &String, score: Option<&f64>| {
+            longest = longest.max(text.len());
+            write_text(bytes, text);
+            score.into_iter().for_each(|score| bytes.extend_from_slice(&score.to_le_bytes()));
+        };
         match &self.value {
-            Value::String(text) => write_text(bytes, text),
+            Value::String(text) => add(text, None),
             Value::Hash(fields) => {
-                write_number(bytes, fields.len());
-                for (field, value) in fields {
-                    write_text(bytes, field);
-                    write_text(bytes, value);
-                }
+                fields.iter().flat_map(|(field, value)| [field, value]).for_each(|text| add(text, None));
             }
-            Value::Set(members) => {
-                write_number(bytes, members.len());
-                members.iter().for_each(|member| write_text(bytes, member));
-            }
-            Value::SortedSet(members) => {
-                write_number(bytes, members.len());
-                for (member, score) in members {
-                    write_text(bytes, member);
-                    bytes.extend_from_slice(&score.to_le_bytes());
-                }
-            }
+            Value::Set(members) => members.iter().for_each(|member| add(member, None)),
+            Value::SortedSet(members) => members.iter().for_each(|(member, score)| add(member, Some(score))),
         }
+        longest
     }
 }
 
@@ -159,14 +141,9 @@ pub enum Kind {
 
 impl Kind {
     /// The type that a byte stands for.
-    pub const fn of(byte: u8) -> Option<Self> {
-        match byte {
-            b's' => Some(Self::String),
-            b'h' => Some(Self::Hash),
-            b'm' => Some(Self::Set),
-            b'z' => Some(Self::SortedSet),
-            _ => None,
-        }
+    pub fn of(byte: u8) -> Option<Self> {
+        let all = [Self::String, Self::Hash, Self::Set, Self::SortedSet];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 

@@ -37,15 +37,11 @@ pub fn shown_on(bar: &ProgressBar) -> Progress {
 /// When the file exists or cannot be written, or the store cannot be read.
 pub async fn to_file(store: &Store, path: PathBuf, progress: Progress) -> anyhow::Result<Summary> {
     demand_absent(&RealFolder::of(&path), &path)?;
-    let (snapshot, header) = begin(store, &folder_of(&path)).await?;
+    let source = Source::begin(store, &folder_of(&path), false, progress).await?;
     on_own_thread("backup", move |is_wanted, runtime| {
-        let cannot = || format!("cannot write {}", path.display());
         let mut new = NewFile::create(&path)?;
-        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, &mut new);
-        let source = Source { snapshot, header, everything: false, runtime, is_wanted, progress };
-        let (mut out, summary) = source.write_to(out).with_context(cannot)?;
-        out.flush().with_context(cannot)?;
-        drop(out);
+        let written = source.write_to(&mut new, is_wanted, &runtime);
+        let summary = written.with_context(|| format!("cannot write {}", path.display()))?;
         new.finish()?;
         Ok(summary)
     })
@@ -64,24 +60,11 @@ pub async fn to_writer(
     everything: bool,
     progress: Progress,
 ) -> anyhow::Result<Summary> {
-    let (snapshot, header) = begin(store, folder).await?;
+    let source = Source::begin(store, folder, everything, progress).await?;
     on_own_thread("backup", move |is_wanted, runtime| {
-        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, out);
-        let source = Source { snapshot, header, everything, runtime, is_wanted, progress };
-        let (mut out, summary) = source.write_to(out).context("cannot write the backup")?;
-        out.flush().context("cannot write the backup")?;
-        Ok(summary)
+        source.write_to(out, is_wanted, &runtime).context("cannot write the backup")
     })
     .await
-}
-
-async fn begin(store: &Store, folder: &Path) -> anyhow::Result<(Snapshot, Header)> {
-    let state = migrations::state_of(store).await?;
-    let snapshot = store.snapshot_by_way_of(folder).await.context("cannot read the store")?;
-    let layout =
-        u32::try_from(state.demand_version()?).context("the layout of the store has no such version")?;
-    let header = Header { layout, taken_at_ms: snapshot.taken_at_ms() };
-    Ok((snapshot, header))
 }
 
 /// Runs blocking work on a thread that gives way to others. It is told whether its outcome is
@@ -108,34 +91,52 @@ fn is_left_out(entry: &Entry) -> bool {
     entry.time_to_live.is_some() && Family::of(&entry.key).is_some_and(is_of)
 }
 
-/// A snapshot to write, with everything that writing it needs.
-struct Source<'a> {
+/// A snapshot to write.
+struct Source {
     snapshot: Snapshot,
     header: Header,
     /// Whether what expires is written, too.
     everything: bool,
-    runtime: Handle,
-    is_wanted: &'a dyn Fn() -> bool,
     progress: Progress,
 }
 
-impl Source<'_> {
-    fn write_to<W: Write>(self, out: W) -> anyhow::Result<(W, Summary)> {
-        let Self { mut snapshot, header, everything, runtime, is_wanted, progress } = self;
-        let mut writer = BackupWriter::create(out, header)?;
-        let (mut written, total) = (0, snapshot.keys());
-        while let Some(page) = runtime.block_on(snapshot.next_page()).context("cannot read the store")? {
+impl Source {
+    async fn begin(
+        store: &Store,
+        folder: &Path,
+        everything: bool,
+        progress: Progress,
+    ) -> anyhow::Result<Self> {
+        let state = migrations::state_of(store).await?;
+        let snapshot = store.snapshot_by_way_of(folder).await.context("cannot read the store")?;
+        let layout =
+            u32::try_from(state.demand_version()?).context("the layout of the store has no such version")?;
+        let header = Header { layout, taken_at_ms: snapshot.taken_at_ms() };
+        Ok(Self { snapshot, header, everything, progress })
+    }
+
+    fn write_to(
+        mut self,
+        out: impl Write,
+        is_wanted: &dyn Fn() -> bool,
+        runtime: &Handle,
+    ) -> anyhow::Result<Summary> {
+        let out = BufWriter::with_capacity(WRITE_BUFFER_BYTES, out);
+        let mut writer = BackupWriter::create(out, self.header)?;
+        let (mut written, total) = (0, self.snapshot.keys());
+        while let Some(page) = runtime.block_on(self.snapshot.next_page()).context("cannot read the store")? {
             if !is_wanted() {
                 bail!("the backup was interrupted");
             }
             for entry in page {
                 written += 1;
-                if everything || !is_left_out(&entry) {
-                    writer.add(&Record::of(entry, header.taken_at_ms))?;
+                if self.everything || !is_left_out(&entry) {
+                    writer.add(&Record::of(entry, self.header.taken_at_ms))?;
                 }
             }
-            progress(written, total);
+            (self.progress)(written, total);
         }
-        Ok(writer.finish()?)
+        let (_, summary) = writer.finish()?;
+        Ok(summary)
     }
 }

@@ -42,14 +42,13 @@ impl<W: Write> BackupWriter<W> {
     /// # Errors
     /// As [`BackupWriter::create`], and for a text that no reader takes.
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
-        let longest = record.longest_text();
+        let longest = record.write(&mut self.pending);
         if longest > MAX_TEXT_BYTES {
             let key = &record.key;
             let why =
                 format!("the key {key:?} has a text of {longest} bytes, and a backup takes {MAX_TEXT_BYTES}");
             return Err(io::Error::other(why));
         }
-        record.write(&mut self.pending);
         self.keys += 1;
         if self.pending.len() >= BLOCK_BYTES {
             let pending = std::mem::take(&mut self.pending);

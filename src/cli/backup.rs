@@ -1,11 +1,12 @@
 //! `tidings backup FILE`: writes everything into one file.
 
+use super::Here;
 use super::terminal::{self, Need, Terminal, progress_bar};
-use super::{Here, WrongUse};
+use crate::WrongUse;
 use crate::backup::take;
 use crate::backup::time_text;
 use crate::config::folder_of;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -43,9 +44,7 @@ impl BackupCommand {
             return Ok(Need::NewFile(self.file.clone()));
         }
         if io::stdout().is_terminal() {
-            return Err(
-                WrongUse("a backup is not text; pass it on to a file or to a program".to_owned()).into()
-            );
+            bail!(WrongUse::new("a backup is not text; pass it on to a file or to a program"));
         }
         Ok(Need::Nothing)
     }

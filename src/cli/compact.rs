@@ -1,13 +1,12 @@
 //! `tidings compact`: writes the files of the store and of the search index anew.
 
-use super::Here;
 use super::search::open_unused;
+use super::{Here, now};
 use crate::compaction;
 use clap::Args;
 use std::sync::Arc;
 use tidings_domain::changes;
-use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::{EngineClock, Store};
+use tidings_keyspace::Store;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::Searching;
 
@@ -54,7 +53,7 @@ async fn open_index(store: &Store, here: &Here) -> anyhow::Result<Option<Arc<Sea
     let site = here.site_on(store)?;
     let is_of_store = progress.store == changes::store_number(&site).await?;
     if !progress.is_complete || !is_of_store || progress.place < last.0 {
-        following::make(&site, &searching, Timestamp::now(&EngineClock::System)).await?;
+        following::make(&site, &searching, now()).await?;
     }
     Ok(Some(searching))
 }

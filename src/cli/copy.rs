@@ -1,7 +1,8 @@
 //! `tidings copy FROM TO`: copies a store, key by key, to a store of any engine.
 
 use super::terminal::{Call, Local, progress_bar};
-use super::{PROGRAM, WrongUse, open_existing_store, store_options};
+use super::{PROGRAM, now, open_existing_store, store_options};
+use crate::WrongUse;
 use crate::backup::restore;
 use crate::config::Config;
 use crate::control::{self, RunningServer};
@@ -12,7 +13,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use tidings_domain::keys;
 use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
 use tidings_keyspace::{Batch, EngineClock, Entry, Store, StoreOptions, without_password};
 
@@ -43,12 +43,11 @@ impl CopyCommand {
     /// When a store cannot be opened, the target is not empty, or the counts differ.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         if self.from == self.to {
-            let words = format!("the two stores are the same: {}", without_password(&self.from));
-            return Err(WrongUse(words).into());
+            bail!(WrongUse::new(format!("the two stores are the same: {}", without_password(&self.from))));
         }
         let from = Source::open(&self.from, config).await?;
         let by = if self.overwrite { FilledBy::Overwrite } else { FilledBy::Copy };
-        let now = Timestamp::now(&EngineClock::System);
+        let now = now();
         let filling = Filling::begun(by, without_password(&self.from), now);
         let options = StoreOptions { first: Some(filling.first()), ..store_options(config) };
         let to = Store::open(&self.to, &options).await?;

@@ -2,14 +2,13 @@
 
 mod community;
 
-use super::{WrongUse, serve};
+use super::{now, serve};
+use crate::WrongUse;
 use crate::config::{CommandLineSettings, Config};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::EngineClock;
 use tracing::instrument::WithSubscriber;
 use tracing::subscriber::NoSubscriber;
 
@@ -36,8 +35,9 @@ impl DemoCommand {
     /// When the folder or a port is not available.
     pub async fn run(self) -> anyhow::Result<()> {
         if self.config.is_some() || self.store.is_some() {
-            let words = "tidings demo has settings and a store of its own; leave out --config and --store";
-            return Err(WrongUse(words.to_owned()).into());
+            bail!(WrongUse::new(
+                "tidings demo has settings and a store of its own; leave out --config and --store"
+            ));
         }
         let stop = serve::stop_signal()?;
         let folder =
@@ -47,7 +47,7 @@ impl DemoCommand {
         let load = || Config::load(None, settings.iter().cloned(), &flags);
         let config = load()?;
         // Nobody needs a log of what generated people do.
-        let now = Timestamp::now(&EngineClock::System);
+        let now = now();
         let making = community::make(&config, now).with_subscriber(NoSubscriber::default());
         let accounts = tokio::select! {
             made = making => made?,

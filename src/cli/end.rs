@@ -7,11 +7,10 @@
 //! | 2 | wrong use: the command line, a setting or a variable is wrong |
 //! | 70 | a mistake of the program: a panic, or a worker that the server cannot do without |
 
-use super::{Cli, WrongUse};
-use crate::config::ConfigError;
+use super::Cli;
+use crate::WrongUse;
 use crate::control::FailedThere;
-use crate::logging::{self, WrongFilter};
-use crate::mail::MailError;
+use crate::logging;
 use anyhow::Context;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -80,11 +79,8 @@ fn status_of(error: &anyhow::Error) -> i32 {
         return *status;
     }
     let is_wrong_use = error.is::<WrongUse>()
-        || error.is::<ConfigError>()
-        || error.is::<WrongFilter>()
         // The URL in the settings has the right form. This one is of the command line.
-        || matches!(error.downcast_ref(), Some(OpenError::Url(_)))
-        || matches!(error.downcast_ref(), Some(MailError::Relay { .. }));
+        || matches!(error.downcast_ref(), Some(OpenError::Url(_)));
     if is_wrong_use { WRONG_USE } else { REFUSED }
 }
 
@@ -95,10 +91,9 @@ mod tests {
 
     #[test]
     fn the_status_says_whether_the_use_was_wrong_or_the_program_is() {
-        let wrong_setting = || ConfigError::Unusable { name: "server.listen", reason: "taken".to_owned() };
+        let wrong_setting = || WrongUse::new("the setting server.listen cannot be used: taken");
         assert_eq!(status_after(async { Ok(()) }), 0);
         assert_eq!(status_after(async { Err(anyhow!("refused")) }), 1);
-        assert_eq!(status_after(async { Err(WrongUse("no".to_owned()).into()) }), 2);
         assert_eq!(status_after(async { Err(wrong_setting().into()) }), 2);
         assert_eq!(
             status_after(async { Err(anyhow::Error::from(wrong_setting()).context("cannot start")) }),
@@ -131,11 +126,7 @@ mod tests {
             message_of(&absent().unwrap_err()),
             "cannot read /no/such: No such file or directory (os error 2)"
         );
-        let source = std::io::Error::from_raw_os_error(2);
-        let told = ConfigError::Unreadable { path: "/no/such".into(), source };
-        assert_eq!(
-            message_of(&told.into()),
-            "cannot read the configuration file /no/such: No such file or directory (os error 2)"
-        );
+        let told = absent().map_err(|error| error.context(format!("no: {error:#}"))).unwrap_err();
+        assert_eq!(message_of(&told), "no: cannot read /no/such: No such file or directory (os error 2)");
     }
 }

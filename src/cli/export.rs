@@ -1,10 +1,10 @@
 //! `tidings export site FILE.zip`: writes everything that is public into one file, which `tidings import hn` reads.
 
-use super::Here;
 use super::terminal::{Need, Terminal, progress_bar};
+use super::{Here, now};
 use crate::config::Config;
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -13,9 +13,7 @@ use strum::IntoEnumIterator;
 use tidings_domain::exports::site::{ABOUT, FORMAT, SiteExport, SiteSection};
 use tidings_domain::imports::archive::source_of_site;
 use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::EngineClock;
 use tidings_web::features::hacker_news::archive;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -26,25 +24,21 @@ const LEVEL: i64 = 4;
 /// Write what everybody may read into a file for other programs.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
-    /// Everything that is public.
-    Site(ExportSite),
-}
-
-/// Write all that is public into a new zip file.
-///
-/// It has people who have posted, stories, comments, topics and votes on sites as lines in the shape of the API of Hacker
-/// News, and nothing that a visitor could not read. `tidings import hn` reads it. For a copy of everything use
-/// `tidings backup`.
-#[derive(Debug, Args)]
-pub struct ExportSite {
-    /// The file to write. It must not exist.
-    file: PathBuf,
+    /// Write all that is public into a new zip file.
+    ///
+    /// It has people who have posted, stories, comments, topics and votes on sites as lines in the shape of the API of Hacker
+    /// News, and nothing that a visitor could not read. `tidings import hn` reads it. For a copy of everything use
+    /// `tidings backup`.
+    Site {
+        /// The file to write. It must not exist.
+        file: PathBuf,
+    },
 }
 
 impl ExportCommand {
     pub(super) fn need(&self) -> Need {
-        let Self::Site(export) = self;
-        Need::NewFile(export.file.clone())
+        let Self::Site { file } = self;
+        Need::NewFile(file.clone())
     }
 
     /// Writes the export.
@@ -52,18 +46,12 @@ impl ExportCommand {
     /// # Errors
     /// When the file exists or cannot be written, or the store cannot be read.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let Self::Site(export) = self;
-        export.run(here).await
-    }
-}
-
-impl ExportSite {
-    async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let cannot = || format!("cannot write {}", self.file.display());
-        let (terminal, site) = (Terminal::current(), Arc::new(here.site().await?));
+        let Self::Site { file } = self;
+        let (terminal, shown) = (Terminal::current(), file.display());
+        let cannot = || format!("cannot write {shown}");
+        let site = Arc::new(here.site().await?);
         let lines = write(site, &here.config, terminal.output()).await.with_context(cannot)?;
         let bytes = terminal.finish().with_context(cannot)?;
-        let shown = self.file.display();
         say!("exported {} in {} bytes: {shown}", counted(lines, "line", "lines"), grouped(bytes));
         Ok(())
     }
@@ -71,7 +59,7 @@ impl ExportSite {
 
 /// Writes the files of an export. Returns the number of lines.
 async fn write(site: Arc<Site>, config: &Config, out: impl Write) -> anyhow::Result<u64> {
-    let now = Timestamp::now(&EngineClock::System);
+    let now = now();
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(LEVEL))

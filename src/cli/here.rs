@@ -1,5 +1,6 @@
 //! Where a command runs: in the server that has the store open, or in a process of its own, which opens it.
 
+use super::now;
 use crate::config::Config;
 use crate::upgrade;
 use anyhow::bail;
@@ -10,7 +11,6 @@ use tidings_domain::migrations::unfinished::{self, Begun, FilledBy, Filling};
 use tidings_domain::migrations::{self, UnusableStore};
 use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
 use tidings_keyspace::{EngineClock, OpenError, Store, StoreOptions, without_password};
 use tidings_web::App;
 
@@ -80,7 +80,7 @@ impl Here {
     /// The same for an import. If it begins a new site, the store is marked until [`unfinished::end`].
     pub async fn site_to_import(&self, kind: &str, file: &Path) -> anyhow::Result<Site> {
         let from = format!("{kind} {}", file.display());
-        let filling = &Filling::begun(FilledBy::Import, from, Timestamp::now(&EngineClock::System));
+        let filling = &Filling::begun(FilledBy::Import, from, now());
         self.site_on(&self.reach(async |config| open_to_import(config, filling).await).await?)
     }
 

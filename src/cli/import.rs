@@ -15,7 +15,7 @@ pub use hn::ImportArchive;
 pub use sites::ImportSites;
 
 use super::terminal::{progress_bar, read_whole};
-use super::{CreateOption, Here, patiently};
+use super::{CreateOption, Here, now, patiently};
 use accounts::ImportAccounts;
 use anyhow::bail;
 use clap::Args;
@@ -30,7 +30,6 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::{NewsId, UserId};
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::EngineClock;
 
 /// About how many writes a batch has. Bounds memory, and how long a visitor's vote waits for the
 /// store while a site runs.
@@ -71,7 +70,7 @@ impl ImportLinks {
     /// # Errors
     /// When the file cannot be read or lacks a column, or the store fails.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let (text, now) = (read_whole(&self.file)?, Timestamp::now(&EngineClock::System));
+        let (text, now) = (read_whole(&self.file)?, now());
         let read = rows::read(&self.file, &text, self.time_zone.as_ref(), now)?;
         drop(text);
         say_refused(&read.refused);
@@ -103,7 +102,7 @@ impl ImportLinks {
     }
 
     async fn import(&self, site: &Site, mut rows: Vec<StoryRow>) -> anyhow::Result<Imported> {
-        let now = Timestamp::now(&EngineClock::System);
+        let now = now();
         // Ids follow the time of posting.
         rows.sort_by_key(|row| row.story.posted);
         let total = u64::try_from(rows.len())?;
@@ -148,7 +147,7 @@ impl ImportLinks {
         if fresh.is_empty() {
             return Ok(imported);
         }
-        let authors = accounts.authors(fresh.iter().map(|row| row.author.as_str())).await?;
+        let authors = accounts.find("author", fresh.iter().map(|row| row.author.as_str())).await?;
         let link = |row: &StoryRow| {
             let author = authors.get(&row.author).copied()?;
             let votes = row.points.clamp(1, self.votes_cap());
@@ -174,7 +173,7 @@ fn demand_all(file: &Path, refused: u64, [one, more]: [&str; 2]) -> anyhow::Resu
 
 /// Says how a site without an administrator gets one, in the words of the page and of the server's log.
 async fn say_how_to_administer(site: &Site) -> anyhow::Result<()> {
-    if let Some(link) = first_administrator::link(site, Timestamp::now(&EngineClock::System)).await? {
+    if let Some(link) = first_administrator::link(site, now()).await? {
         say!("{}", first_administrator::announcement(&link));
     }
     Ok(())

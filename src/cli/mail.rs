@@ -3,24 +3,20 @@
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::{anyhow, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use tidings_web::mail::SendMail;
 
 /// Find out whether mail can be sent.
 #[derive(Debug, Subcommand)]
 pub enum MailCommand {
-    /// `tidings mail test ADDRESS`.
-    Test(TestMail),
-}
-
-/// Send a test mail to an address, and say what the relay answers.
-///
-/// The mail goes the way of reset links, the strictest there is. The exit status is 0 if the relay
-/// has accepted it.
-#[derive(Debug, Args)]
-pub struct TestMail {
-    /// The address.
-    address: String,
+    /// Send a test mail to an address, and say what the relay answers.
+    ///
+    /// The mail goes the way of reset links, the strictest there is. The exit status is 0 if the relay
+    /// has accepted it.
+    Test {
+        /// The address.
+        address: String,
+    },
 }
 
 impl MailCommand {
@@ -29,7 +25,7 @@ impl MailCommand {
     /// # Errors
     /// When no relay is configured, or it does not accept the mail.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
-        let Self::Test(TestMail { address }) = self;
+        let Self::Test { address } = self;
         let Some(mailer) = Mailer::from_config(&config.mail)? else {
             bail!("mail.relay is not set, so this site sends no mail");
         };

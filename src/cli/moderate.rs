@@ -1,6 +1,7 @@
 //! `tidings moderate`: what `POST /api/moderate` does, for an operator at a terminal.
 
-use super::{Here, WrongUse, patiently, user};
+use super::{Here, patiently, user};
+use crate::WrongUse;
 use crate::config::Config;
 use crate::mail::Mailer;
 use anyhow::bail;
@@ -90,7 +91,7 @@ impl ModerateCommand {
     /// # Errors
     /// [`WrongUse`], or why the action is refused.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let asked = self.asked().map_err(|error| WrongUse(in_options(&error)))?;
+        let asked = self.asked().map_err(|error| WrongUse::new(in_options(&error)))?;
         let line = self.act(here.site().await?.for_command(), &asked, &here.config).await?;
         say!("line {line} of the moderation log");
         Ok(())

@@ -1,12 +1,12 @@
 //! `tidings restore FILE --store URL`: fills an empty store from a backup.
 
-use super::{WrongUse, progress_bar, store_options};
+use super::{now, progress_bar, store_options};
+use crate::WrongUse;
 use crate::backup::{restore, time_text};
 use crate::config::Config;
 use anyhow::{Context, bail};
 use clap::Args;
 use std::path::PathBuf;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::counted;
 use tidings_keyspace::{EngineClock, Store, StoreOptions, without_password};
 
@@ -29,10 +29,7 @@ impl RestoreCommand {
     /// When the file is not a whole backup, the store is not empty, or it fails.
     pub async fn run(self, config: &Config) -> anyhow::Result<()> {
         if config.is_default("server.store") {
-            return Err(WrongUse(
-                "name the store to restore into: tidings restore FILE --store URL".to_owned(),
-            )
-            .into());
+            bail!(WrongUse::new("name the store to restore into: tidings restore FILE --store URL"));
         }
         let named = || format!("cannot restore {}", self.file.display());
         let length = std::fs::metadata(&self.file).with_context(named)?;
@@ -47,7 +44,7 @@ impl RestoreCommand {
         restore::demand_known_layout(summary.header).with_context(named)?;
 
         let url = config.server.store.as_str();
-        let filling = restore::filling(&summary, Timestamp::now(&EngineClock::System));
+        let filling = restore::filling(&summary, now());
         let options = StoreOptions { create: true, first: Some(filling.first()), ..store_options(config) };
         let store = Store::open(url, &options).await?;
         restore::begin(&store, &filling)

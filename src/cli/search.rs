@@ -1,7 +1,7 @@
 //! `tidings search`: how the search index is, and making it anew.
 
-use super::Here;
 use super::terminal::progress_bar;
+use super::{Here, now};
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;
@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidings_domain::changes;
 use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::words::{age, counted, grouped};
-use tidings_keyspace::EngineClock;
 use tidings_search::index;
 use tidings_web::features::search::following;
 use tidings_web::features::search::searching::{SearchState, Searching};
@@ -116,7 +114,7 @@ async fn make(site: &Site, here: &Here, bar: &ProgressBar) -> anyhow::Result<Sea
         bail!("the index of a store in memory is in its server");
     }
     let searching = open_unused(&settings)?;
-    let making = following::make(site, &searching, Timestamp::now(&EngineClock::System));
+    let making = following::make(site, &searching, now());
     let mut making = std::pin::pin!(making);
     loop {
         tokio::select! {

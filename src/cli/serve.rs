@@ -6,10 +6,12 @@ mod service_manager;
 mod store;
 
 use super::here::site_with;
+use super::now;
+use crate::WrongUse;
 use crate::backup::schedule::{self, Schedule};
 use crate::backup::take::on_own_thread;
 use crate::compaction;
-use crate::config::{Config, ConfigError, MailTls};
+use crate::config::{Config, MailTls};
 use crate::control::Control;
 use crate::mail::Mailer;
 use crate::metrics::MetricsEndpoint;
@@ -32,7 +34,6 @@ use tidings_domain::passwords::PasswordWorker;
 use tidings_domain::site::Site;
 use tidings_domain::sites;
 use tidings_domain::supervision::{self, Policy, panics, supervise};
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::rules::Economy;
 use tidings_keyspace::{EngineClock, Store, without_password};
 use tidings_web::limits::{MAX_CONNECTIONS, RESERVED_FILES};
@@ -55,7 +56,7 @@ const COMMON_OPEN_FILES: usize = 1_024;
 /// When the store cannot be opened, or the address is not available.
 pub async fn run(
     config: Config,
-    load: impl Fn() -> Result<Config, ConfigError>,
+    load: impl Fn() -> Result<Config, WrongUse>,
     greet: impl FnOnce() -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     panics::watch();
@@ -236,7 +237,7 @@ fn connections_within(files: usize) -> usize {
 /// answers.
 async fn announce_first_administrator(site: Arc<Site>) {
     const PAUSE: Duration = Duration::from_secs(5);
-    while let Err(error) = first_administrator::announce(&site, Timestamp::now(&EngineClock::System)).await {
+    while let Err(error) = first_administrator::announce(&site, now()).await {
         tracing::warn!(%error, "cannot find out whether there is an administrator");
         tokio::time::sleep(PAUSE).await;
     }

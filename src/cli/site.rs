@@ -1,41 +1,36 @@
 //! `tidings site move OLD NEW`: what a move to another host name needs, and a mail to the owners of passkeys.
 
 use super::terminal::progress_bar;
-use super::{Here, WrongUse};
+use super::{Here, now};
+use crate::WrongUse;
 use crate::config::{Config, HostName};
 use anyhow::bail;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use tidings_domain::accounts::harden::count_accounts;
 use tidings_domain::accounts::two_factor::{HostMove, PasskeyOwners, visit_owners};
 use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::words::counted;
-use tidings_keyspace::EngineClock;
 
 /// Do something with the whole site.
 #[derive(Debug, Subcommand)]
 pub enum SiteCommand {
-    /// `tidings site move OLD NEW`.
-    Move(MoveSite),
-}
-
-/// Prepare the move of the site to another host name.
-///
-/// Says what happens and which settings to change. With --yes, it also writes to the owners of
-/// passkeys: a passkey belongs to a host name, so theirs stop working. Nothing else is stored:
-/// the site moves when you change the settings and restart it.
-#[derive(Debug, Args)]
-pub struct MoveSite {
-    /// The host name that the site has, such as news.example.com.
-    #[arg(value_parser = host)]
-    old: Hostname,
-    /// The host name that it will have.
-    #[arg(value_parser = host)]
-    new: Hostname,
-    /// Write to the owners of passkeys now.
-    #[arg(long)]
-    yes: bool,
+    /// Prepare the move of the site to another host name.
+    ///
+    /// Says what happens and which settings to change. With --yes, it also writes to the owners of
+    /// passkeys: a passkey belongs to a host name, so theirs stop working. Nothing else is stored:
+    /// the site moves when you change the settings and restart it.
+    Move {
+        /// The host name that the site has, such as news.example.com.
+        #[arg(value_parser = host)]
+        old: Hostname,
+        /// The host name that it will have.
+        #[arg(value_parser = host)]
+        new: Hostname,
+        /// Write to the owners of passkeys now.
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 fn host(text: &str) -> Result<Hostname, String> {
@@ -50,9 +45,9 @@ impl SiteCommand {
     /// # Errors
     /// When the names do not fit the settings, no mail can be sent, or the store fails.
     pub async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let (Self::Move(MoveSite { old, new, yes }), config) = (self, &here.config);
+        let (Self::Move { old, new, yes }, config) = (self, &here.config);
         if old == new {
-            return Err(WrongUse("OLD and NEW are the same host name".to_owned()).into());
+            bail!(WrongUse::new("OLD and NEW are the same host name"));
         }
         let host = config.site.url.host_str().unwrap_or_default();
         if host != old.as_str() && host != new.as_str() {
@@ -72,7 +67,7 @@ impl SiteCommand {
 
 async fn visit(site: &Site, told: Option<&HostMove>) -> anyhow::Result<PasskeyOwners> {
     let bar = progress_bar(count_accounts(site).await?, "looking for passkeys");
-    let now = Timestamp::now(&EngineClock::System);
+    let now = now();
     let told = told.map(|hosts| (hosts, now));
     Ok(visit_owners(site, told, |found| bar.set_position(found.checked)).await?)
 }

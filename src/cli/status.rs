@@ -1,14 +1,13 @@
 //! `tidings status`: how the site is, on one screen.
 
-use super::{Here, print};
+use super::{Here, now, print};
 use crate::config::Config;
 use crate::control::status::{self, Status};
 use anyhow::{Context, bail};
 use clap::Args;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
-use tidings_domain::values::clock::Timestamp;
-use tidings_keyspace::{EngineClock, without_password};
+use tidings_keyspace::without_password;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -66,7 +65,7 @@ impl StatusCommand {
         if self.json {
             say!("{}", serde_json::to_string(status)?);
         } else {
-            print(&status.screen(Timestamp::now(&EngineClock::System)))?;
+            print(&status.screen(now()))?;
         }
         if !status.is_good() {
             bail!("{}", status.complaint());

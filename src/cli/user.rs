@@ -3,7 +3,8 @@
 mod list;
 
 use super::terminal::{self, Need, progress_bar};
-use super::{CreateOption, Here, WrongUse};
+use super::{CreateOption, Here, now};
+use crate::WrongUse;
 use anyhow::Context;
 use clap::Subcommand;
 use std::sync::Arc;
@@ -15,12 +16,10 @@ use tidings_domain::accounts::signup;
 use tidings_domain::accounts::two_factor::setup;
 use tidings_domain::accounts::visit::Visit;
 use tidings_domain::site::Site;
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::ids::UserId;
 use tidings_domain::values::secrets::random_token;
 use tidings_domain::values::text::{NewPassword, Username};
 use tidings_domain::values::words::counted;
-use tidings_keyspace::EngineClock;
 
 /// Manage accounts.
 ///
@@ -114,7 +113,7 @@ impl UserCommand {
         let site = &Arc::new(site.for_command());
         match self {
             Self::Add { name, .. } => {
-                let username = Username::parse(&name).map_err(|error| WrongUse(error.to_string()))?;
+                let username = Username::parse(&name).map_err(|error| WrongUse::new(error.to_string()))?;
                 let Chosen { password, generated } = choose_password()?;
                 let added = signup::add_account_with_password(site, now(), &username, &password).await?;
                 say_generated(generated)?;
@@ -175,10 +174,6 @@ async fn harden_all(site: &Site) -> anyhow::Result<()> {
         counted(done.wrapped, "weak password", "weak passwords")
     );
     Ok(())
-}
-
-pub(super) fn now() -> Timestamp {
-    Timestamp::now(&EngineClock::System)
 }
 
 /// The account with a name.

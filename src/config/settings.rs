@@ -15,7 +15,8 @@ use super::values::{
     Contact, HostName, HubUrl, LogFormat, MailTls, Relay, SearchLanguage, Secret, StoreUrl, TimelinesUrl,
     ValueKind,
 };
-use super::{Config, ConfigError, Layers};
+use super::{Config, Layers};
+use crate::WrongUse;
 use tidings_domain::values::limits::{
     MAX_INVITATIONS, MAX_KEPT_DAYS, MAX_SITE_SCORE_NETWORKS, MAX_SITE_VOTES_PER_NETWORK,
 };
@@ -95,7 +96,7 @@ macro_rules! settings {
         }
 
         /// Reads every setting into its type.
-        pub(super) fn build(layers: Layers) -> Result<Config, ConfigError> {
+        pub(super) fn build(layers: Layers) -> Result<Config, WrongUse> {
             Ok(Config {
                 $($section: $Section {$(
                     $name: layers.read(concat!(stringify!($section), ".", stringify!($name)), &$kind)?,
@@ -129,6 +130,9 @@ const WORDS: ValueKind = ValueKind::Words("words", 500);
 const HOSTS: ValueKind = ValueKind::List("comma-separated host names, like example.com, www.example.com");
 const NETWORKS: ValueKind =
     ValueKind::List("comma-separated addresses or networks, like 127.0.0.1, 10.0.0.0/8");
+/// A rate that zero switches off.
+const RATE: ValueKind =
+    ValueKind::Limit("a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit");
 const KARMA: ValueKind = ValueKind::Signed { least: -1_000_000_000, most: 1_000_000_000 };
 const KARMA_COST: ValueKind = ValueKind::Signed { least: 0, most: 1_000_000_000 };
 
@@ -138,7 +142,8 @@ settings! {
         server: Server {
             listen: SocketAddr = "127.0.0.1:8080", ValueKind::Form("an address with a port, like 127.0.0.1:8080 or [::1]:8080"),
                 "The address and port to listen on.";
-            store: StoreUrl = "redb:tidings.redb", ValueKind::Store,
+            store: StoreUrl = "redb:tidings.redb",
+                ValueKind::Url("redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"),
                 "Where the data is stored: redb:PATH, redb::memory:, redis://..., or redis+sentinel://HOST,HOST,HOST/NAME.";
             control: String = "", ValueKind::Line { least: 0, most: LONGEST_SOCKET_PATH },
                 "The Unix socket on which commands reach the running server; empty = beside an embedded store, none with Redis.";
@@ -186,7 +191,8 @@ settings! {
         }
         /// Where home timelines are.
         timelines: Timelines {
-            store: TimelinesUrl = "", ValueKind::Timelines,
+            store: TimelinesUrl = "",
+                ValueKind::Url("redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss with TLS, or nothing"),
                 "Where home timelines are stored: redis+cluster://HOST,HOST,HOST or redis://HOST; empty = in the store. What is absent there is made anew.";
         }
         /// How mail is sent.
@@ -275,26 +281,26 @@ settings! {
                 "New accounts within an hour after which new ones wait for approval for an hour; 0 = no limit.";
         }
         rates: RateRules {
-            comment_per_account: ValueKind::Rate, "Comments of one account; 0 = no limit.";
-            comment_per_address: ValueKind::Rate, "Comments from one address; 0 = no limit.";
-            tweet_per_account: ValueKind::Rate, "Tweets of one account; 0 = no limit.";
-            tweet_per_address: ValueKind::Rate, "Tweets from one address; 0 = no limit.";
-            vote_per_account: ValueKind::Rate, "Votes of one account on stories, comments and sites; 0 = no limit.";
-            vote_per_address: ValueKind::Rate, "Votes from one address on stories, comments and sites; 0 = no limit.";
-            follow_per_account: ValueKind::Rate, "Follows and unfollows of one account; 0 = no limit.";
-            follow_per_address: ValueKind::Rate, "Follows and unfollows from one address; 0 = no limit.";
-            flag_per_account: ValueKind::Rate, "Flags of one account, given and taken back; 0 = no limit.";
-            flag_per_address: ValueKind::Rate, "Flags from one address, given and taken back; 0 = no limit.";
-            fetch_title_per_account: ValueKind::Rate,
+            comment_per_account: RATE, "Comments of one account; 0 = no limit.";
+            comment_per_address: RATE, "Comments from one address; 0 = no limit.";
+            tweet_per_account: RATE, "Tweets of one account; 0 = no limit.";
+            tweet_per_address: RATE, "Tweets from one address; 0 = no limit.";
+            vote_per_account: RATE, "Votes of one account on stories, comments and sites; 0 = no limit.";
+            vote_per_address: RATE, "Votes from one address on stories, comments and sites; 0 = no limit.";
+            follow_per_account: RATE, "Follows and unfollows of one account; 0 = no limit.";
+            follow_per_address: RATE, "Follows and unfollows from one address; 0 = no limit.";
+            flag_per_account: RATE, "Flags of one account, given and taken back; 0 = no limit.";
+            flag_per_address: RATE, "Flags from one address, given and taken back; 0 = no limit.";
+            fetch_title_per_account: RATE,
                 "Titles of other sites' pages that one account fetches, administrators too; 0 = no limit.";
-            fetch_title_per_address: ValueKind::Rate,
+            fetch_title_per_address: RATE,
                 "Titles of other sites' pages that one address fetches; 0 = no limit.";
-            search_per_account: ValueKind::Rate, "Searches of one account; 0 = no limit.";
-            search_per_address: ValueKind::Rate, "Searches from one address; 0 = no limit.";
-            read_per_address: ValueKind::Rate, "Pages and other reads from one address; 0 = no limit.";
-            large_per_address: ValueKind::Rate, "Threads, feeds and other large answers to one address; 0 = no limit.";
-            failed_login_per_address: ValueKind::Rate, "Failed logins from one address; 0 = no limit.";
-            reset_per_address: ValueKind::Rate, "Requests for a password reset from one address; 0 = no limit.";
+            search_per_account: RATE, "Searches of one account; 0 = no limit.";
+            search_per_address: RATE, "Searches from one address; 0 = no limit.";
+            read_per_address: RATE, "Pages and other reads from one address; 0 = no limit.";
+            large_per_address: RATE, "Threads, feeds and other large answers to one address; 0 = no limit.";
+            failed_login_per_address: RATE, "Failed logins from one address; 0 = no limit.";
+            reset_per_address: RATE, "Requests for a password reset from one address; 0 = no limit.";
             streams_per_account: STREAMS, "Event streams that one account has open at once; 0 = no limit.";
             streams_per_address: STREAMS, "Event streams that one address has open at once; 0 = no limit.";
             new_account_share: ValueKind::Decimal { least: 0.0, most: 1.0 },
@@ -358,7 +364,7 @@ settings! {
                 "Days that the networks and addresses of sign-ups and posts are kept for moderators; 0 = none are.";
             hide_at: ValueKind::Whole { unit: " of flags", least: 0, most: 1_000 },
                 "Flags that hide a story, comment, tweet or profile until a moderator looks; 0 = flags hide nothing.";
-            remind_after: ValueKind::Pause,
+            remind_after: ValueKind::Limit("a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0"),
                 "How long something waits in the review queue before moderators are reminded: 30m, 4h, 1d; 0 = they are not.";
         }
         retention: RetentionRules {

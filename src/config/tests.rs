@@ -362,7 +362,7 @@ fn the_rates_have_the_documented_defaults() {
 #[test]
 fn a_setting_that_is_gone_names_its_successor() {
     let layers = Layers::defaults();
-    let error = layers.unknown("limits.failed_logins_per_minute".to_owned(), Origin::Default);
+    let error = layers.unknown("limits.failed_logins_per_minute", &Origin::Default);
     assert_eq!(
         error.to_string(),
         "the setting limits.failed_logins_per_minute (default) is gone; use rates.failed_login_per_address"

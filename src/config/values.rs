@@ -1,5 +1,7 @@
 //! The kinds of values that settings have: how each is read from text and shown.
 
+use super::Origin;
+use crate::WrongUse;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -13,13 +15,13 @@ use strum::EnumString;
 use tidings_domain::home_servers;
 use tidings_domain::values::lookalikes::ReservedNames;
 use tidings_domain::values::preferences::Choice;
-use tidings_domain::values::rates::{Networks, Rate};
+use tidings_domain::values::rates::{Networks, Rate, seconds_of};
 use tidings_domain::values::rules::{Economy, Pause};
 use tidings_domain::values::signup::{SignupAnswers, SignupMode};
 use tidings_domain::values::title_prefixes::{JobsTopic, TitlePrefixes};
 use tidings_keyspace::flaw_of_sentinel_url;
 use tidings_search::index::{Language, name_of};
-use url::{Origin, Url};
+use url::Url;
 
 /// Shown in place of a secret.
 pub(super) const CONCEALED: &str = "***";
@@ -32,10 +34,10 @@ pub(super) enum ValueKind {
     Form(&'static str),
     /// The same, with commas between several.
     List(&'static str),
-    /// A [`StoreUrl`].
-    Store,
-    /// A [`TimelinesUrl`].
-    Timelines,
+    /// The same, or the number 0, which switches it off.
+    Limit(&'static str),
+    /// The same, with a password in it that is never shown.
+    Url(&'static str),
     /// So many characters of these, with commas between them.
     Words(&'static str, usize),
     /// One line of text.
@@ -65,10 +67,6 @@ pub(super) enum ValueKind {
         /// The greatest.
         most: i64,
     },
-    /// A [`Rate`].
-    Rate,
-    /// A [`Pause`].
-    Pause,
     /// A [`SearchLanguage`].
     SearchLanguage,
     /// A number with decimals.
@@ -82,21 +80,15 @@ pub(super) enum ValueKind {
 
 impl ValueKind {
     /// The expected values, in the words of an error message.
-    pub(super) fn expected(&self) -> String {
+    fn expected(&self) -> String {
         match self {
-            Self::Form(expected) | Self::List(expected) => (*expected).to_owned(),
-            Self::Store => {
-                "redb:PATH, redb::memory:, redis://HOST, rediss://HOST or redis+sentinel://HOST,HOST,HOST/NAME"
-                    .to_owned()
+            Self::Form(expected) | Self::List(expected) | Self::Limit(expected) | Self::Url(expected) => {
+                (*expected).to_owned()
             }
-            Self::Timelines => "redis+cluster://HOST,HOST,HOST, redis://HOST, redis+sentinel://HOST,HOST,HOST/NAME, and rediss \
-                                with TLS, or nothing"
-                .to_owned(),
-            Self::Rate => {
-                "a count and a duration up to 30d, like 10/10m or 200/4s, or 0 for no limit".to_owned()
-            }
-            Self::Pause => "a whole number and s, m, h or d, at most 3650d, like 4h or 1d, or 0".to_owned(),
-            Self::SearchLanguage => format!("{} or none", SearchLanguage::LANGUAGES.map(|language| name_of(Some(language))).join(", ")),
+            Self::SearchLanguage => format!(
+                "{} or none",
+                SearchLanguage::LANGUAGES.map(|language| name_of(Some(language))).join(", ")
+            ),
             Self::Words(what, most) => format!("{what} with commas between them, at most {most} characters"),
             Self::Line { least: 0, most } => format!("one line of at most {most} characters"),
             Self::Line { least, most } => format!("one line of {least} to {most} characters"),
@@ -116,8 +108,8 @@ impl ValueKind {
             (Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, Value::Integer(number)) => {
                 Some(number.to_string())
             }
-            // A limit is switched off in the same way as others are.
-            (Self::Rate | Self::Pause, Value::Integer(0)) => Some("0".to_owned()),
+            // It is switched off in the same way as limits that are numbers.
+            (Self::Limit(_), Value::Integer(0)) => Some("0".to_owned()),
             (Self::Decimal { .. }, Value::Float(number)) => Some(number.to_string()),
             (Self::Switch | Self::Whole { .. } | Self::Signed { .. } | Self::Decimal { .. }, _) => None,
             (_, Value::String(text)) => Some(text.clone()),
@@ -164,18 +156,23 @@ impl ValueKind {
     pub(super) fn has_concealment(&self, text: &str) -> bool {
         match self {
             Self::Secret => text == CONCEALED,
-            Self::Store | Self::Timelines => text.contains(CONCEALED) && without_credentials(text) == text,
+            Self::Url(_) => text.contains(CONCEALED) && without_credentials(text) == text,
             _ => false,
         }
     }
 
     /// A value as it may be shown.
-    pub(super) fn concealed(&self, literal: String) -> String {
+    fn concealed(&self, literal: String) -> String {
         match self {
             Self::Secret => format!("\"{CONCEALED}\""),
-            Self::Store | Self::Timelines => without_credentials(&literal),
+            Self::Url(_) => without_credentials(&literal),
             _ => literal,
         }
+    }
+
+    /// The error for a value that is none of these.
+    pub(super) fn wrong(&self, name: &str, literal: String, origin: &Origin) -> WrongUse {
+        super::wrong(name, &self.concealed(literal), origin, &self.expected())
     }
 }
 
@@ -217,7 +214,7 @@ read_from_text! {
     Secret: |text, kind| String::from_text(text, kind).map(Self);
     HubUrl: |text, _| web_page(text).map(Self);
     Url: |text, _| web_page(text).filter(is_of_whole_host);
-    Origin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| url.origin());
+    url::Origin: |text, _| web_page(text).filter(is_of_whole_host).map(|url| url.origin());
     Mailbox: |text, _| text.parse().ok().filter(|_| !text.chars().any(char::is_control));
     LogFormat: |text, _| text.parse().ok();
     MailTls: |text, _| text.parse().ok();
@@ -323,31 +320,23 @@ impl FromText for SearchLanguage {
 }
 
 /// The longest interval, in seconds: ten years.
-const MOST_INTERVAL_SECONDS: u64 = 3_650 * 86_400;
+const MOST_INTERVAL_SECONDS: u32 = 3_650 * 86_400;
 
 /// How often something happens: a whole number of seconds, minutes, hours or days.
 impl FromText for Duration {
     fn from_text(text: &str, _: &ValueKind) -> Option<Self> {
-        let (count, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-        let unit_seconds = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3_600,
-            "d" => 86_400,
-            _ => return None,
-        };
-        let count: u64 = count.bytes().all(|byte| byte.is_ascii_digit()).then(|| count.parse().ok())??;
-        let seconds = count.checked_mul(unit_seconds)?;
-        (1..=MOST_INTERVAL_SECONDS).contains(&seconds).then(|| Self::from_secs(seconds))
+        let seconds = seconds_of(text).filter(|seconds| (1..=MOST_INTERVAL_SECONDS).contains(seconds))?;
+        Some(Self::from_secs(seconds.into()))
     }
 }
 
 impl FromText for Pause {
     fn from_text(text: &str, kind: &ValueKind) -> Option<Self> {
         if text == "0" {
-            return Some(Self(0));
+            Some(Self(0))
+        } else {
+            Duration::from_text(text, kind).map(|time| Self(time.as_secs()))
         }
-        Duration::from_text(text, kind).map(|duration| Self(duration.as_secs()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `tidings status`: how a site is, for a person and for programs.
 
+use crate::cli::now;
 use serde::Serialize;
 use std::fmt::Write;
 use tidings_domain::administration::Queues;
@@ -9,7 +10,7 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::day::{parse_moment, to_the_minute, written};
 use tidings_domain::values::words::{age, grouped};
-use tidings_keyspace::{EngineClock, StoreHealth};
+use tidings_keyspace::StoreHealth;
 use tidings_web::App;
 use tidings_web::server::conditions::{self, Condition, Facts};
 use tidings_web::server::health::{Readiness, ReadyStatus, readiness};
@@ -71,7 +72,7 @@ impl Status {
     /// The status of a store that cannot be reached, and why.
     pub fn unreachable(store: String, cause: String) -> Self {
         let health = StoreHealth::Unavailable(cause);
-        Self::of_store(store, None, &alone(Timestamp::now(&EngineClock::System), health))
+        Self::of_store(store, None, &alone(now(), health))
     }
 
     /// The status that is known without a server.
@@ -186,7 +187,7 @@ pub async fn of_server(app: &App, store: String) -> Status {
 
 /// The status as far as the store tells it.
 pub async fn of_site(site: &Site, store: String) -> Status {
-    let now = Timestamp::now(&EngineClock::System);
+    let now = now();
     of((site, now), store, &alone(now, site.store.health().await)).await
 }
 

@@ -8,14 +8,6 @@ use tidings_web::mail::{Failure, SendError};
 /// Why a message could not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
-    /// The relay's name is not one that a certificate can have.
-    #[error("cannot use mail.relay {host}: {source}")]
-    Relay {
-        /// The host of the relay.
-        host: String,
-        /// The error of the library.
-        source: lettre::transport::smtp::Error,
-    },
     /// The recipient is not a valid address.
     #[error("not a mail address: {0}")]
     Address(#[from] lettre::address::AddressError),
@@ -158,7 +150,7 @@ impl MailError {
         match self {
             Self::NotTaken { failure, .. } => *failure,
             Self::Address(_) => Failure::NoMailbox,
-            Self::Relay { .. } | Self::Message(_) => Failure::Temporary,
+            Self::Message(_) => Failure::Temporary,
         }
     }
 }

@@ -1,16 +1,14 @@
 //! `tidings check votes`: groups of accounts that vote for each other.
 
-use crate::cli::Here;
 use crate::cli::terminal::print;
+use crate::cli::{Here, now};
 use clap::Args;
 use std::fmt::Write;
 use tidings_domain::report::{VoteRing, VoteRingReport};
-use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::limits::VOTE_RING_DAYS;
 use tidings_domain::values::text::printable;
 use tidings_domain::values::words::{counted, grouped, wait};
 use tidings_domain::vote_rings;
-use tidings_keyspace::EngineClock;
 
 /// The options of `tidings check votes`.
 #[derive(Debug, Args)]
@@ -26,7 +24,7 @@ impl CheckVotes {
     /// # Errors
     /// When the store fails.
     pub(super) async fn run(self, here: &Here) -> anyhow::Result<()> {
-        let now = Timestamp::now(&EngineClock::System);
+        let now = now();
         let report = vote_rings::check(&here.site().await?, now).await?;
         if self.json {
             say!("{}", serde_json::to_string(&report)?);

@@ -31,17 +31,9 @@ impl<'a> ImportAccounts<'a> {
         Ok(names.iter().filter_map(|name| found.get(name).copied()).collect())
     }
 
-    /// The accounts of authors, by their names in the file.
-    pub(super) async fn authors(
-        &mut self,
-        names: impl Iterator<Item = &str>,
-    ) -> anyhow::Result<HashMap<String, UserId>> {
-        self.find("author", names).await
-    }
-
-    /// The accounts of one kind. An author with the name of a generated voter is a different
+    /// The accounts of one kind (voter or author), by their names in the file. An author with the name of a generated voter is a different
     /// account.
-    async fn find(
+    pub(super) async fn find(
         &mut self,
         kind: &str,
         names: impl Iterator<Item = &str>,

@@ -8,13 +8,14 @@ mod aside;
 mod reader;
 
 use super::{demand_all, say_how_to_administer};
+use crate::WrongUse;
 use crate::cli::terminal::{self, Need, Terminal, complain, progress_bar};
-use crate::cli::{CreateOption, Here, WrongUse, patiently};
+use crate::cli::{CreateOption, Here, now, patiently};
 use anyhow::{Context, bail};
 use aside::Aside;
 use clap::Args;
 use indicatif::ProgressBar;
-use reader::{Found, LineReader, MAX_LINE_BYTES};
+use reader::{MAX_LINE_BYTES, read_line};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,6 @@ use tidings_domain::site::Site;
 use tidings_domain::values::clock::Timestamp;
 use tidings_domain::values::imported::ImportSource;
 use tidings_domain::values::words::{counted, grouped};
-use tidings_keyspace::EngineClock;
 use zip::ZipArchive;
 
 /// The file name that stands for standard input.
@@ -110,7 +110,7 @@ impl ImportArchive {
         let bar = progress_bar(input.length, "importing lines");
         let mut import = Import {
             site: &site,
-            now: Timestamp::now(&EngineClock::System),
+            now: now(),
             archive: Archive { source, trusts_karma: self.trust_karma },
             options: &self,
             until: Instant::now() + Duration::from_secs(self.max_minutes.saturating_mul(60)),
@@ -158,8 +158,7 @@ impl Input {
             return Ok(Self { content: Content::Lines(Box::new(lines)), length });
         }
         if is_stdin {
-            let words = "an export cannot be read from standard input; name its file";
-            return Err(WrongUse(words.to_owned()).into());
+            bail!(WrongUse::new("an export cannot be read from standard input; name its file"));
         }
         lines.rewind().with_context(cannot)?;
         let mut zip = ZipArchive::new(lines).with_context(cannot)?;
@@ -331,18 +330,19 @@ impl Import<'_> {
                 self.place
             );
         }
-        let mut lines = LineReader::new(input);
         let mut line = Vec::new();
-        while let Some(found) = lines.next(&mut line).context("cannot read the lines")? {
-            self.bytes += found.bytes();
+        for number in 1.. {
+            let (read, is_whole) = read_line(input, &mut line).context("cannot read the lines")?;
+            if read == 0 {
+                break;
+            }
+            self.bytes += read as u64;
             self.bar.set_position(self.bytes);
-            let number = lines.number();
-            match found {
-                Found::TooLong(_) => {
-                    let reason = format!("it has more than {} bytes", grouped(MAX_LINE_BYTES));
-                    self.report.refuse(&self.place, number, &reason);
-                }
-                Found::Line(_) => self.add(number, &line).await?,
+            if is_whole {
+                self.add(number, &line).await?;
+            } else {
+                let reason = format!("it has more than {} bytes", grouped(MAX_LINE_BYTES));
+                self.report.refuse(&self.place, number, &reason);
             }
             if self.bytes > self.options.max_mebibytes.saturating_mul(MEBIBYTE) {
                 self.flush().await?;
@@ -411,15 +411,16 @@ impl Import<'_> {
             self.place = format!("{}, ", SiteSection::Items.file());
         }
         loop {
-            let mut lines = std::mem::take(&mut self.aside).into_lines()?;
-            if lines.is_empty() {
+            let aside = std::mem::take(&mut self.aside);
+            if aside.len() == 0 {
                 return Ok(());
             }
             self.bar.set_message("importing replies");
-            self.bar.set_length(lines.len());
+            self.bar.set_length(aside.len());
             self.bar.set_position(0);
-            let (mut line, mut new, first) = (Vec::new(), 0, lines.first_line());
-            while let Some(number) = lines.next(&mut line)? {
+            let mut new = 0;
+            for line in aside.into_lines()? {
+                let (number, line) = line.context("cannot read a temporary file")?;
                 // It was read before.
                 let Ok(content) = ArchiveLine::parse(&line, self.now) else { continue };
                 self.bar.inc(1);
@@ -428,7 +429,7 @@ impl Import<'_> {
             new += self.flush().await?;
             if new == 0 {
                 self.report.orphans = self.aside.len();
-                self.report.first_orphan = first;
+                self.report.first_orphan = self.aside.first_line();
                 return Ok(());
             }
         }

@@ -1,11 +1,12 @@
 //! Reading submissions from a CSV file.
 
 use super::accounts::username;
-use super::listed::{position, read_rows};
+use super::listed::read_rows;
 use anyhow::{Context, bail};
 use csv::StringRecord;
 use jiff::civil;
 use jiff::tz::TimeZone;
+use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::Path;
 use tidings_domain::imports::{ImportedStory, imported_topics, mend_encoding};
@@ -42,37 +43,22 @@ pub(super) struct StoryFile {
     pub(super) renamed: u64,
 }
 
-/// Where each column is.
-struct Columns {
-    /// How many there are.
-    width: usize,
-    id: usize,
-    title: usize,
-    url: usize,
-    points: Option<usize>,
-    author: usize,
-    created_at: usize,
-    topics: Option<usize>,
+/// The columns of a row. A file need not have those with a default.
+#[derive(Deserialize)]
+struct Columns<'a> {
+    id: &'a str,
+    title: &'a str,
+    url: &'a str,
+    #[serde(default)]
+    num_points: &'a str,
+    author: &'a str,
+    created_at: &'a str,
+    #[serde(default)]
+    topics: &'a str,
 }
 
-impl Columns {
-    fn find(header: &StringRecord) -> anyhow::Result<Self> {
-        let position = |name: &str| position(header, name);
-        let required = |name: &'static str| {
-            position(name).with_context(|| format!("the first line has no column {name}"))
-        };
-        Ok(Self {
-            width: header.len(),
-            id: required("id")?,
-            title: required("title")?,
-            url: required("url")?,
-            points: position("num_points"),
-            author: required("author")?,
-            created_at: required("created_at")?,
-            topics: position("topics"),
-        })
-    }
-}
+/// Those that it needs.
+const REQUIRED: [&str; 5] = ["id", "title", "url", "author", "created_at"];
 
 /// Reads the text of a whole file. `zone` is the time zone of times without one. Times after `now` are refused.
 pub(super) fn read(
@@ -82,11 +68,8 @@ pub(super) fn read(
     now: Timestamp,
 ) -> anyhow::Result<StoryFile> {
     let mut ids = HashSet::new();
-    let columns = |header: &StringRecord| {
-        Columns::find(header).with_context(|| format!("{} is not a list of stories", path.display()))
-    };
-    let (rows, refused) = read_rows((path, text), columns, |record, line, columns| {
-        let row = parse(record, line, columns, zone)?;
+    let (rows, refused) = read_rows((path, text), ("stories", &REQUIRED), |record, header, line| {
+        let row = parse(record, header, line, zone)?;
         if row.story.posted > now {
             bail!("created_at is in the future");
         }
@@ -106,22 +89,21 @@ pub(super) fn read(
 
 fn parse(
     record: &StringRecord,
+    header: &StringRecord,
     line: u64,
-    columns: &Columns,
     zone: Option<&TimeZone>,
 ) -> anyhow::Result<StoryRow> {
-    let width = columns.width;
+    let width = header.len();
     if record.len() != width {
         bail!("the row has {} columns, the first line has {width}", record.len());
     }
-    let text = |index: usize| record.get(index).unwrap_or_default().trim();
-    let id = text(columns.id);
+    let row: Columns<'_> = record.deserialize(Some(header))?;
+    let Columns { id, author, .. } = row;
     if id.is_empty() || id.len() > 64 || id.contains(is_unfit_for_line) {
         bail!("id {:?} is empty, too long, or contains control characters", shortened(id));
     }
-    let title = mend_encoding(text(columns.title));
-    let mended_url = mend_encoding(text(columns.url));
-    let mended = title != text(columns.title) || mended_url != text(columns.url);
+    let (title, mended_url) = (mend_encoding(row.title), mend_encoding(row.url));
+    let mended = title != row.title || mended_url != row.url;
     if title.is_empty() {
         bail!("the title is empty");
     }
@@ -135,14 +117,13 @@ fn parse(
         empty if empty.is_empty() => None,
         url => Some(NewsUrl::parse_listed(&url).with_context(|| format!("url {:?}", shortened(&url)))?),
     };
-    let points = match columns.points.map(text) {
-        None | Some("") => 1,
-        Some(points) => points
+    let points = match row.num_points {
+        "" => 1,
+        points => points
             .parse::<i64>()
             .ok()
             .with_context(|| format!("num_points {:?} is not a whole number", shortened(points)))?,
     };
-    let author = text(columns.author);
     if author.is_empty() || author.chars().count() > 64 || author.contains(is_unfit_for_line) {
         bail!("author {:?} is empty, too long, or contains control characters", shortened(author));
     }
@@ -150,9 +131,9 @@ fn parse(
         title,
         url,
         text: None,
-        posted: time(text(columns.created_at), zone)?,
+        posted: time(row.created_at, zone)?,
         votes: ImportedVotes::default(),
-        topics: columns.topics.map(text).map(imported_topics).unwrap_or_default(),
+        topics: imported_topics(row.topics),
     };
     Ok(StoryRow {
         line,

@@ -4,12 +4,12 @@
 //! be stopped at any time and run again, also with a newer list.
 
 use super::demand_all;
-use super::listed::{Rows, position, read_rows, say_refused};
+use super::listed::{Rows, read_rows, say_refused};
 use crate::cli::terminal::{progress_bar, read_whole};
-use crate::cli::{CreateOption, Here, patiently};
+use crate::cli::{CreateOption, Here, now, patiently};
 use anyhow::{Context, bail};
 use clap::Args;
-use csv::StringRecord;
+use serde::Deserialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use tidings_domain::migrations::unfinished;
@@ -20,7 +20,6 @@ use tidings_domain::values::day::{Day, parse_moment};
 use tidings_domain::values::hostname::Hostname;
 use tidings_domain::values::limits::MAX_IMPORTED_SITE_VOTES;
 use tidings_domain::values::words::counted;
-use tidings_keyspace::EngineClock;
 
 /// Import initial votes on sites from a CSV file.
 ///
@@ -47,7 +46,7 @@ impl ImportSites {
         let (list, refused) = read(&self.file, &read_whole(&self.file)?)?;
         say_refused(&refused);
         let site = here.site_to_import("sites", &self.file).await?;
-        let now = Timestamp::now(&EngineClock::System);
+        let now = now();
         let time = match self.day {
             Some(day) => parse_moment(&format!("{day}T00:00:00Z"))?,
             None => now,
@@ -80,17 +79,9 @@ async fn import(site: &Site, now: Timestamp, time: Timestamp, list: &[Listed]) -
 }
 
 fn read(path: &Path, text: &[u8]) -> anyhow::Result<Rows<Listed>> {
-    let columns = |header: &StringRecord| {
-        let column = |name: &str| {
-            position(header, name).with_context(|| {
-                format!("{} is not a list of sites: the first line has no column {name}", path.display())
-            })
-        };
-        Ok((column("host")?, column("votes")?))
-    };
     let mut hosts = HashSet::new();
-    read_rows((path, text), columns, |record, _, columns| {
-        let listed = parse(record, *columns)?;
+    read_rows((path, text), ("sites", &["host", "votes"]), |record, header, _| {
+        let listed = parse(record.deserialize(Some(header))?)?;
         if !hosts.insert(listed.host.clone()) {
             bail!("host {} is repeated", listed.host);
         }
@@ -98,11 +89,17 @@ fn read(path: &Path, text: &[u8]) -> anyhow::Result<Rows<Listed>> {
     })
 }
 
-fn parse(record: &StringRecord, (host, votes): (usize, usize)) -> anyhow::Result<Listed> {
-    let text = |index: usize| record.get(index).unwrap_or_default().trim();
-    let host = Hostname::parse(text(host))?;
-    let number: i64 =
-        text(votes).parse().with_context(|| format!("votes {:?} is not a whole number", text(votes)))?;
+/// The columns of a row, which may be short.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Columns<'a> {
+    host: &'a str,
+    votes: &'a str,
+}
+
+fn parse(Columns { host, votes }: Columns<'_>) -> anyhow::Result<Listed> {
+    let host = Hostname::parse(host)?;
+    let number: i64 = votes.parse().with_context(|| format!("votes {votes:?} is not a whole number"))?;
     if number.unsigned_abs() > MAX_IMPORTED_SITE_VOTES {
         bail!("votes {number} is not between -{MAX_IMPORTED_SITE_VOTES} and {MAX_IMPORTED_SITE_VOTES}");
     }

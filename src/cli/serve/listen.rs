@@ -1,7 +1,7 @@
 //! The socket that the site listens on: its own, or one that a service manager has opened.
 
-use crate::cli::WrongUse;
-use anyhow::Context;
+use crate::WrongUse;
+use anyhow::{Context, bail};
 use listenfd::ListenFd;
 use std::net::SocketAddr;
 use tidings_web::Listening;
@@ -20,15 +20,14 @@ pub struct Socket {
 pub async fn listen(address: SocketAddr) -> anyhow::Result<Socket> {
     let mut passed = ListenFd::from_env();
     if passed.len() > 1 {
-        let words = format!("the service manager passes {} sockets; pass one", passed.len());
-        return Err(WrongUse(words).into());
+        bail!(WrongUse::new(format!("the service manager passes {} sockets; pass one", passed.len())));
     }
     let inherited = passed
         .take_tcp_listener(0)
         .context("what the service manager passes is not a listening TCP socket")?;
     let Some(socket) = inherited else {
         let listener = TcpListener::bind(address).await.map_err(|error| {
-            WrongUse(format!(
+            WrongUse::new(format!(
                 "cannot listen on {address}: {error}; choose another address with --listen or in server.listen"
             ))
         })?;

@@ -1,7 +1,8 @@
 //! SIGHUP: reads the settings again, and takes over those that can change while the site runs.
 
 use super::service_manager;
-use crate::config::{Config, ConfigError};
+use crate::WrongUse;
+use crate::config::Config;
 use tidings_domain::values::rules::{AccountRules, Rules};
 use tidings_web::App;
 use tidings_web::settings::Settings;
@@ -36,7 +37,7 @@ pub struct Reloading<'a, Load> {
     pub load: Load,
 }
 
-impl<Load: Fn() -> Result<Config, ConfigError>> Reloading<'_, Load> {
+impl<Load: Fn() -> Result<Config, WrongUse>> Reloading<'_, Load> {
     /// Reads the settings again at each signal, for as long as the future lives.
     pub async fn run(&self, mut hangups: Signal) {
         let mut current = self.started.clone();

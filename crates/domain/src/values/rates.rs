@@ -145,13 +145,17 @@ read_text!(Rate or NotARate: |text| {
         return Some(Self::OFF);
     }
     let (count, duration) = text.split_once('/')?;
-    let mut units = UNITS.iter();
-    let (amount, seconds_of_unit) =
-        units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
-    let (count, seconds) = (number(count)?, number(amount)?.checked_mul(seconds_of_unit)?);
+    let (count, seconds) = (number(count)?, seconds_of(duration)?);
     let fits = (1..=MOST).contains(&count) && (1..=LONGEST_SECONDS).contains(&seconds);
     fits.then_some(Self { count, seconds })
 });
+
+/// The seconds of a duration such as `10m`.
+pub fn seconds_of(duration: &str) -> Option<u32> {
+    let mut units = UNITS.iter();
+    let (amount, of_unit) = units.find_map(|(unit, seconds)| Some((duration.strip_suffix(*unit)?, *seconds)))?;
+    number(amount)?.checked_mul(of_unit)
+}
 
 /// A number of digits only: `parse` would also accept a sign.
 fn number(text: &str) -> Option<u32> {

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, bail};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
 use tidings_domain::values::words::grouped;
 
 /// The most comments that are put aside: their places take 32 bytes of memory each.
@@ -18,7 +19,7 @@ struct Place {
     /// The number of the line in the archive.
     line: u64,
     offset: u64,
-    length: u64,
+    length: usize,
 }
 
 /// Comments that were put aside.
@@ -47,44 +48,14 @@ impl Aside {
             }
         };
         file.write_all(written).context("cannot write to a temporary file")?;
-        let length = u64::try_from(written.len())?;
-        self.places.push(Place { number, line, offset: self.bytes, length });
-        self.bytes += length;
+        self.places.push(Place { number, line, offset: self.bytes, length: written.len() });
+        self.bytes += written.len() as u64;
         Ok(())
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> u64 {
-        u64::try_from(self.places.len()).unwrap_or(u64::MAX)
-    }
-
-    /// All of them, in the order of the numbers of their items: replies have higher ones.
-    pub(super) fn into_lines(mut self) -> anyhow::Result<AsideLines> {
-        self.places.sort_unstable_by_key(|place| (place.number, place.line));
-        let file = match self.file {
-            Some(file) => {
-                Some(BufReader::new(file.into_inner().context("cannot write to a temporary file")?))
-            }
-            None => None,
-        };
-        Ok(AsideLines { file, places: self.places, next: 0 })
-    }
-}
-
-/// Comments that are read again.
-pub(super) struct AsideLines {
-    file: Option<BufReader<File>>,
-    places: Vec<Place>,
-    next: usize,
-}
-
-impl AsideLines {
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    pub(super) fn len(&self) -> u64 {
-        u64::try_from(self.places.len()).unwrap_or(u64::MAX)
+        self.places.len() as u64
     }
 
     /// The first of them in the archive; 0 without any.
@@ -92,17 +63,16 @@ impl AsideLines {
         self.places.iter().map(|place| place.line).min().unwrap_or(0)
     }
 
-    /// Reads the next one into the buffer. Returns its line in the archive; `None` at the end.
-    pub(super) fn next(&mut self, line: &mut Vec<u8>) -> anyhow::Result<Option<u64>> {
-        let (Some(place), Some(file)) = (self.places.get(self.next), &mut self.file) else {
-            return Ok(None);
-        };
-        self.next += 1;
-        line.clear();
-        line.resize(usize::try_from(place.length)?, 0);
-        file.seek(SeekFrom::Start(place.offset)).context("cannot read a temporary file")?;
-        file.read_exact(line).context("cannot read a temporary file")?;
-        Ok(Some(place.line))
+    /// All of them with their lines in the archive, in the order of the numbers of their items: replies have higher ones.
+    pub(super) fn into_lines(mut self) -> anyhow::Result<impl Iterator<Item = io::Result<(u64, Vec<u8>)>>> {
+        self.places.sort_unstable_by_key(|place| (place.number, place.line));
+        let file =
+            self.file.map(BufWriter::into_inner).transpose().context("cannot write to a temporary file")?;
+        Ok(self.places.into_iter().map(move |place| {
+            let mut line = vec![0; place.length];
+            file.as_ref().map_or(Ok(()), |file| file.read_exact_at(&mut line, place.offset))?;
+            Ok((place.line, line))
+        }))
     }
 }
 
@@ -116,14 +86,9 @@ mod tests {
         for (number, line, text) in [(9, 1, "nine"), (3, 2, "three"), (5, 3, "")] {
             aside.put(number, line, text.as_bytes()).unwrap();
         }
-        assert_eq!(aside.len(), 3);
-        let mut lines = aside.into_lines().unwrap();
-        assert_eq!((lines.len(), lines.first_line()), (3, 1));
-        let (mut line, mut found) = (Vec::new(), Vec::new());
-        while let Some(number) = lines.next(&mut line).unwrap() {
-            found.push((number, String::from_utf8(line.clone()).unwrap()));
-        }
-        assert_eq!(found, [(2, "three".to_owned()), (3, String::new()), (1, "nine".to_owned())]);
-        assert!(Aside::default().into_lines().unwrap().is_empty());
+        assert_eq!((aside.len(), aside.first_line()), (3, 1));
+        let found: Vec<(u64, Vec<u8>)> = aside.into_lines().unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, [(2, b"three".to_vec()), (3, Vec::new()), (1, b"nine".to_vec())]);
+        assert_eq!(Aside::default().into_lines().unwrap().count(), 0);
     }
 }
